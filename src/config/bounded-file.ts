@@ -80,8 +80,8 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       continue;
     }
     // While no process has opened a pipe for writing, a read returns 0 bytes, as at the end of the data. Before the
-    // first byte, 0 bytes from a pipe therefore do not count as the end. A pipe that is the standard input is already
-    // open for writing, so 0 bytes from it are the end.
+    // first byte, a read of 0 bytes from a pipe is therefore not treated as the end. A pipe that is the standard input
+    // is already open for writing, so 0 bytes from it are the end.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`no data arrived through the pipe for ${waitMsMax / 1000} s`);

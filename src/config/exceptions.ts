@@ -10,7 +10,8 @@ import type { RecordReader } from './record.ts';
 const ENTRIES_MAX = 100_000;
 
 /**
- * Reads the exceptions of a network. A kind of exception that is not in the file counts as empty.
+ * Reads the exceptions of a network. If the file lacks a kind of exceptions, the network has no exceptions of this
+ * kind.
  *
  * @throws ProtocolError with the code of `record`; the error names the file and the key, and for a wrong value also the
  *   expected value

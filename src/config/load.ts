@@ -127,8 +127,8 @@ function defaultOf(
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // The default is true on a network with published keys. There, anybody can sign blocks for the delegates, so
-  // protection against double forging is useless. In addition, all delegates of a new network must be able to start
+  // The default is true on a network with published keys. On such a network, anybody can sign blocks for the delegates,
+  // so protection against double forging is useless. In addition, all delegates of a new network must be able to start
   // forging.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);

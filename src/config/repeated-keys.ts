@@ -17,7 +17,7 @@ const TOKEN =
   /(?<comment>\/\/[^\n\r\u2028\u2029]*|\/\*[\s\S]*?\*\/)|(?<string>"(?:\\[\s\S]|[^"\\])*"|'(?:\\[\s\S]|[^'\\])*')|(?<mark>[{}[\],:])|(?<word>[^\s{}[\],:"'/]+)/gu;
 
 /**
- * Finds the first key that occurs twice in one object; undefined if no key does.
+ * Finds the first key that occurs twice in one object; undefined if no key occurs twice.
  *
  * @param text valid JSON5; for any other text the result has no meaning
  */

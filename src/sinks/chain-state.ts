@@ -1,6 +1,6 @@
 /**
- * Holds the consensus state of a chain in memory, with undo records of the newest blocks. `RowMaker` applies blocks
- * that a node has already verified to this state. The state takes about 0.5 KB of memory for each account.
+ * Holds the consensus state of a chain in memory, with undo records of the newest blocks. `RowMaker` applies blocks to
+ * this state. A node has already verified these blocks. The state takes about 0.5 KB of memory for each account.
  */
 
 import { assert } from '../primitives/errors.ts';

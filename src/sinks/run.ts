@@ -80,7 +80,7 @@ export async function runSink(run: SinkRun): Promise<void> {
     rangeBlocks: run.rangeBlocks,
   };
   // The source is read before the sink is opened. If the source cannot be read, for example because the flags name
-  // another network, nothing has been created in the sink.
+  // another network, the run fails before it creates tables in the sink.
   await source.finalHeight();
   const place = await sink.begin(identity);
   const maker = new RowMaker(source.rules);
@@ -122,7 +122,10 @@ class SinkWriter {
     this.#stored = tail;
   }
 
-  /** Applies the blocks of the final part again, because the rows of later blocks depend on the state after them. */
+  /**
+   * Applies the blocks of the final part again, because the rows of later blocks depend on the state after the final
+   * part.
+   */
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
     if (this.#finalHeight === 0) return;

@@ -1,9 +1,9 @@
 /**
- * The interface through which a sink gets its blocks. One source reads the data folder of a node, another source reads
- * the event stream of a node.
+ * The interface through which a sink gets its blocks. One source reads the data folder of a node, and another source
+ * reads the event stream of a node.
  *
- * A block counts as final when the rules say so. Generation 2 has no finality: there, a block counts as final when it
- * is a given number of blocks below the tip, so a node may still revert it.
+ * A block counts as final when the rules say so. Generation 2 has no finality. In generation 2, a block counts as final
+ * when it is a given number of blocks below the tip. A node may still revert such a block.
  */
 
 import type { Rules } from '../protocol/rules.ts';

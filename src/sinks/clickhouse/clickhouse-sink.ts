@@ -206,7 +206,8 @@ export class ClickHouseSink implements Sink {
     await this.#lease.keep();
     // Each range of the tail is a partition. The server stores an insert partition by partition, from the lowest, and
     // refuses an insert into more than 100 partitions. Therefore each insert reverts the blocks of one range, from the
-    // highest range down. After each insert, the tail has no gap, even for a query at this moment or after a crash.
+    // highest range down. After each insert, the tail has no gap. A gap would be visible to queries between two
+    // inserts, and after a crash.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;
@@ -273,8 +274,8 @@ export class ClickHouseSink implements Sink {
 
   /**
    * Removes blocks of complete ranges from the tail. Each partition of the tail has the blocks of one range, so whole
-   * partitions are dropped. The blocks of the newest complete range stay in the tail. A query that read the markers
-   * just before the marker of this range was inserted still reads these blocks from the tail.
+   * partitions are dropped. The blocks of the newest complete range stay in the tail. A query may have read the markers
+   * just before the sink inserted the marker of this range. This query still reads the blocks from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;

@@ -125,7 +125,7 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
   const shards = await shardsOf(server, cluster);
   const having = await tablesOnShards(server, cluster, `name = '${part}'`);
   if (having === 0) return;
-  // If some shards lack the table, the sink does not count as empty. Either another server has not finished creating
+  // If some shards lack the table, the sink is not treated as empty. Either another server has not finished creating
   // the tables, or the shards were added to the cluster after another server had created the sink.
   const isEmpty =
     having === shards &&
@@ -196,7 +196,8 @@ export function rangeIdOf(token: string, number: number): string {
  * Removes the rows of ranges that have no marker. The function returns before the shards have removed the rows. A shard
  * that is down removes its rows when it runs again.
  *
- * @param finalHeight last height of the ranges with a marker; only attempts with rows above this height are looked for
+ * @param finalHeight last height of the ranges with a marker; the function looks only for attempts with rows above this
+ *   height
  * @param proveLease throws unless this process has held the lease without interruption
  */
 export async function dropUnmarkedOnCluster(

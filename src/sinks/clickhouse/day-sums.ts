@@ -30,7 +30,7 @@ const REPLICA_LOOKS_MAX = 600;
 
 const DAY_OF_BLOCK = "toDate(time, 'UTC')";
 
-/** The parts of a sink that the sums need. */
+/** The functions of a sink that `DaySums` uses. */
 export interface DaySumsSink {
   readonly server: ClickHouseServer;
   readonly cluster: string | undefined;
@@ -58,7 +58,7 @@ export class DaySums {
   readonly #sink: DaySumsSink;
   /** Height of the last block in the marked sums. */
   #height = 0;
-  /** Day of the last block at the last call of `rangeAdded` that computed sums, in days since 1970-01-01. */
+  /** Day of the last final block when `rangeAdded` last looked for missing sums, in days since 1970-01-01. */
   #day = 0;
 
   readonly #heightsAtOnce: number;
@@ -86,7 +86,7 @@ export class DaySums {
   }
 
   /**
-   * Computes the sums of the days that the complete ranges contain as a whole and that have no sums yet.
+   * Computes the missing sums of all days whose blocks are all in complete ranges.
    *
    * @param finalHeight last height of the complete ranges
    * @param timeS Unix time of the block at `finalHeight`, in seconds

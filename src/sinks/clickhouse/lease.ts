@@ -60,7 +60,7 @@ export class ClickHouseLease {
     this.#state = 'held';
     try {
       // One of the earlier holder's statements may have renewed its lease just before the lease ended. This renewal is
-      // valid, so other holders are looked for again after all of these statements have ended.
+      // valid, so the function looks for other holders again after all of these statements have ended.
       await this.#endInserts();
       await this.#refuseOthers();
       await this.keep();

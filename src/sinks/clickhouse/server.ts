@@ -64,13 +64,13 @@ function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickH
  * these settings, so the sink sends only those that the server knows.
  */
 const PINNED: Readonly<Record<string, string>> = {
-  // An insert ends only when its rows are stored, and a row that cannot be parsed must fail the insert.
+  // An insert ends only when its rows are stored, and a row that cannot be parsed must make the insert fail.
   async_insert: '0',
   input_format_allow_errors_num: '0',
   input_format_allow_errors_ratio: '0',
-  // A fence that refuses rows must fail the insert.
+  // A fence that refuses rows must make the insert fail.
   materialized_views_ignore_errors: '0',
-  // A shard that does not answer must fail the statement. Reads go to the same replica as writes, if possible.
+  // A shard that does not answer must make the statement fail. Reads go to the same replica as writes, if possible.
   skip_unavailable_shards: '0',
   load_balancing: 'in_order',
   // A statement that exceeds a limit must fail. With the value `break`, the statement would return a part of the rows
@@ -171,8 +171,8 @@ export function openServer(
   };
 
   const select = async <T>(query: string, settings: ClickHouseSettings): Promise<readonly T[]> => {
-    // In the format JSON, an answer without its end is invalid. In a format with a line for each row, missing last rows
-    // would not be noticed.
+    // In the format JSON, an answer without its end is invalid. In a format with a line for each row, the client would
+    // not notice that the last rows are missing.
     const result = await told(client.query({ query, format: 'JSON', clickhouse_settings: settings }));
     const answer = await told(result.text());
     const rows = rowsIn(answer);
