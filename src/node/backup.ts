@@ -159,8 +159,8 @@ export interface RestoreOptions {
 
 /**
  * Restores a snapshot after verifying its content: every block and all data that are computed from the blocks. If the
- * options give a trusted digest or trust the file, no block is verified. The state must then match the digest, and the
- * state, the undo records and the finalized height must match their checksums.
+ * options contain a trusted digest or mark the file as trusted, no block is verified. The state must then match the
+ * digest, and the state, the undo records and the finalized height must match their checksums.
  *
  * @param location the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the

@@ -23,9 +23,10 @@ export function identityOf(descriptor: number): FileIdentity {
 }
 
 /**
- * True when an open file is the file that a `FileIdentity` describes. If the file system stores birth times, the birth
- * time decides, because a copy has another birth time. Without stored birth times, the inode decides. An inode number
- * proves less, because file systems reuse inodes, and some file systems assign new inodes at each mount.
+ * True when an open file is the file that a `FileIdentity` describes. If the file system stores birth times, the
+ * function compares the birth times, because a copy has another birth time. Without stored birth times, the function
+ * compares the inodes. An inode number proves less, because file systems reuse inodes, and some file systems assign new
+ * inodes at each mount.
  */
 export function isSameFile(descriptor: number, { inode, bornNs }: FileIdentity): boolean {
   const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });

@@ -277,7 +277,7 @@ class FileJournal implements JournalFile {
   #compact(): void {
     const draft = `${this.#file}.new`;
     rmSync(draft, { force: true });
-    // The file is opened for appending, so that removing an incomplete line leaves no gap.
+    // The file is opened in append mode, so that the next line leaves no gap after an incomplete line was removed.
     const descriptor = openSync(draft, 'ax', JOURNAL_MODE);
     const newIdentity = this.#isIdentityRecorded ? identityOf(descriptor) : this.#identity;
     const identity = newIdentity === undefined ? [] : [newIdentity];

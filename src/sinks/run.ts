@@ -55,8 +55,8 @@ export interface SinkProgress {
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
- * Maximum number of blocks in one write to the tail, as a number of ranges. In ClickHouse, the blocks of each range are
- * a partition of the tail, and a server refuses an insert into more than 100 partitions.
+ * Maximum number of ranges whose blocks may be in one write to the tail. In ClickHouse, the blocks of each range are a
+ * partition of the tail, and a server refuses an insert into more than 100 partitions.
  */
 const TAIL_RANGES_AT_ONCE = 50;
 /** Number of blocks between two progress reports of a replay. */

@@ -19,7 +19,7 @@ import { webhookSecretOf } from './secret.ts';
 
 /**
  * Maximum number of diagnostics that are read at the start. The number is larger than the number of stored diagnostics,
- * because all diagnostics from before the start of the notifier are sent, too.
+ * so that the notifier also sends all diagnostics from before its start.
  */
 const DIAGNOSTICS_MAX = 10_000;
 /** Maximum number of blocks that the start examines again, after a run was killed before it saved its position. */

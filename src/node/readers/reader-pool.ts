@@ -321,7 +321,7 @@ export function createReaderPool({
     reader.process.kill('SIGKILL');
   };
 
-  /** Asks a replaced reader that answers pings to finish its open requests and end. Kills it if it takes too long. */
+  /** Asks a replaced reader to finish its open requests and to end. Kills the reader if it takes too long. */
   const drainOne = (reader: Reader): void => {
     if (!reader.process.connected) return;
     reader.isReady = false;

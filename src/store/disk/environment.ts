@@ -54,7 +54,8 @@ const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 
 /**
  * Before opening for writing, the pages of the state are checked, and then at most this number of other pages. A small
  * store has fewer pages. The check takes about 15 ms if the operating system has the file in memory. With a limit of
- * 50,000 pages and a file on a disk, a start took 12 s longer. A running node checks the remaining pages step by step.
+ * 50,000 pages that had to be read from a disk, a start took 12 s longer. A running node checks the remaining pages
+ * step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**

@@ -89,8 +89,8 @@ function inAllRanges(store: StoredChain, order: TransactionSort, ranges: readonl
 }
 
 /**
- * The bounds of all ranges together, as bytes. At most one of the ranges may have a lower bound, and at most one an
- * upper bound. Undefined if a bound excludes all values that keys can represent.
+ * Joins the bounds of all ranges, as bytes. At most one of the ranges may have a lower bound, and at most one an upper
+ * bound. Undefined if a bound excludes all values that keys can represent.
  */
 function bytesOfRanges(order: TransactionSort, ranges: readonly ValueRange[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;

@@ -205,7 +205,7 @@ export class BlockQueries {
     return { first, last };
   }
 
-  /** Positions, in the list of a generator, of the blocks within a span of heights. */
+  /** Positions in the list of a generator, for the blocks within a span of heights. */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;
     const heightAt = (ordinal: number): number => generatorBlock(this.#store.tables, publicKey, ordinal).height;

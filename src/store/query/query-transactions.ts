@@ -191,7 +191,7 @@ function packedPage(store: StoredChain, list: readonly PackedPlace[], query: Tra
   return { ...page, items: page.items.map((at) => entryOf(store, unpacked(at))) };
 }
 
-/** Key of a list among the kept lists. The key consists of the filters and the order of the query. */
+/** Key under which a list stays in memory. The key consists of the filters and the order of the query. */
 function nameOf({ limit: _limit, offset: _offset, after: _after, ...list }: TransactionQuery): string {
   return `transactions ${JSON.stringify(list, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
 }
