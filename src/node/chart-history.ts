@@ -26,8 +26,8 @@ export interface HistoryDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly params: Pick<ChainParams, 'blockTimeS' | 'epochMs'>;
   /**
-   * The present number of transactions in the queues `verified`, `pending` and `ready` of the pool, and of connected
-   * peers.
+   * The present number of transactions in the queues `verified`, `pending` and `ready` of the pool, and the present
+   * number of connected peers.
    */
   readonly now: () => { readonly pool: number; readonly peers: number };
 }

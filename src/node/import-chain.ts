@@ -230,8 +230,8 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // A rejection is reported when the group is awaited. The empty handler keeps Node.js from treating the rejection as
-    // unhandled before then.
+    // A rejection is reported when the group is awaited. Until then, the empty handler prevents Node.js from treating
+    // the rejection as unhandled.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);

@@ -24,8 +24,8 @@ const REPORT_MS = 200;
 
 /**
  * The node sends a message to each ready reader at least every 250 ms. If the reader has handled no message for
- * `QUIET_MS_MAX` milliseconds, it probably did not run, and messages about new blocks may wait behind the requests that
- * it handles first. Before the next request, it therefore looks for new blocks in the store.
+ * `QUIET_MS_MAX` milliseconds, it probably did not run. Messages about new blocks may then wait behind requests that
+ * the reader handles first. Before the next request, the reader therefore looks for new blocks in the store.
  */
 const QUIET_MS_MAX = 500;
 

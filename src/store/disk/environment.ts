@@ -272,8 +272,7 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 
 /**
  * Refuses a file before the library opens it, if it is not a regular file, or if this process may not read and write
- * it. Without this check, the library would end the process with a signal. A read-only medium is no reason to refuse a
- * file.
+ * it. Without this check, the library would end the process with a signal. A file on a read-only medium is not refused.
  *
  * @param names names of the files to check; a file may be missing
  */

@@ -15,7 +15,7 @@ import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-b
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 
-/** Number of bytes of the index in a place. The height precedes the index. */
+/** Number of bytes of the transaction's index in a transaction place. The height precedes the index. */
 const INDEX_BYTES = PLACE_BYTES - HEIGHT_BYTES;
 
 export function putTransactions(
