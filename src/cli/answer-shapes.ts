@@ -1,6 +1,6 @@
 /**
- * Checks the shape of the answers to the queries that commands send to nodes. The commands use no such answer before
- * this check, because any program may listen at an address.
+ * Checks the shapes of the answers that nodes send to commands. A command does not use an answer before this check,
+ * because any program may listen at the address of a node.
  */
 
 /** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid value. */
@@ -11,8 +11,9 @@ const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
 /**
- * Maximum distance between the next slot of the first listed forger and that of any other. A node lists the forgers of
- * at most 101 consecutive slots, so an answer with a greater distance does not come from a node.
+ * Maximum number of slots between the next slot of the first forger in the list and the next slot of any other forger
+ * in the list. A node lists the forgers of at most 101 consecutive slots, so an answer with a greater number does not
+ * come from a node.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
@@ -30,7 +31,7 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a string of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
-/** A public key in full length and lower case, because commands check signatures with the key. */
+/** Shape of a public key with its full length and in lower case, because commands check signatures with the key. */
 export const publicKey = that(
   '64 hexadecimal digits',
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
@@ -52,7 +53,7 @@ export function optional(shape: Shape): Shape {
   return (value) => (value === undefined ? undefined : shape(value));
 }
 
-/** An object with these members, and possibly others. */
+/** Shape of an object that has these members, and possibly others. */
 export function members(shapes: Readonly<Record<string, Shape>>): Shape {
   return (value) => {
     if (!isRecord(value)) return ' must be an object';
@@ -119,7 +120,7 @@ const roundLength = that('a whole number from 1 to 101', (value) => isUint32(val
 
 /**
  * Shapes of answers, by path without the prefix `/api/`. If only some commands use a member, its shape may be missing
- * here. These commands then pass their own shape to `NodeAsker.ask`.
+ * here. These commands pass the shape of the member to `NodeAsker.ask`.
  */
 const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status': members({
@@ -220,8 +221,8 @@ export const NODE_IDENTITY = members({ version: text, build: optional(text), net
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**
- * The shape of an answer. A path that is not in `ENDPOINTS` has no required shape, except that a queue of the pool must
- * be a list.
+ * Returns the shape of an answer. A path that is not in `ENDPOINTS` has no required shape, except that a queue of the
+ * pool must be a list.
  *
  * @param path path below `/api/`, with or without parameters
  */

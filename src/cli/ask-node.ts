@@ -1,7 +1,8 @@
 /**
  * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. The error codes
- * distinguish a node that does not answer (`NODE_UNREACHABLE`), an error or an answer without data
- * (`NODE_ANSWER_UNEXPECTED`), data of a wrong shape (`NODE_ANSWER_MALFORMED`), and a refused document (`NODE_REFUSED`).
+ * distinguish four cases: the node does not answer (`NODE_UNREACHABLE`), it answers with an error or without data
+ * (`NODE_ANSWER_UNEXPECTED`), the data has a wrong shape (`NODE_ANSWER_MALFORMED`), or the node refuses a document
+ * (`NODE_REFUSED`).
  */
 
 import { unescape } from 'node:querystring';
@@ -12,7 +13,7 @@ import { usageError } from './error-lines.ts';
 import { printable } from './printable.ts';
 
 export interface NodeAsker {
-  /** Address without `/api`, user and password. */
+  /** Address of the node, without `/api`, user and password. */
   readonly base: string;
   /**
    * @param path path without the prefix `/api/`
@@ -64,7 +65,7 @@ const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
 /** HTTP status of the answer to a request that arrived too slowly. */
 const REQUEST_TIMEOUT = 408;
-/** Environment variable that replaces the default time limit, in seconds, for a node on a busy machine or far away. */
+/** Environment variable with the time limit in seconds; replaces the default for a distant node or a busy machine. */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /** Minimum time limit for a request that changes something. A node needs one or two seconds to decrypt a passphrase. */
 const SEND_TIMEOUT_MS = 30_000;
@@ -79,8 +80,8 @@ export interface AskerOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * True to use the paths without prefix. Only nodes of this software serve these paths, and they then send all members
-   * even under `http.strictDialect`. False to use the paths that every Lisk node answers.
+   * True to use the paths without prefix. Only nodes of this software serve these paths. At these paths, a node sends
+   * all members, even with `http.strictDialect`. False to use the paths that every Lisk node answers.
    */
   readonly isOwnKind?: boolean;
 }
@@ -137,8 +138,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // A message, together with a status from 500 on or with reasons, shows that a node answered, and that this machine
-    // may query it.
+    // An answer with a message, and with reasons or a status of at least 500, comes from a node that this machine may
+    // query.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(

@@ -1,4 +1,4 @@
-/** Finds the chain that the flags of a command name: the network's folder, and the node's data folder. */
+/** Finds the network folder and the data folder of the chain that the flags of a command name. */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';

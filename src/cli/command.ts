@@ -1,4 +1,4 @@
-/** Common parts of all commands: definitions, the reading of numbers, and errors for wrong use. */
+/** Functions that all commands share: they define commands and options, parse values, and report wrong use. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ipv4Port } from '../config/option.ts';

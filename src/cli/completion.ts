@@ -54,7 +54,7 @@ function positionsOf(command: Command, path: string, known: KnownValues): readon
   return [position, ...command.commands.flatMap((each) => positionsOf(each, `${path}/${each.name()}`, known))];
 }
 
-/** Options of which some values are known, each with the path of its command. */
+/** Options with known values, each with the path of its command. */
 function valued(
   positions: readonly CommandPosition[],
 ): readonly { readonly path: string; readonly name: string; readonly values: readonly string[] }[] {

@@ -8,8 +8,8 @@ import { availableParallelism, totalmem } from 'node:os';
  */
 const MEMORY_BYTES_MIN = 1_000_000_000;
 /**
- * Minimum number of cores of such a machine. On a single core, a reading process would take time from forging, as
- * requests within the node do.
+ * Minimum number of cores of a machine on which a node has a reading process by default. On a single core, a reading
+ * process would take time from forging, as requests within the node do.
  */
 const CORES_MIN = 2;
 

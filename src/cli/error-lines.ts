@@ -103,7 +103,8 @@ function textOf(error: unknown): string {
 }
 
 /**
- * Removes the repeated prefixes of a text of `Closers`. The text has one prefix for each level of parts within parts.
+ * Removes the repeated prefixes of a text of `Closers`. Parts can contain further parts, and the text has one prefix
+ * for each level.
  */
 function withOnePrefix(text: string): string {
   return text.startsWith(NOT_CLOSED) ? `${NOT_CLOSED}${text.replaceAll(NOT_CLOSED, '')}` : text;

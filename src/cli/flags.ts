@@ -67,8 +67,8 @@ export interface InitFlags {
   readonly passwordFile?: string;
   readonly iterations: number;
   /**
-   * Path of the systemd unit; true for the default path, false with `--no-unit`. Without these flags undefined: the
-   * command then asks, except with `--yes`.
+   * Path of the systemd unit; true for the default path, false with `--no-unit`. Undefined without these flags: the
+   * command then asks the user whether to write a unit, except with `--yes`.
    */
   readonly unit?: string | boolean;
   readonly yes?: true;

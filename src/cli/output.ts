@@ -1,8 +1,8 @@
 /**
- * All output of commands, except questions to the user and warnings about what the user entered. Lines and data go to
- * standard output, notes to standard error output. Writing is synchronous: when a function of this file returns without
- * an error, the operating system has all bytes of the text, except text for standard error output that could not be
- * written.
+ * Writes all output of commands, except questions to the user and warnings about what the user entered. Lines and data
+ * go to standard output, notes to standard error output. Writing is synchronous: when a function of this file returns
+ * without an error, the operating system has all bytes of the text. Only failures to write to standard error output are
+ * ignored.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';

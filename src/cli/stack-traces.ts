@@ -28,7 +28,7 @@ const CONTINUES = 0b100000;
 
 /**
  * After this call, the `stack` of an error names positions in source files, if the bundle has a source map beside it.
- * `isReadInConstructor` describes the errors for which this is not so.
+ * The errors that `isReadInConstructor` describes are exceptions.
  */
 export function nameSourcesInTraces(): void {
   const known = new LruMap<string, string>(TRACE_LINES_MAX);

@@ -38,7 +38,8 @@ export interface StopRequest {
 /**
  * Resolves at the first signal of `STOP_SIGNALS` or `OTHER_ENDING_SIGNALS`, or when the supervisor that started the
  * process has ended. A later signal of these lists ends the process at once. Under a supervisor, SIGINT, SIGQUIT and
- * SIGHUP are ignored, because a terminal sends them to all processes and the supervisor decides.
+ * SIGHUP are ignored, because a terminal sends them to all processes, and the supervisor decides when this process
+ * ends.
  *
  * @param onSecond called before the process is ended at once
  */
@@ -91,7 +92,9 @@ export function removeTemporaryFilesAtStop(): void {
   }
 }
 
-/** Without a channel to the supervisor, a new parent process shows that the supervisor has ended. */
+/**
+ * Detects the end of a supervisor without a channel: when the supervisor ends, this process gets a new parent process.
+ */
 function watchParent(onGone: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

@@ -15,14 +15,14 @@ import type { SourceFlags } from '../flags.ts';
 import { withDamageReport } from '../damage-report.ts';
 
 /**
- * A source answers queries. Messages name the source by `base`. For a data folder, `ask` throws ProtocolError
- * `CHAIN_ANSWER_UNEXPECTED` for an error status, an answer without data, or data of a wrong shape.
+ * A source answers queries. Error messages contain `base` as the name of the source. For a data folder, `ask` throws
+ * ProtocolError `CHAIN_ANSWER_UNEXPECTED` for an error status, an answer without data, or data of a wrong shape.
  */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
- * Statuses of answers without data from a server that does not serve a path: a proxy may send a page, or refuse the
- * request.
+ * HTTP statuses with which a server may answer, without data, at a path that it does not serve. For example, a proxy
+ * may send a page, or refuse the request.
  */
 const UNKNOWN_PATH_STATUSES: ReadonlySet<unknown> = new Set([200, 403, 404]);
 
@@ -63,9 +63,9 @@ export async function withStoppedNode<T>(
 }
 
 /**
- * A source that asks the paths without prefix first, because only the answers of these paths have all members if the
- * node has `http.strictDialect`. Nodes of other software, and proxies in front of a node, may not serve these paths.
- * The source then asks the paths below `/api`.
+ * Returns a source that first asks the paths without the prefix `/api`. If the node has `http.strictDialect`, only the
+ * answers of these paths have all members. Nodes of other software, and proxies in front of a node, may not serve these
+ * paths. In that case, the source asks the paths below `/api`.
  */
 function runningSource(url: string): Source {
   const own = nodeAsker(url, { isOwnKind: true });

@@ -6,7 +6,7 @@ import type { TransactionJson } from './shapes.ts';
 export type Row = readonly [label: string, value: string];
 
 const LABEL_CHARACTERS = 16;
-/** Space after a label. Labels of block headers are wider than the label column of other listings. */
+/** Minimum space after a label. Some labels of block headers have more than `LABEL_CHARACTERS` characters. */
 const GAP = '  ';
 const NAMES: Readonly<Record<number, string>> = {
   0: 'transfer',
@@ -38,7 +38,7 @@ export function lsk(digits: string): string {
 }
 
 /**
- * Date and time in UTC; the number of seconds for a time that `Date` cannot show.
+ * Returns the date and time in UTC. For a time that `Date` cannot show, returns the number of seconds.
  *
  * @param timestampS whole seconds since the epoch
  * @param epochMs epoch of the network, as Unix time in milliseconds

@@ -39,8 +39,8 @@ export function configShow(flags: ConfigShowFlags): void {
 }
 
 /**
- * The value of an option, with secrets masked. Of a delegate, the public key is shown and the encrypted passphrase is
- * masked.
+ * The value of an option, with secrets masked. For a delegate, the result contains the public key, but not the
+ * encrypted passphrase.
  */
 function masked({ option, path }: ExplainedOption['named'], value: unknown): unknown {
   if (path === 'log.modules')

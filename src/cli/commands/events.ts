@@ -62,9 +62,9 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
       }
       printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
-      // After the first stream has begun, the command connects again after a lost connection, and after the answer of a
-      // busy node or of a load balancer without a node. A malformed or unreadable answer ends the command, and so does
-      // each error before the first stream.
+      // After the first stream has begun, the command connects again in two cases: the connection was lost, or a busy
+      // node or a load balancer without a node answered. A malformed or unreadable answer ends the command. Each error
+      // before the first stream also ends the command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))

@@ -86,11 +86,11 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports a record. The first import of a record that is no copy counts as the complete history of signatures. If it
- * can, this import marks the file as a copy, and stores on this machine into which folder it imported the record. After
- * the import of a copy, or a repeated import of a record, the node waits before it signs, to make sure that no other
- * node signs. A repeated import into the same folder counts like the first one if the journal there still knows the
- * whole record.
+ * Imports a record. If a record is not a copy, its first import counts as the complete history of signatures. This
+ * import marks the file as a copy, if possible. It also stores on this machine the folder into which it imported the
+ * record. After the import of a copy, or a repeated import of a record, the node waits before it signs, to make sure
+ * that no other node signs. A repeated import into the same folder counts like the first import if the journal in this
+ * folder still contains the whole record.
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
@@ -138,8 +138,8 @@ interface Import {
  * Marks the record as imported, and then imports it. If the process ends between these two steps, every node that
  * imports the record waits before it signs. In the reverse order, two nodes could sign with one record.
  *
- * @returns the earlier import of the record, if there is one and the record counts as a copy because of it; and whether
- *   the file is now marked as a copy
+ * @returns the earlier import, if there is one that makes the record count as a copy; and whether the file is now
+ *   marked as a copy
  */
 function importOnce(
   { journal, record, file, into }: Import,
@@ -208,8 +208,8 @@ function writeInstead(file: string, text: string): void {
 
 /**
  * Updates the watermarks of the delegates, if this machine has any. A watermark says whether the record of the delegate
- * has left this machine. The export or the import has just changed that. The function does not change a watermark that
- * is newer than the journal. If the configuration file of a node names another folder for watermarks, the node itself
+ * has left this machine. An export or an import changes this state. The function does not change a watermark that is
+ * newer than the journal. If the configuration file of a node names another folder for watermarks, the node itself
  * updates the watermarks in that folder.
  *
  * @param movedAtS time when the record left this machine; undefined when the record was imported

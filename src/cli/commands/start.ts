@@ -71,8 +71,8 @@ export async function start(flags: StartFlags): Promise<void> {
 }
 
 /**
- * Text for the user that no block will be forged, for a network with published keys. Undefined for other networks, with
- * configured peers, with `forging.force`, and when forging is disabled.
+ * Returns a text that tells the user why the node forges no block, for a network with published keys. Returns undefined
+ * for other networks, with configured peers, with `forging.force`, and when forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;

@@ -41,8 +41,8 @@ interface Report {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
   /**
-   * Branches that the node left. In the slots from `fromSlot` to `toSlot`, the node used the forging order of the
-   * branch. Missing in answers of earlier versions, like `looks` and `oldOrders`.
+   * Branches that the node left. In the slots from `fromSlot` to `toSlot`, the node used the forging order of such a
+   * branch. Nodes of earlier versions do not send `branches`, `looks` and `oldOrders`.
    */
   readonly branches?: readonly {
     readonly time: string;
@@ -93,9 +93,9 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 }
 
 /**
- * Returns missed slots with their reasons. If `place` is at most the height of the tip, these are the missed slots
- * directly before the block at this height, at most as many as a round has slots. Otherwise it is the slot with the
- * number `place`.
+ * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
+ * slots directly before the block at this height, up to the number of slots of a round. Otherwise the result contains
+ * the slot with the number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */
@@ -108,8 +108,8 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // The number of the present slot is the time since the epoch divided by the block time. So the block time follows
-  // from the number of a slot that is near.
+  // The number of the present slot is the time since the epoch divided by the block time. So this time, divided by the
+  // number of a slot that is near, gives the block time.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight

@@ -165,18 +165,18 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes a transfer with the present time of the chain's clock, and signs it. An equal transfer within a second gets an
-   * earlier second, so that it has another id.
+   * Makes a transfer with the present time of the chain's clock, and signs it. If two equal transfers are made within
+   * one second, the second transfer gets an earlier timestamp, so that the ids differ.
    */
   transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
   }
 
   /**
-   * The key pair of the account that pays: the first known account, or in a forked devnet the first of the `funders`
-   * that has enough, and that has no second key and is no group now. The funders are at most ten accounts. When the
-   * chain was forked, they were the richest accounts for which the devnet can sign, and they keep the order of that
-   * time.
+   * Returns the key pair of the account that pays. This is the first known account. In a forked devnet, it is the first
+   * of the `funders` that has enough funds, has no second key, and is not a group now. There are at most ten funders.
+   * When the chain was forked, they were the richest accounts for which the devnet can sign. Later changes of their
+   * balances do not change their order.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;
@@ -196,7 +196,7 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes a transfer that the chain does not have. The chain may have an equal transfer of the same second from an
+   * Makes a transfer that is not in the chain yet. The chain may contain an equal transfer of the same second from an
    * earlier run of the devnet, or from another program.
    */
   async #newTransferBy(keyPair: KeyPair, address: string, amount: bigint, text: TransferText = {}) {

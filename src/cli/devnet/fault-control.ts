@@ -22,7 +22,8 @@ export class FaultControl {
   }
 
   /**
-   * Cuts the network into parts, and replaces an earlier cut. Nodes outside the given parts form another part.
+   * Cuts the network into parts, and replaces an earlier cut. The nodes that are in none of these parts form one
+   * further part.
    *
    * @param parts lists of numbers of nodes
    * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, an empty part, or a single part of

@@ -72,7 +72,9 @@ export class DevnetFaults {
   readonly #skewsMs = new PerNode();
   #parts: readonly (readonly number[])[] = [];
 
-  /** Cuts the network into parts, and replaces earlier parts. Nodes outside the given parts form another part. */
+  /**
+   * Cuts the network into parts, and replaces earlier parts. The nodes that are in none of these parts form one more.
+   */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;
   }
@@ -104,7 +106,7 @@ export class DevnetFaults {
   }
 
   /**
-   * Returns equal values for nodes of one part: the index of a given part, or -1 for the nodes outside the given parts.
+   * Returns the index of the part to which a node belongs. For a node in none of the parts of `partition`, returns -1.
    */
   partOf(node: number): number {
     return this.#parts.findIndex((part) => part.includes(node));

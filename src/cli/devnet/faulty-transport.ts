@@ -37,8 +37,8 @@ export interface FaultyTransportOptions {
 const NONE: LinkFaults = { isCut: false, delayMs: 0, loss: 0 };
 const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
 /**
- * Maximum number of delayed messages of one link in one direction. Even with the longest delay, a node sends fewer
- * messages in this time.
+ * Maximum number of delayed messages of one link in one direction. Even during the longest delay, a node sends fewer
+ * messages than this maximum.
  */
 const WAITING_MAX = 2_000;
 

@@ -1,4 +1,4 @@
-/** The folder of a devnet: files of an earlier run, and the files with which its nodes are started. */
+/** Reads and checks the files of an earlier run in the folder of a devnet, and writes the files for the next run. */
 
 import { chmodSync, cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -49,9 +49,9 @@ export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, netw
 }
 
 /**
- * Returns the network, with the path of the network folder that the devnet uses. If the block time differs from that of
- * the network, or if the original folder is temporary, this is the path for a copy in the folder of the devnet;
- * `writeDevnetFolder` makes the copy.
+ * Returns the network, with the path of the network folder that the devnet uses. If the devnet has another block time
+ * than the network, or if the original folder is temporary, the path names a copy in the folder of the devnet.
+ * `writeDevnetFolder` makes this copy.
  */
 export function placedNetwork(
   { network, isTemporary }: Pick<ChosenNetwork, 'network' | 'isTemporary'>,
@@ -182,7 +182,7 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
  * Refuses a folder whose chain has another origin.
  *
  * @param source path of the forked chain; undefined when none is forked
- * @returns true when the folder contains a devnet, which then has the given origin; false when it contains none
+ * @returns true when the folder contains a devnet with this origin; false when the folder contains no devnet
  * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
  */
 export function checkForkFolder(directory: string, source: string | undefined): boolean {

@@ -33,7 +33,7 @@ export type AgentRequest =
   | { readonly op: 'impersonate'; readonly publicKeys: readonly string[] }
   /** Copies chain, signing journal and pool into a new folder. */
   | { readonly op: 'snapshot'; readonly directory: string }
-  /** Closes the node; the process stays. */
+  /** Closes the node. The process continues to run. */
   | { readonly op: 'close' }
   /** Opens the node again with the present content of its folder, and adds these transactions to the pool. */
   | { readonly op: 'open'; readonly transactions: readonly JsonObject[] }

@@ -32,7 +32,7 @@ export interface AgentOptions extends AgentStart {
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
-  /** Undefined for a node in memory. Requests can then neither copy nor close nor open the node. */
+  /** Undefined for a node in memory, which requests cannot copy, close or open. */
   readonly host?: AgentHost;
 }
 
@@ -123,8 +123,8 @@ export class NodeAgent implements NodeControl {
   }
 
   /**
-   * Executes a request, and returns the state of the node; `CLOSED` after `outcome` and `close`, and after `faults`
-   * before the node is built.
+   * Executes a request, and returns the state of the node. After `outcome` and `close`, the result is the constant
+   * `CLOSED`. This also applies to `faults` while the node is not built yet.
    *
    * @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built, except for `faults`, `outcome`, `close` and
    *   `open` (`set` and `impersonate` have their effect nevertheless); `DEVNET_TRANSACTION_REFUSED`;
@@ -221,8 +221,8 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // If the pool has the transaction, the new copy is skipped, unless the copy in the pool lacks signatures of members
-    // and the new copy has more signatures.
+    // If the pool already has the transaction, a new copy replaces it only in one case: the old copy lacks signatures
+    // of members, and the new copy has more signatures.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);

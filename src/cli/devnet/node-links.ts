@@ -36,8 +36,8 @@ export class NodeLinks {
   }
 
   /**
-   * The node with the greatest height, and its state. Nodes that do not answer, or answer with an error, are skipped;
-   * undefined when no node is left.
+   * The node with the greatest height, and its state. Nodes that do not answer, or answer with an error, are skipped.
+   * The result is undefined when all nodes are skipped.
    */
   async highest(links = this.all()): Promise<Answered | undefined> {
     const answers = links.map(async (link) => ({ link, state: await link.ask({ op: 'state' }) }));

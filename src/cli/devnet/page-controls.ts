@@ -55,10 +55,7 @@ export async function performForPage(
  * shows a fault.
  */
 const WAITING_MAX = 16;
-/**
- * Time limit of an answer in milliseconds. The HTTP interface closes a connection without data only after a longer
- * time.
- */
+/** Time limit of an answer in milliseconds. The HTTP interface closes an idle connection only after a longer time. */
 const ANSWER_MS_MAX = 15_000;
 
 interface Waiting {
@@ -68,8 +65,7 @@ interface Waiting {
 }
 
 /**
- * The part in the node: sends the operations that the dashboard requests to the supervisor, and waits for their
- * outcomes.
+ * Runs in the node: passes the operations that the dashboard requests to the supervisor, and waits for their outcomes.
  */
 export class PageControls implements DevnetControls {
   readonly #emit: (event: AgentEvent) => void;

@@ -38,8 +38,8 @@ export interface PlannedNode {
 export const DEVNET_HOST = '127.0.0.1';
 
 /**
- * Minimum percentage of peers that must agree with the tip of a node before the node forges, in a devnet of generation
- * 2 with several nodes.
+ * Minimum percentage of the peers that must have the same tip as a node before the node forges. The minimum applies to
+ * devnets of generation 2 with several nodes.
  */
 const CONSENSUS_MIN = 51;
 /**
@@ -51,7 +51,7 @@ const BLOCK_TIMES_PER_BLOCK = 3;
 
 /**
  * @throws ProtocolError `USAGE` for ports that overlap, exceed the highest port or are blocked by `fetch`; for a new
- *   chain also `USAGE` for a network without `forgers.json`, or with fewer delegates in it than a round has
+ *   chain also `USAGE` if the network has no `forgers.json`, or if this file has fewer delegates than a round
  */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network, logFormat, forkDelegates } = request;

@@ -23,8 +23,8 @@ const RESTART_DELAY_MS_MAX = 30_000;
  */
 export const STABLE_MS = 60_000;
 /**
- * Number of ends in a row at which a node is no longer restarted. The node was not stable at any of these ends, except
- * possibly at the first one.
+ * Maximum number of ends in a row. A node that has ended this many times is not restarted. Only the first of these ends
+ * may be the end of a stable node.
  */
 export const ENDS_IN_A_ROW_MAX = 5;
 

@@ -243,7 +243,7 @@ class Session {
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
     if (link === undefined) return;
-    // A failure is ignored: if the node has ended or does not answer, it gets the state when it starts or answers
+    // A failure is ignored: if the node has ended or does not answer, it gets the faults when it starts or answers
     // again.
     link
       .ask({ op: 'faults', faults: this.#faults.of(index) })
@@ -268,7 +268,7 @@ class Session {
 
   /**
    * Copies the chain to a new node of a forked devnet. The node cannot download the chain block by block, because the
-   * first blocks of the fork depend on state that the genesis block of this network does not give.
+   * first blocks of the fork depend on state that the genesis block of this network does not contain.
    */
   async #copyChainTo({ directory }: PlannedNode): Promise<void> {
     const source = this.#nodes.find(

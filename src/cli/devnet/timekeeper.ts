@@ -51,8 +51,8 @@ export interface MinedSlots {
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
- * In the mode `instant`, maximum number of consecutive slots that the arrival of transactions mines. The devnet stops
- * earlier, at the first block without transactions, when the pool is empty, or after a round of empty slots.
+ * In the mode `instant`, maximum number of slots that the devnet mines when transactions arrive. The mining ends
+ * earlier after a block without transactions, when the pool is empty, or after a round of empty slots.
  */
 const INSTANT_SLOTS_MAX = 1_000;
 
@@ -179,13 +179,12 @@ export class Timekeeper {
   }
 
   /**
-   * Sends a transaction to all nodes, and mines until a block has it. Empty slots are passed. The mining ends after one
-   * round of empty slots without a block between them, because no running delegate forges then, or after two rounds of
-   * slots.
+   * Sends a transaction to all nodes, and mines until a block has it, for at most two rounds of slots. A whole round of
+   * empty slots in a row also ends the mining, because it shows that no running delegate forges.
    *
    * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the node with the greatest height refuses the transaction;
-   *   `DEVNET_TRANSACTION_LEFT` when no block of these slots has it, and it stays in the pool; `DEVNET_NODE_SILENT`
-   *   when no node answers
+   *   `DEVNET_TRANSACTION_LEFT` when no block of these slots has the transaction, which then stays in the pool;
+   *   `DEVNET_NODE_SILENT` when no node answers
    */
   confirm(id: string, transaction: JsonObject): Promise<{ readonly height: number }> {
     return this.#queue.run(async () => {
@@ -203,7 +202,7 @@ export class Timekeeper {
         return { height: state.tip.height };
       }
       await this.#setAll();
-      // A node that has dropped the transaction takes it again, or its refusal is the reason of the failure.
+      // A node that has dropped the transaction accepts it again, or refuses it with the reason of the failure.
       await this.ask({ op: 'transaction', transaction });
       this.#relay.keep([{ transaction, at: undefined }]);
       const reason =

@@ -1,6 +1,6 @@
 /**
- * Hands transactions on to the nodes of a devnet. When one node has accepted a transaction, the relay sends it to all
- * nodes that this node reaches, because the next slot may belong to a delegate of any node.
+ * Relays transactions between the nodes of a devnet. When one node has accepted a transaction, the relay sends it to
+ * all nodes that this node reaches, because the next slot may belong to a delegate of any node.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -9,8 +9,8 @@ import type { AgentLink } from './messages.ts';
 import type { NodeLinks } from './node-links.ts';
 
 /**
- * Maximum number of known transactions. With their keys (`knownAs`), the relay hands on each transaction only once. The
- * maximum is several times the size of a pool with default options.
+ * Maximum number of known transactions. The relay remembers their keys (`knownAs`), so that it sends each transaction
+ * only once. The maximum is several times the size of a pool with default options.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 
@@ -27,7 +27,7 @@ export class TransactionRelay {
   readonly #nodes: NodeLinks;
   readonly #known = new LruMap<string, true>(KNOWN_TRANSACTIONS_MAX);
   #arrived: Arrived[] = [];
-  /** Transactions that no running node could forge. They are sent again with the next ones. */
+  /** Transactions that no running node could forge. The relay sends them again with the next transactions. */
   #kept: readonly Arrived[] = [];
 
   constructor(nodes: NodeLinks) {

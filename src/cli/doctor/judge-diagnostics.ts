@@ -1,6 +1,6 @@
 /**
- * Judges the diagnostics of a node: finds failures that are not resolved, most of them only if they are recent, and
- * some of them only if they are repeated.
+ * Judges the diagnostics of a node: finds unresolved failures. Most failures count only if they are recent, and some
+ * failures count only if they are repeated.
  */
 
 import type { DiagnosticState } from '../node-client.ts';
@@ -9,8 +9,8 @@ import { finding, type Finding } from './catalogue.ts';
 import type { NodeAnswers } from './node-answers.ts';
 
 /**
- * Length of the period that most checks look at. Older diagnostics do not count. Some faults need `TIMES_MIN`
- * diagnostics in this period, because a single diagnostic of such a fault may be chance.
+ * Length of the period that most checks examine, in milliseconds. Older diagnostics do not count. Some faults need
+ * `TIMES_MIN` diagnostics in this period, because a single diagnostic of such a fault may be chance.
  */
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
@@ -27,7 +27,7 @@ const TIMES_MIN_PER_DELEGATE = 2;
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 /** Codes for a delegate that does not sign yet, because another node may sign for it. */
 export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
-/** Codes of diagnostics of a download that report no failure. */
+/** Codes of those diagnostics of a download that report no failure. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
 /** Codes of write failures, in diagnostics or as their causes. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
@@ -145,7 +145,7 @@ function isInTheWay(
 /**
  * The period in which missed slots count, and the number of missed slots from which the doctor reports a fault. The
  * period is `RECENT_MS`, or `RECENT_ROUNDS` rounds if they take longer. A node that forges for few delegates has few
- * slots, so its number is smaller.
+ * slots, so for such a node the number is smaller.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: NodeAnswers) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;

@@ -1,4 +1,6 @@
-/** The delegate of a new node: its key pair, new or given, and the configuration entry that unlocks it. */
+/**
+ * Sets up the delegate of a new node, with a new or an existing passphrase, which the configuration stores encrypted.
+ */
 
 import { entropyToMnemonic, validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';

@@ -22,9 +22,9 @@ import type { WalletNetwork } from './network.ts';
  * function searches the packaged devnet of the generation, and then the copy of a network folder that a devnet has made
  * in `BLOOMERY_HOME`.
  *
- * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder is of the network, or when the network has no such
- *   account; `NETWORK_UNREADABLE` for a network without known passphrases; `NETWORK_UNKNOWN` when there is no folder
- *   for the given network
+ * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder belongs to the network, or when the network has no
+ *   such account; `NETWORK_UNREADABLE` for a network without known passphrases; `NETWORK_UNKNOWN` when there is no
+ *   folder for the given network
  */
 export function knownPassphrase(
   name: string,

@@ -46,8 +46,8 @@ export interface ForkRequest {
 }
 
 /**
- * Number of newest rounds whose headers the journals record: within so many rounds, headers of a delegate must not
- * contradict each other.
+ * Number of newest rounds whose headers the journals record. Within this number of rounds, the headers of a delegate
+ * must not contradict each other.
  */
 const JOURNAL_ROUNDS = 3;
 /**

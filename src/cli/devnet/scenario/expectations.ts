@@ -184,8 +184,8 @@ async function sameBlock(nodes: readonly Watched[], isSame: boolean): Promise<Di
   const height = Math.min(...heights.flatMap(({ value }) => value ?? []));
   const blocks = await Promise.all(nodes.map((node) => answerOf(node, () => node.client.blockId(height))));
   const ids = new Set(blocks.map(({ value }) => value));
-  // A node that is reverting blocks may have no block at that height. The condition is then not true, whatever `isSame`
-  // is.
+  // A node that is reverting blocks may have no block at that height. In this case, the condition is not true for
+  // either value of `isSame`.
   if (!ids.has(undefined) && (ids.size === 1) === isSame) return undefined;
   const found = blocks.map(({ name, value }) => `${name}: ${value ?? 'none'}`).join(', ');
   return { expected, found: `at height ${height} ${found}` };

@@ -114,8 +114,8 @@ class Player {
   }
 
   /**
-   * Returns the reason if the process of a node has ended without a step that ended it. Any step fails after such an
-   * end. The result is undefined if there was no such end, or if the user stopped the run.
+   * Returns the reason if the process of a node has ended, and no step of the scenario ended it. After such an end,
+   * every step fails. The result is undefined if no process ended in this way, or if the user stopped the run.
    */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;

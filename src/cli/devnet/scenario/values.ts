@@ -1,4 +1,4 @@
-/** Readers of values that actions and expectations share. */
+/** Reads the values that occur both in actions and in expectations. */
 
 import { addressFault } from '../../../crypto/keys.ts';
 import { beddowsOfLskText } from '../../../primitives/amount.ts';
