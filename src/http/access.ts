@@ -36,8 +36,9 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 }
 
 /**
- * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, that
- * the method is allowed, and, unless all addresses have access, that all addresses of the request are listed.
+ * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, and
+ * that the method is allowed. Unless all addresses have access, the function also checks that all addresses of the
+ * request are listed.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
@@ -52,7 +53,7 @@ export function createAccessRule(options: HttpOptions): (request: IncomingMessag
   };
 }
 
-/** Methods that change nothing. A browser sends OPTIONS before a GET with a header of its own. */
+/** Methods that change nothing. A browser sends OPTIONS before a GET request with a custom header. */
 const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The answer to a client whose address is not listed. */
@@ -63,7 +64,7 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
 /**
  * Returns the addresses from which a request comes. If proxies are trusted and the header `X-Forwarded-For` of the
  * request is not empty, these are the addresses in the header. The client itself may have written the first of these
- * addresses. Otherwise, the only address is the address of the connection: an empty text after the connection has
+ * addresses. In all other cases, the result is the address of the connection, or an empty text if the connection has
  * closed.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
@@ -118,8 +119,8 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
   /**
-   * True when the caller itself made the request: the request comes through no untrusted proxy, from no page of another
-   * site (except the origin in `http.corsOrigin`), and names no foreign host.
+   * True when the caller itself made the request. False if the request comes through an untrusted proxy, or from a page
+   * of another site (except the origin in `http.corsOrigin`), or if it names a foreign host.
    */
   const isItself = (request: Request) =>
     !isConcealed(request) &&

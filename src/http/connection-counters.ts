@@ -40,10 +40,10 @@ export class ConnectionCounters {
   }
 
   /**
-   * Counts a connection of a stranger, unless its address already has the maximum number of connections. If strangers
-   * already have all connections that are open to them, the new connection is refused, too. In this case, if another
-   * address has more connections than this address would have, a process is asked to close an idle connection of the
-   * address with the most connections. The caller may therefore call again after a moment.
+   * Counts a connection of a stranger, unless its address already has the maximum number of connections. If all
+   * strangers together already have their maximum number of connections, the new connection is refused, too. In this
+   * case, another address may have more connections than this address would have. A process is then asked to close an
+   * idle connection of the address with the most connections. The caller may therefore call again after a moment.
    *
    * @returns the reason to refuse the connection; undefined when it is counted
    */

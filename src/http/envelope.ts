@@ -1,7 +1,8 @@
 /**
  * Makes the answer of a route in the envelope, from the checked request to the bytes. The envelope is the JSON object
- * with the members `meta`, `data` and `links`. This file also finds the block and the ETag of the answer, and whether
- * the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write the answer to their responses.
+ * with the members `meta`, `data` and `links`. This file also determines the block and the ETag of the answer, and
+ * decides whether the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write the answer to their
+ * responses.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -53,7 +54,7 @@ export function unchangedSince(version: Version, ifNoneMatch: string | undefined
  * Runs the handler of a route and makes the answer.
  *
  * @param version version before the handler ran; the answer has an ETag only if the chain is the same afterwards
- * @returns the answer at once if the handler answers at once
+ * @returns a promise only if the handler returns a promise
  * @throws the errors of the handler
  */
 export function askHandler(
@@ -64,7 +65,8 @@ export function askHandler(
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    // A client that has seen a height in the data would otherwise ask another node for a lower height.
+    // Otherwise the position could be below a height that the client sees in the data. With this position, the client
+    // would ask another node for a state that is too old.
     position: position !== undefined && position.height < height ? positionOf(api) : position,
     etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });

@@ -135,7 +135,7 @@ function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHa
 
 /**
  * Calls `work` with a socket that counts as readable. The body parsers use the package on-finished. When a client has
- * ended its side of the connection, this package takes each request for a request whose body was already read.
+ * ended its side of the connection, this package mistakes each request for a request whose body was already read.
  */
 function whileReadable(socket: Socket, work: () => void): void {
   Object.defineProperty(socket, 'readable', { value: true, configurable: true });
@@ -284,9 +284,9 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 
 /**
  * Finds the route for a method. Real nodes refuse HEAD. Here, a GET route may also allow HEAD. In the strict dialect,
- * GET routes in the envelope refuse HEAD. In the extended dialect, they allow HEAD, because monitors and load balancers
- * use HEAD. GET routes without an envelope allow HEAD in both dialects. Streams refuse HEAD, because a stream has no
- * end.
+ * GET routes with an envelope refuse HEAD. In the extended dialect, they allow HEAD, because monitors and load
+ * balancers use HEAD. GET routes without an envelope allow HEAD in both dialects. Streams refuse HEAD, because a stream
+ * has no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
@@ -342,7 +342,8 @@ function problemOfReading(error: unknown, request: Request): Problem | undefined
   // A path that cannot be decoded counts as a path that does not exist.
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
-  // The parser's error message quotes the body. On these paths, the body may contain a passphrase.
+  // The parser's error message quotes the body. On these paths, the body may contain a passphrase, so the refusal has
+  // another text.
   const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is not JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;

@@ -4,7 +4,7 @@
  * equal to those of the slow path through the application. Any other request takes the slow path, which checks the
  * request again. Examples are a request with another method, a body or another encoding, and a request that is refused.
  *
- * A request looks in two caches before a handler runs:
+ * The fast path searches two caches before it calls a handler:
  *
  * ```
  * fast path -> response cache -> tick cache -> handler of the route

@@ -45,8 +45,8 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 
 /**
  * True when a value has the format. An empty text passes, except as an IP address. Where an empty text is not allowed,
- * a limit on the length refuses it. Values of other types are checked as text. A null is checked as `null`, so it fails
- * most formats, such as `address`, in addition to its type.
+ * a limit on the length refuses it. Values of other types are checked as text. The value null is checked as the text
+ * `null`, so it breaks most formats, such as `address`, in addition to the declared type.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

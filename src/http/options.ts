@@ -58,7 +58,10 @@ export interface HttpOptions {
   readonly workShare?: WorkShare;
   /** Listening sockets of another process; absent for new sockets at `address` and `port`. */
   readonly listenOn?: Partial<ListeningSockets>;
-  /** Called before each request is answered. A reading process checks there whether its view of the chain is recent. */
+  /**
+   * Called before each request is answered. In this function, a reading process checks whether its view of the chain is
+   * recent.
+   */
   readonly beforeRequest?: () => void;
   /** Limits that several processes share; absent for a single process. */
   readonly shared?: SharedLimits;

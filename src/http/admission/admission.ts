@@ -66,8 +66,8 @@ export class Admission implements ConnectionHost {
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /**
    * Answers to refused connections, by the reason. Three kinds of refused connections are closed without an answer:
-   * connections that are refused for another reason, connections with TLS, and connections that arrive while many tasks
-   * of strangers wait.
+   * connections that are refused for a reason without an entry here, connections with TLS, and connections that arrive
+   * while many tasks of strangers wait.
    */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;

@@ -21,8 +21,8 @@ const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
 /**
- * The groups of an address, without leading zeros: eight, or seven if the last one is an IPv4 address. A zone (`%eth0`)
- * stays in the last group, which the key does not use.
+ * The groups of an IPv6 address, without leading zeros: eight groups, or seven if the last group is an IPv4 address. A
+ * zone (`%eth0`) stays in the last group, which the key does not use.
  */
 function groupsOf(address: string): readonly string[] {
   const [before = '', after] = address.toLowerCase().split('::');

@@ -56,8 +56,8 @@ export class Connections<T extends CountedConnection> {
   isFullInTotal = false;
 
   /**
-   * Decides whether a new connection may stay. If strangers have all connections that are open to them, the method
-   * closes an idle connection for a new stranger, if possible.
+   * Decides whether a new connection may stay. If strangers already have the maximum number of connections for
+   * strangers, the method closes an idle connection for a new stranger, if possible.
    *
    * @returns the reason to close the new connection, if it must be closed
    */

@@ -51,7 +51,7 @@ export class FairScheduler {
     this.#accepting.accepted();
   }
 
-  /** Charges work for a stranger that ran outside the scheduler to the share. */
+  /** Charges the time of a stranger's work to the share, if the work ran outside the scheduler. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }

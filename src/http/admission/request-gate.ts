@@ -95,9 +95,10 @@ export class RequestGate {
   }
 
   /**
-   * Returns the function that starts the handler of a request with a body, once the body is complete; undefined before
-   * that, and after the first result. An incomplete body thus causes no work. For a chunked body, the function is
-   * returned at once, and the handler itself reads the body, because only the parser finds the end of such a body.
+   * Returns the function that starts the handler of a request with a body, once the body is complete. The result is
+   * undefined before that, and after the function was returned once. An incomplete body thus causes no work. For a
+   * chunked body, the function is returned at once, and the handler itself reads the body, because only the parser
+   * finds the end of such a body.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;

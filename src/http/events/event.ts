@@ -59,7 +59,7 @@ const TAG_MAX = 999_999;
 /**
  * Returns the tag of a record: a number from 1 to `TAG_MAX`, computed from the kind and the block id of the record. The
  * id of a block depends on all earlier blocks. Logs of different chains therefore almost always have different tags at
- * the same number.
+ * the same record number.
  */
 export function tagOf({ kind, blockId }: ChainRecord): number {
   return 1 + (crc32(`${kind} ${blockId}`) % TAG_MAX);

@@ -15,7 +15,7 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
  * Number of records that are cached with their texts, because most subscribers want the same records. A stranger's
- * subscriber that wants events of records and is further behind counts as a replay.
+ * subscriber counts as a replay if it wants events of records, and is more than this number of records behind.
  */
 export const RECORDS_CACHED_MAX = 64;
 

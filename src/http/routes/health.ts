@@ -11,12 +11,12 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 const LAG_BLOCKS_MAX = 2;
 
 /**
- * Maximum age of the tip, in slots, with which a forging node is ready without the heights of its peers. The age may be
- * high, because the node itself adds a block from time to time.
+ * Number of slots for a node that forges. If the tip is older, the check also needs the heights of the peers. The
+ * number is high, because the node itself adds a block from time to time.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * The same maximum for a node that does not forge. A ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network
+ * The same number for a node that does not forge. A ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network
  * forges at most one block in each slot.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;

@@ -5,7 +5,7 @@ import { FLAG, INTEGER, listOf, objectOf, TEXT } from './shapes.ts';
 
 export const SIMPLE: Schema = objectOf({ message: TEXT });
 
-/** Answer while the node cannot answer; `reason` is a code for programs. */
+/** Answer of a node that cannot serve the request at present; `reason` is a code for programs. */
 export const UNAVAILABLE: Schema = objectOf({ message: TEXT, reason: TEXT }, ['reason']);
 
 /** Refusal by an access rule; `errors`, if present, has the reason. */
