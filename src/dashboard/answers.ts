@@ -113,8 +113,8 @@ export interface Transaction {
 }
 
 /**
- * Members of a multisignature group, with the fact whether each has signed a waiting transaction. `min` signatures are
- * needed.
+ * Members of a multisignature group. `hasSigned` is true for a member that has signed the waiting transaction, and
+ * `min` is the number of signatures that the transaction needs.
  */
 export interface Signers {
   readonly min: number;

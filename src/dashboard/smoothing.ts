@@ -31,7 +31,7 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 }
 
 /**
- * Time in milliseconds for which a node must be behind before the dashboard reports this. A node that is in step
+ * Time in milliseconds for which a node must be behind before the dashboard reports a lag. A node that is in step
  * catches up with each new block in less time.
  */
 export const BEHIND_MS = 8_000;

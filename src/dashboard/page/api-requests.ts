@@ -14,8 +14,8 @@ export interface Answer<Data, Meta = ListMeta> {
 }
 
 /**
- * Error of a failed request: the node refused the request, sent an answer without data, or did not answer. Only without
- * an answer, `status` is undefined.
+ * Error of a failed request: the node refused the request, sent an answer without data, or did not answer. `status` is
+ * undefined only if the node did not answer.
  */
 export class AskFailed extends Error {
   readonly status: number | undefined;
@@ -77,13 +77,12 @@ async function answerTo<Data, Meta>(
 
 interface Refusal {
   readonly message?: string;
-  /** Faults of parameters have a message each. In other refusals, the entries are texts. */
+  /** Each fault of a parameter is an object with a message. In other refusals, the entries are texts. */
   readonly errors?: readonly (string | { readonly message?: string })[];
 }
 
 /**
- * Returns the first fault of a parameter, if any. With faults of parameters, `message` only reports that there are
- * faults.
+ * Returns the first fault of a parameter, if any. In this case, `message` says only that some parameters have faults.
  */
 function reasonIn({ message, errors }: Refusal): string | undefined {
   const [first] = errors ?? [];

@@ -46,8 +46,8 @@ export interface LiveState {
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
   /**
-   * Names of delegates, by public key. The map has each delegate that, at a request since the dashboard was opened, was
-   * a forger or among the first 101 delegates by rank.
+   * Names of delegates, by public key. The map contains each delegate that was a forger or among the first 101
+   * delegates by rank in any answer since the dashboard was opened.
    */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];

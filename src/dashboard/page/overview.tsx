@@ -72,8 +72,8 @@ function Figures({ live }: { live: LiveState }) {
   const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
   // `consensus` is the highest percentage of the last seconds. A node that has lost all its peers counts as bad at
-  // once, although `consensus` still comes from the time before. While a node catches up, a low consensus does not
-  // count, because the tip of the node is behind the tips of its peers.
+  // once, although `consensus` still contains samples from before the loss. While a node catches up, a low consensus
+  // does not count, because the tip of the node is behind the tips of its peers.
   const isSplit =
     status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_PERCENT_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;

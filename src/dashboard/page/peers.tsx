@@ -1,6 +1,6 @@
 /**
- * The view of peers: the peers with the data that they announce, or for a browser on the machine of the node, the
- * verdict on each peer address.
+ * The view of peers: the peers with the data that they announce. For a browser on the machine of the node, the view
+ * shows the verdict on each peer address instead.
  */
 
 import type { Peer, PeerVerdict } from '../answers.ts';

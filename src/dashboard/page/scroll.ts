@@ -11,8 +11,8 @@ interface Kept {
 }
 
 /**
- * Maximum time in milliseconds for restoring a scroll position. The time is longer than several failed requests one
- * after another, of 8 s each.
+ * Maximum time in milliseconds for restoring a scroll position. The time is longer than several consecutive failed
+ * requests, which take 8 s each.
  */
 const RESTORE_MS_MAX = 60_000;
 /**

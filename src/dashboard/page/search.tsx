@@ -1,6 +1,6 @@
 /**
  * The search field. While the user types, the field suggests items that the text may name. Enter opens the suggestion
- * that the user chose with the arrow keys; without a choice, the first item that the text names.
+ * that the user chose with the arrow keys. Without a choice, Enter opens the first item that the text names.
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
