@@ -309,9 +309,9 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   /**
-   * Passes on a transaction that the node `at` accepted. In the mining mode `instant`, the timekeeper gets it. In the
-   * other modes, all other nodes of the same group get it at once, because the next slot may belong to a delegate of
-   * any node.
+   * Passes on a transaction that the node `at` accepted. In the mining mode `instant`, the timekeeper gets the
+   * transaction. In the other modes, all other nodes of the same group get it at once, because the next slot may belong
+   * to a delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {

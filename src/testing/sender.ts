@@ -25,7 +25,10 @@ export async function passphraseOf(
   throw new Error(`there is no account ${from}: the first one is ${accounts[0]?.name}; ${wayOut}`);
 }
 
-/** The list of words is loaded only here, so not for the name of an account, and not if `anyPassphrase` is true. */
+/**
+ * Only this function loads the list of words. The name of an account does not need the list, and neither does a call
+ * with `anyPassphrase`.
+ */
 async function isOfBip39(passphrase: string): Promise<boolean> {
   const { validateMnemonic } = await import('@scure/bip39');
   const { wordlist } = await import('@scure/bip39/wordlists/english.js');
