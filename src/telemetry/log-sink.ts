@@ -17,7 +17,10 @@ export interface LogSink {
 
 /** Limits on log files. Without a rotation, one file grows without limit. */
 export interface Rotation {
-  /** Maximum size of the file in bytes. Before a write would exceed it, a file that is not empty is renamed. */
+  /**
+   * Maximum size of the file in bytes. If a write would exceed this size, the file is renamed first, unless it is
+   * empty.
+   */
   readonly bytesMax: number;
   /** Number of renamed files that are kept, as `<file>.1` (the latest) and so on; at least 1. */
   readonly filesKept: number;

@@ -30,7 +30,7 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 interface Family {
   readonly declaration: MetricDeclaration;
   readonly metric: Counter | Gauge | Histogram;
-  /** Label values of all series that were recorded, for a gauge since the last `forget`. */
+  /** Label values of all recorded series; for a gauge, of the series since the last `forget`. */
   readonly series: Set<string>;
 }
 

@@ -15,10 +15,10 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
 
 /**
  * Converts the fields of a log line to plain values. A member whose name denotes a secret shows `[hidden]`, at any
- * depth. Where another text contains the same secret, `[hidden]` replaces the secret (of at least `SECRET_CHARS_MIN`
- * characters), because an error message may quote its data. Bigints become decimal text, and bytes become hexadecimal
- * text. Long texts, bytes and lists are shortened. An error becomes an object with name, message and stack, and with
- * code, data and cause if it has them. The function never throws.
+ * depth. If another text contains the same secret, `[hidden]` replaces the secret there, too, because an error message
+ * may quote its data. In other texts, secrets shorter than `SECRET_CHARS_MIN` stay. Bigints become decimal text, and
+ * bytes become hexadecimal text. Long texts, bytes and lists are shortened. An error becomes an object with name,
+ * message and stack, and with code, data and cause if it has them. The function never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
@@ -103,7 +103,9 @@ function learn(secret: unknown, secrets: Set<string>): void {
   else if (Array.isArray(secret)) for (const item of secret.slice(0, ITEMS_MAX)) learn(item, secrets);
 }
 
-/** Replaces secrets in texts, and then shortens long texts. A shortened secret would not be found. */
+/**
+ * Replaces secrets in texts, and then shortens long texts. In the reverse order, a shortened secret would not be found.
+ */
 function finished(value: Printable, secrets: readonly string[]): Printable {
   if (typeof value === 'string') return shortened(secrets.reduce((text, one) => text.replaceAll(one, HIDDEN), value));
   if (typeof value !== 'object' || value === null) return value;
