@@ -11,9 +11,8 @@ const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
 /**
- * Maximum number of slots between the next slot of the first forger in the list and the next slot of any other forger
- * in the list. A node lists the forgers of at most 101 consecutive slots, so an answer with a greater number does not
- * come from a node.
+ * Maximum number of slots between the next slots of the first and of any other forger in the list. A node lists the
+ * forgers of at most 101 consecutive slots, so an answer with a greater number does not come from a node.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
@@ -221,8 +220,8 @@ export const NODE_IDENTITY = members({ version: text, build: optional(text), net
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**
- * Returns the shape of an answer. A path that is not in `ENDPOINTS` has no required shape, except that a queue of the
- * pool must be a list.
+ * Returns the shape of an answer. A queue of the pool must be a list. Any other path that is not in `ENDPOINTS` has no
+ * required shape.
  *
  * @param path path below `/api/`, with or without parameters
  */

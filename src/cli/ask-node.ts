@@ -93,7 +93,7 @@ const BLOCKED = 'fetch and browsers refuse to ask this port: give the node anoth
 
 /**
  * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000. A user and
- *   a password in the address are for a proxy in front of the node. No message contains them.
+ *   a password in the address are for a proxy in front of the node. No message contains the user or the password.
  * @throws ProtocolError `USAGE` for anything but an http(s) address; for `/`, `?` or `#` in the user or the password;
  *   and without `timeoutMs` for an invalid `BLOOMERY_NODE_TIMEOUT_S`
  */

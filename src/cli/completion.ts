@@ -20,14 +20,14 @@ interface CommandPosition {
 interface Entry {
   readonly name: string;
   readonly description: string;
-  /** Values that an option accepts, or some of them. */
+  /** All or some of the values that an option accepts. */
   readonly values?: readonly string[];
 }
 
 /**
  * The script with which a shell completes the program's commands and options, and the known values of options and
- * arguments. For all other words, the script completes file names; in zsh and fish, only if the command has neither
- * subcommands nor known values of arguments.
+ * arguments. For all other words, the script completes file names. In zsh and fish, it does so only for commands
+ * without subcommands and without known values of arguments.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
   const positions = positionsOf(program, '', known);

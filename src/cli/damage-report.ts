@@ -8,8 +8,8 @@ import { storeDamaged } from '../store/disk/store-refusals.ts';
 import { CommanderError } from 'commander';
 
 /**
- * Calls `work`. If `work` throws an error that is neither a ProtocolError nor an error of Commander or of a system
- * call, the cause is damaged bytes or a defect of this program. The function then throws an error that names both
+ * Calls `work`. ProtocolErrors, errors of Commander and errors of system calls pass unchanged. Any other error of
+ * `work` means damaged bytes or a defect of this program. In its place, the function throws an error that names both
  * possibilities.
  *
  * @param directory folder of the store, for the error

@@ -1,6 +1,6 @@
 /**
- * Common parts of the two programs that run a node (`bloomery start` and the program of a devnet node): log, watchdog,
- * reports of defects, signals and an orderly end.
+ * Common code of the two programs that run a node: `bloomery start` and the program of a devnet node. The code covers
+ * the log, the watchdog, reports of defects, signals and an orderly end.
  */
 
 import { resolve } from 'node:path';

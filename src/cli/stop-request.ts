@@ -79,8 +79,8 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
 }
 
 /**
- * Sets what commands with temporary paths do at a signal of `STOP_SIGNALS`: the process removes its temporary paths,
- * reports whether there were any, and ends with the exit code of a failure.
+ * Makes the process remove its temporary paths at a signal of `STOP_SIGNALS`. The process then reports whether there
+ * were any, and ends with the exit code of a failure.
  */
 export function removeTemporaryFilesAtStop(): void {
   for (const signal of STOP_SIGNALS) {

@@ -1,6 +1,7 @@
 /**
  * Checks a signed transaction against the accounts of a chain, without sending the transaction. The check covers the
- * id, the fee, the signatures, the balance and the time, and whether a block already contains the transaction.
+ * id, the fee, the signatures, the balance and the time. It also covers whether a block already contains the
+ * transaction.
  */
 
 import { lskText } from '../../primitives/amount.ts';

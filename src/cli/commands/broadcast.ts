@@ -10,7 +10,8 @@ import { askFirst, send } from '../wallet/send.ts';
 import { printJson, printLine, report } from '../output.ts';
 
 /**
- * Sends the transactions and signatures of a file. All of them are read before the first one is sent.
+ * Sends the transactions and signatures of a file. The function reads the whole file before it sends the first
+ * transaction or signature.
  *
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction; then
  *   nothing was sent

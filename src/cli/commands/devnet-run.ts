@@ -68,8 +68,8 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
 }
 
 /**
- * Checks before the run that the file for the results can be opened for writing, because a failure at the end would
- * lose the results of a long run.
+ * Checks before the run that the file for the results can be opened for writing. A failure at the end would lose the
+ * results of a long run.
  *
  * @throws ProtocolError `USAGE`
  */

@@ -88,9 +88,9 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 /**
  * Imports a record. If a record is not a copy, its first import counts as the complete history of signatures. This
  * import marks the file as a copy, if possible. It also stores on this machine the folder into which it imported the
- * record. After the import of a copy, or a repeated import of a record, the node waits before it signs, to make sure
- * that no other node signs. A repeated import into the same folder counts like the first import if the journal in this
- * folder still contains the whole record.
+ * record. After the import of a copy, or a repeated import, the node waits before it signs, to make sure that no other
+ * node signs. A repeated import into the same folder counts like the first import if the journal in this folder still
+ * contains the whole record.
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
@@ -138,8 +138,8 @@ interface Import {
  * Marks the record as imported, and then imports it. If the process ends between these two steps, every node that
  * imports the record waits before it signs. In the reverse order, two nodes could sign with one record.
  *
- * @returns the earlier import, if there is one that makes the record count as a copy; and whether the file is now
- *   marked as a copy
+ * @returns the earlier import that makes the record count as a copy, if any; and whether the file is now marked as a
+ *   copy
  */
 function importOnce(
   { journal, record, file, into }: Import,

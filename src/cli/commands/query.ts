@@ -46,7 +46,7 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   }
 }
 
-/** Returns the members that `--json` prints. The answer to a query with FORMAT may lack them. */
+/** Returns the members that `--json` prints. The answer to a query with FORMAT may lack these members. */
 function jsonIn(answer: string): object {
   let parsed: unknown;
   try {

@@ -108,8 +108,8 @@ function listeners(config: Config): { host: string; port: number }[] {
 }
 
 /**
- * If forging is enabled with `forging.force`, decrypts the passphrases of the delegates before any part of the node is
- * opened, so that an error needs no clean-up.
+ * If forging is enabled with `forging.force`, decrypts the passphrases of the delegates. No part of the node is open at
+ * this time, so an error needs no clean-up.
  *
  * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase cannot be decrypted with
  *   the password, or belongs to another public key

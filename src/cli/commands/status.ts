@@ -52,8 +52,8 @@ function versionText({ version, build }: { readonly version: string; readonly bu
 }
 
 /**
- * Rows with the height of the network, the number of peers and the consensus; a single row for a node that has no peers
- * and needs none.
+ * Rows with the height of the network, the number of peers and the consensus. For a node that has no peers and needs
+ * none, there is a single row.
  */
 function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];

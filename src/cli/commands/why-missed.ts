@@ -51,7 +51,7 @@ interface Report {
     readonly forHeight?: number;
     readonly forBlockId?: string;
   }[];
-  /** Ranges of slots in which the node checked the clock, to see whether one of its delegates may forge. */
+  /** Ranges of slots in which the node checked by the clock whether one of its delegates may forge. */
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
   /** Ranges of slots in which other nodes may have begun another round, while this node was still at `height - 1`. */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
@@ -180,9 +180,10 @@ interface Gap {
 }
 
 /**
- * Returns the reason for the empty slot. If the node has records about the slot itself, the reason consists of them.
- * Otherwise the reason follows from what the node knows about the owner of the slot, about its own state in the slot,
- * and about its chain. Other events at about the time of the slot do not count, because they may be unrelated.
+ * Returns the reason for the empty slot. If the node has records about the slot itself, the reason consists of these
+ * records. Otherwise the reason follows from what the node knows about the owner of the slot, about its own state in
+ * the slot, and about its chain. Other events at about the time of the slot do not count, because they may be
+ * unrelated.
  */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;

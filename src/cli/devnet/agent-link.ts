@@ -22,7 +22,7 @@ export interface LinkOptions {
   readonly onReturn: () => void;
 }
 
-/** A child process as the link uses it. */
+/** The members of a child process that the link uses. */
 export interface LinkedProcess {
   readonly connected: boolean;
   send(message: NumberedRequest | AgentStart, sent: () => void): unknown;

@@ -1,8 +1,9 @@
 /**
  * The control port of a devnet's supervisor. The server listens only on the loopback address. The server accepts a
- * request only with the token from the devnet's folder, with `127.0.0.1` or `localhost` as its host name, and without
- * an `Origin` header. The last two conditions refuse the requests of web pages in a browser on this machine. A request
- * of a web page has an `Origin` header, or the host name of the page, which can resolve to the loopback address.
+ * request under three conditions: it has the token from the devnet's folder, its host name is `127.0.0.1` or
+ * `localhost`, and it has no `Origin` header. The last two conditions refuse the requests of web pages in a browser on
+ * this machine. A request of a web page has an `Origin` header, or the host name of the page, which can resolve to the
+ * loopback address.
  */
 
 import { timingSafeEqual } from 'node:crypto';

@@ -102,7 +102,7 @@ export class DevnetAccounts {
    *
    * @throws ProtocolError `USAGE` for an invalid address or amount, and for an empty list of known accounts;
    *   `NETWORK_UNREADABLE` for a network without known passphrases; in a forked devnet, `DEVNET_FUNDS_MISSING` if no
-   *   funder has enough; errors of `Timekeeper.confirm` and `Timekeeper.ask`
+   *   funder has enough funds; errors of `Timekeeper.confirm` and `Timekeeper.ask`
    */
   async fund(address: string, amount: string): Promise<FundedAccount> {
     checkAddress(address);
@@ -173,10 +173,10 @@ export class DevnetAccounts {
   }
 
   /**
-   * Returns the key pair of the account that pays. This is the first known account. In a forked devnet, it is the first
-   * of the `funders` that has enough funds, has no second key, and is not a group now. There are at most ten funders.
-   * When the chain was forked, they were the richest accounts for which the devnet can sign. Later changes of their
-   * balances do not change their order.
+   * Returns the key pair of the account that pays. This account is the first known account. In a forked devnet, the
+   * account is the first of the `funders` that has enough funds, has no second key, and is not a group now. There are
+   * at most ten funders. When the chain was forked, they were the richest accounts for which the devnet can sign. Later
+   * changes of their balances do not change their order.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;

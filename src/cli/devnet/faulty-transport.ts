@@ -2,8 +2,8 @@
  * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates this
  * transport. `bloomery start` does not even load this file.
  *
- * Both ends of a link know the faults of the link. The sender of a message or a request applies the faults to it. The
- * receiver of an answer applies the faults to it. The receiver also applies the faults to a peer's information about
+ * Both ends of a link know the faults of the link. The sender applies the faults to each message and each request. The
+ * receiver applies the faults to each answer. The receiver also applies the faults to a peer's information about
  * itself, because the peer sends this information to all its peers at once. Faults do not affect handshakes, heartbeats
  * and the measured round trip, so connections stay open.
  */
@@ -72,8 +72,8 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Replaces the faults. If the old faults kept the latest information of a peer from the engine, and the link is now
-   * neither cut nor lossy, this information is delivered, after the delay of the link.
+   * Replaces the faults. The old faults may have kept the latest information of a peer from the engine. If the link is
+   * now neither cut nor lossy, this information is delivered after the delay of the link.
    */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
@@ -89,7 +89,8 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // The peer may not know yet that the link is cut, and may still send messages. They are dropped.
+        // The peer may not know yet that the link is cut, and may still send messages. The transport drops these
+        // messages.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },
       connected: (connection) => handlers.connected(connection),

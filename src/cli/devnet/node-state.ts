@@ -53,8 +53,8 @@ export function readPool(directory: string): readonly JsonObject[] {
  * Replaces the state of a closed node by the state in a snapshot. A file that the snapshot does not have is removed.
  * Without a chain, the node begins with the genesis block and downloads all further blocks.
  *
- * @param options `withJournal: false` if the snapshot is of another node, whose signed blocks and accepted transactions
- *   do not concern this node; then only the chain is replaced
+ * @param options `withJournal: false` if the snapshot is of another node; then only the chain is replaced, because the
+ *   signed blocks and the accepted transactions of the other node do not concern this node
  */
 export function restoreState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));

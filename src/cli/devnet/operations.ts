@@ -1,6 +1,6 @@
 /**
- * The operations of a running devnet by name. Commands request them over the control port (`control-server.ts`), the
- * dashboard through `page-controls.ts`, and a scenario calls them directly.
+ * The operations of a running devnet by name. Commands request operations over the control port (`control-server.ts`).
+ * The dashboard requests operations through `page-controls.ts`. A scenario calls the operations directly.
  */
 
 import { usageError } from '../error-lines.ts';

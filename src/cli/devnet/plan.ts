@@ -171,8 +171,8 @@ export function planFollower(
 }
 
 /**
- * Interval between two steps of a node's pool, in milliseconds (option `pool.broadcastIntervalMs`). It is at most half
- * a block time, so that the pool makes at least one step in each slot.
+ * Interval between two steps of a node's pool, in milliseconds (option `pool.broadcastIntervalMs`). The interval is at
+ * most half a block time, so that the pool makes at least one step in each slot.
  */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);

@@ -267,8 +267,8 @@ class Session {
   }
 
   /**
-   * Copies the chain to a new node of a forked devnet. The node cannot download the chain block by block, because the
-   * first blocks of the fork depend on state that the genesis block of this network does not contain.
+   * Copies the chain to a new node of a forked devnet. The node cannot download the chain block by block: the first
+   * blocks of the fork depend on state that is not in the genesis block of this network.
    */
   async #copyChainTo({ directory }: PlannedNode): Promise<void> {
     const source = this.#nodes.find(

@@ -261,8 +261,8 @@ export class Timekeeper {
 
   /**
    * Handles a transaction that the node `at` accepted. In the modes `instant` and `on-demand`, all nodes that this node
-   * reaches get the transaction at once, so the next block has it, whichever node forges. In the mode `instant`, the
-   * devnet then mines blocks.
+   * reaches get the transaction at once, so that any of them can include it in the next block. In the mode `instant`,
+   * the devnet then mines blocks.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     if (!this.#relay.learn(id, transaction)) return;

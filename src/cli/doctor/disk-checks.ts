@@ -80,8 +80,8 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 
 /**
  * Returns the location of the chain to check. If the request does not determine a chain, the result is undefined, and a
- * finding has the reason. If the request names neither a network nor a folder, neither a missing chain nor several
- * chains are a finding, because the user may want to check only the answers of a node.
+ * finding has the reason. If the request names no network and no folder, the user may want to check only the answers of
+ * a node. A missing chain is then not a finding, and several chains are not a finding either.
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };

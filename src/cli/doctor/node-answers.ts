@@ -45,8 +45,9 @@ export interface NodeAnswers {
 
 const SAMPLES = 3;
 /**
- * Maximum number of reads of the status. After the first `SAMPLES` reads, the status is read again as long as all
- * answers show a value that may be wrong only for a moment. For example, peers may not have announced a new block yet.
+ * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor may read the status again. It does
+ * so while all answers show a value that may be wrong only for a moment. For example, peers may not have announced a
+ * new block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
@@ -72,8 +73,7 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     await sleep(sampleAgainMs);
     samples.push(await ask<StatusSample>('node/status'));
   }
-  // The diagnostics are read after the other answers about the state of the node, so that they also cover the time of
-  // these reads.
+  // The diagnostics are requested after these answers, so that the diagnostics also cover the time of these requests.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;

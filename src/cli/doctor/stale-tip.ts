@@ -24,11 +24,12 @@ const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;
 /**
- * Lower bound of the limit for empty slots. It applies to networks where slots hardly ever stay empty. With fewer empty
- * slots, the tip is not stale, because a forger may be late, and two neighbouring forgers may be absent.
+ * Lower bound of the limit for empty slots. The lower bound applies to networks where slots hardly ever stay empty.
+ * With fewer empty slots, the tip is not stale, because a forger may be late, and two neighbouring forgers may be
+ * absent.
  */
 const UNUSED_SLOTS_MIN = 3;
-/** Upper bound of the limit for empty slots. It applies to networks where slots often stay empty. */
+/** Upper bound of the limit for empty slots. The upper bound applies to networks where slots often stay empty. */
 const UNUSED_SLOTS_MAX = 10;
 /** Height of the first block that was forged in a slot. The genesis block has height 1 and no slot. */
 const FIRST_FORGED_HEIGHT = 2;

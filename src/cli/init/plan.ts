@@ -28,8 +28,8 @@ export interface InitPlan {
 const NETWORK_PRESET = 'devnet';
 
 /**
- * @param interview undefined with `--yes`; then the user is asked only for a password that neither a flag nor the
- *   environment gives, and values without a flag have their defaults
+ * @param interview undefined with `--yes`; values without a flag then have their defaults, and the user is asked only
+ *   for the password, if no flag and no variable of the environment gives it
  * @throws ProtocolError `USAGE`, and errors of `findNetworkDirectory`, `loadNetwork`, `Interview.ask` and
  *   `readDelegate`
  */

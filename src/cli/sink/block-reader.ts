@@ -85,8 +85,8 @@ export class BlockReader {
   }
 
   #transactionOf(json: TransactionJson): Transaction {
-    // Nodes add the members `publicKey` and `address` to the asset of a delegate registration. They are not part of the
-    // signed asset.
+    // Nodes add the members `publicKey` and `address` to the asset of a delegate registration. These members are not
+    // part of the signed asset.
     const { publicKey: _publicKey, address: _address, ...asset } = delegateOf(json) ?? {};
     const own = delegateOf(json) === undefined ? json.asset : 'delegate' in json.asset ? { delegate: asset } : asset;
     const transaction = this.#codec.transactionFromJson({ ...json, asset: own });

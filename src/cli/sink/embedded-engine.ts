@@ -24,9 +24,9 @@ interface Session {
 const PACKAGE = 'chdb';
 
 /**
- * Loads the package from the given folder only. Without a folder, Node.js looks for it as for the other packages of
- * this program. The working folder is not searched: a package in this folder, or in a folder above it, could come from
- * another user and would run with the rights of the current user.
+ * Loads the package from the given folder only. Without a folder, Node.js looks for the package as for the other
+ * packages of this program. The working folder is not searched: a package in this folder, or in a folder above it,
+ * could come from another user and would run with the rights of the current user.
  *
  * @param folder folder in which the package is installed; undefined if it is installed beside this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded

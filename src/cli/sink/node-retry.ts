@@ -79,8 +79,8 @@ export class NodeRetry {
 }
 
 /**
- * Returns the error for an event stream that must be opened again: the connection ended or was silent, the node changed
- * its branch, or a part of a block is missing.
+ * Returns the error for an event stream that must be opened again. Reasons are a lost or silent connection, a node that
+ * changed its branch, and a block with a missing part.
  *
  * @param cause default: the node ended the answer
  */

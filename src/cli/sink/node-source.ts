@@ -159,7 +159,7 @@ async function* changesIn(
     } else {
       const block = reader.read(event);
       if (block === undefined) continue;
-      // Events before this block were lost, for example by a proxy. A new stream sends them again.
+      // Events before this block were lost, for example by a proxy. A new stream sends these events again.
       if (block.height > chain.height() + 1) return;
       yield* chain.applied(block);
     }

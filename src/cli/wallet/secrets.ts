@@ -56,7 +56,8 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
 export interface PassphraseSource extends SecretSource {
   /**
    * Treatment of a text that is not a valid BIP-39 passphrase. A misspelt passphrase belongs to another account, so
-   * commands that spend or register refuse it. With `accept`, the text is used unchanged, including its white space.
+   * commands that spend or register refuse such a text. With `accept`, the text is used unchanged, including its white
+   * space.
    */
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }

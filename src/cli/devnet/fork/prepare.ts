@@ -39,7 +39,7 @@ export interface ForkFacts {
 
 export interface ForkRequest {
   readonly source: ForkSource;
-  /** The network, as the devnet runs it. */
+  /** The network that the devnet runs. Its network identifier may differ from that of the source. */
   readonly network: Network;
   /** Data folders of the nodes for that network, by node number. */
   readonly dataDirectories: readonly string[];
@@ -51,9 +51,9 @@ export interface ForkRequest {
  */
 const JOURNAL_ROUNDS = 3;
 /**
- * Number of the richest accounts among which the funders are chosen. Neither an account with a second key nor a group
- * can be a funder, because a single key must be enough to sign for a funder. An account whose public key the chain does
- * not know cannot be a funder either.
+ * Number of the richest accounts among which the funders are chosen. A single key must be enough to sign for a funder,
+ * so accounts with a second key and groups are excluded. Accounts whose public key is not in the chain are excluded,
+ * too.
  */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
@@ -143,8 +143,8 @@ async function adopt(
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
     writeIdentity(keyValue, network.params);
-    // The addresses of peers are removed. With them, the nodes would dial peers of the original network and send blocks
-    // of the fork to them.
+    // The addresses of peers are removed. Otherwise the nodes would dial peers of the original network, and send blocks
+    // of the fork to these peers.
     store.transact((writer) => {
       writer.setNote(PEER_BOOK_NOTE, undefined);
     });
@@ -157,7 +157,7 @@ async function adopt(
 
 /**
  * Returns the newest header of each delegate among the last `depth` blocks. The delegate's next header must not
- * contradict it.
+ * contradict this header.
  */
 function lastSigned(store: StoredChain, height: number, depth: number): ReadonlyMap<PublicKey, SignedHeader> {
   const signed = new Map<PublicKey, SignedHeader>();

@@ -8,8 +8,8 @@ export class LogCodes {
   readonly #read = new Map<string, { offset: number; rest: string; counts: Map<string, number> }>();
 
   /**
-   * Number of lines with one of the codes since the start of the file; 0 for a file that cannot be opened, for example
-   * because it does not exist yet.
+   * Number of lines with one of the codes since the start of the file. The number is 0 for a file that cannot be
+   * opened, for example because it does not exist yet.
    */
   count(file: string, codes: readonly string[]): number {
     const state = this.#read.get(file) ?? { offset: 0, rest: '', counts: new Map<string, number>() };
