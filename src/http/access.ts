@@ -193,7 +193,7 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 }
 
 /**
- * True for a request without a readable host name, or with a host name that is not known to be this node's. In DNS
+ * True for a request without a readable host name, or with a host name that does not belong to this node. In DNS
  * rebinding, an attacker points a page's host name to the node's address after the page was loaded. The browser then
  * regards the node as the site of the page. A proxy on this machine may also pass on a foreign name. An IP address
  * cannot be rebound. If a request from a loopback address names an IP address that is not a loopback address, the

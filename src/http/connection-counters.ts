@@ -45,7 +45,7 @@ export class ConnectionCounters {
    * case, another address may have more connections than this address would have. A process is then asked to close an
    * idle connection of the address with the most connections. The caller may therefore call again after a moment.
    *
-   * @returns the reason to refuse the connection; undefined when it is counted
+   * @returns the reason to refuse the connection; undefined when the connection is counted
    */
   arrive(holder: number, key: string): 'address_connections' | 'connections' | undefined {
     const own = this.#byKey.get(key)?.count ?? 0;

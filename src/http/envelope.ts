@@ -65,8 +65,8 @@ export function askHandler(
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    // Otherwise the position could be below a height that the client sees in the data. With this position, the client
-    // would ask another node for a state that is too old.
+    // The data may contain a height above the earlier position. The client must get a position that is not below this
+    // height, because the client may later require this position from another node.
     position: position !== undefined && position.height < height ? positionOf(api) : position,
     etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });

@@ -42,7 +42,7 @@ import {
 } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
-/** The only path where a body may be a form. The oldest clients of Lisk send forms to it. */
+/** The only path where a body may be a form. The oldest clients of Lisk send forms to this path. */
 const FORM_PATH = '/signatures';
 
 /** Parts of the HTTP server that its Express application uses. */
@@ -284,7 +284,7 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 
 /**
  * Finds the route for a method. Real nodes refuse HEAD. Here, a GET route may also allow HEAD. In the strict dialect,
- * GET routes with an envelope refuse HEAD. In the extended dialect, they allow HEAD, because monitors and load
+ * GET routes with an envelope refuse HEAD. In the extended dialect, these routes allow HEAD, because monitors and load
  * balancers use HEAD. GET routes without an envelope allow HEAD in both dialects. Streams refuse HEAD, because a stream
  * has no end.
  */

@@ -8,8 +8,8 @@ import type { SendHandle } from 'node:child_process';
 import type { Server } from 'node:net';
 
 /**
- * The handle of a listening socket. `ChildProcess.send` sends it to another process, and `Server.listen` there accepts
- * connections from it.
+ * The handle of a listening socket. `ChildProcess.send` sends the handle to another process. There, `Server.listen`
+ * accepts connections from the handle.
  */
 export type ListeningSocket = SendHandle & { close(): void };
 

@@ -88,9 +88,9 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
 }
 
 /**
- * Describes the clients that a route with a special access rule serves. Such a route refuses three kinds of requests
- * from these clients: through a proxy that is not trusted, from a page of another site (except the origin in
- * `http.corsOrigin`), and with an unknown host name.
+ * Describes the clients that a route with a special access rule serves. Even from these clients, such a route refuses
+ * requests that come through an untrusted proxy, or from a page of another site (except the origin in
+ * `http.corsOrigin`). It also refuses requests with an unknown host name.
  */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
   forging: 'Serves only clients whose addresses are in `http.forgingWhitelist`.',

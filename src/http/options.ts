@@ -27,8 +27,8 @@ export interface HttpOptions {
   /** Addresses that may read and switch forging. `access` must allow the address, too. */
   readonly forgingWhiteList: readonly string[];
   /**
-   * The legacy registration of second signatures, in which a client sends passphrases: whether it is enabled, and for
-   * which addresses.
+   * Options of the legacy registration of second signatures, in which a client sends passphrases: whether the
+   * registration is enabled, and for which addresses.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
   /** If true, every method except GET, HEAD and OPTIONS is refused. */

@@ -156,10 +156,10 @@ const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'P
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
- * Makes the answer to a refused transaction: 429 if the client has used up its time for signature checks, 503 if the
- * node could not store the transaction, otherwise 409. In the 409 of generation 2, `message` is the text of a failure
- * that concerns the whole transaction (unknown type, full pool, or a refusal without `errors`). `errors` of a 409 has
- * at least one element.
+ * Makes the answer to a refused transaction. The status is 429 if the client has used up its time for signature checks,
+ * 503 if the node could not store the transaction, and otherwise 409. In the 409 of generation 2, `message` is the text
+ * of a failure that concerns the whole transaction (unknown type, full pool, or a refusal without `errors`). `errors`
+ * of a 409 has at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);

@@ -81,7 +81,7 @@ export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
  * Returns headers with the limit and the remaining requests, as alternating names and values. Without a limit, the
- * extended dialect has no such headers, and the strict dialect has both headers with the value 0, as the reference has.
+ * extended dialect has no such headers. The strict dialect then has both headers with the value 0, like the reference.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];

@@ -24,7 +24,7 @@ const SOCKET_TIMEOUT_SHARE = 0.6;
 /** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
 /**
- * Seconds after which a client should send a request again that the node answered with 503, or with 429 because of the
+ * Seconds after which a client should repeat a request. The value is for answers with 503, and with 429 because of the
  * limit on signature checks. The 429 of the rate limit states its own time.
  */
 export const RETRY_AFTER_S = 5;
@@ -110,8 +110,9 @@ export class HeightWaiters {
   /**
    * Waits until the chain has the height.
    *
-   * @returns true when the chain has the height. Otherwise false: at once when too many requests wait, or when the time
-   *   limit ends (the shorter of `HEIGHT_WAIT_MS_MAX` and a share of the socket timeout), or when the server closes
+   * @returns true when the chain has the height; false at once when too many requests wait, and later at the time limit
+   *   or when the server closes. The time limit is the shorter of `HEIGHT_WAIT_MS_MAX` and a share of the socket
+   *   timeout
    */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;

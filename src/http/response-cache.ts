@@ -11,8 +11,8 @@ interface CachedResponse {
 
 export interface ResponseCache {
   /**
-   * Stores the JSON body of a 200, unless the cache is off, the body is larger than `BODY_BYTES_MAX`, or the target is
-   * longer than `TARGET_CHARACTERS_MAX`.
+   * Stores the JSON body of a 200. Does nothing if the cache is off, if the body is larger than `BODY_BYTES_MAX`, or if
+   * the target is longer than `TARGET_CHARACTERS_MAX`.
    *
    * @param target path and query of the request
    */

@@ -1,6 +1,6 @@
 /**
- * Handles live values, which are data of the running node. The process of the node has them at once, and a reading
- * process must request them from the node.
+ * Handles live values, which are data of the running node. The process of the node has these data at once. A reading
+ * process must request the data from the node.
  */
 
 import type { Live } from '../ports/node-api.ts';

@@ -1,8 +1,8 @@
 /**
  * Schedules the work for strangers fairly. The work for all strangers together gets a fixed share of the main thread's
  * time. When the work for strangers exceeds its share, the addresses take turns, with one task for each turn. An
- * address with many tasks therefore does not delay the others. While a part of the share is left and no connections
- * wait to be accepted, work is done at once.
+ * address with many tasks therefore does not delay the others. While the share is not used up and no connections wait
+ * to be accepted, the scheduler runs work at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';

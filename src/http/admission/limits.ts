@@ -26,8 +26,8 @@ export interface AdmissionLimits {
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Factor with which input bytes count. Each read makes a buffer of up to 64 kB, and released buffers stay in memory
- * until the next garbage collection.
+ * Factor by which the count of input bytes is multiplied. Each read makes a buffer of up to 64 kB, and released buffers
+ * stay in memory until the next garbage collection.
  */
 export const INPUT_WEIGHT = 2;
 
@@ -106,8 +106,8 @@ export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
 /**
  * Lowest limit on new connections of an address in a window of `WINDOW_MS`. A higher rate limit gives a higher limit:
- * twice the number of requests that the rate limit allows in this time, because some clients open a connection for each
- * request. Without a rate limit, there is no limit on new connections.
+ * twice the number of requests that the rate limit allows in this time. The reason is that some clients open a
+ * connection for each request. Without a rate limit, there is no limit on new connections.
  */
 const ARRIVALS_MIN = 400;
 

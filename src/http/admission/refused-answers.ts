@@ -36,7 +36,8 @@ export function tooManyConnectionsAnswer(message: string): Buffer {
 }
 
 /**
- * Number of seconds after which the client may connect again. Before that, the client should close unused connections.
+ * Number of seconds after which the client may connect again. Before this time, the client should close unused
+ * connections.
  */
 const RETRY_AFTER_S = 5;
 

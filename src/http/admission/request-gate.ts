@@ -64,8 +64,8 @@ export class RequestGate {
   }
 
   /**
-   * Number of bytes to count for the connection: the held bytes and, if the body of the present request was accepted,
-   * the size of the whole body, even before it arrives.
+   * Number of bytes to count for the connection: the held bytes and the size of the present request's body, if it was
+   * accepted. The whole body counts even before it arrives.
    */
   get bytes(): number {
     if (this.#exchange?.takesBody !== true) return this.#heldBytes;
@@ -95,10 +95,10 @@ export class RequestGate {
   }
 
   /**
-   * Returns the function that starts the handler of a request with a body, once the body is complete. The result is
-   * undefined before that, and after the function was returned once. An incomplete body thus causes no work. For a
-   * chunked body, the function is returned at once, and the handler itself reads the body, because only the parser
-   * finds the end of such a body.
+   * Returns the function that starts the handler of a request with a body, once the body is complete. Before that, the
+   * result is undefined, and it is undefined again after the function was returned once. An incomplete body thus causes
+   * no work. Only the parser finds the end of a chunked body. For a chunked body, the function is therefore returned at
+   * once, and the handler itself reads the body.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;

@@ -76,8 +76,8 @@ export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
 }
 
 /**
- * True when the id of the place seems to belong to another log: this log has no record of this number yet, or the place
- * has a tag, and this log stores no record with this number and tag.
+ * True when the place seems to belong to another log. There are two cases: this log has no record of this number yet,
+ * or the place has a tag and this log stores no record with this number and tag.
  */
 export function isOfOtherLog(log: ChainLog, { sequence, tag }: EventPlace): boolean {
   return sequence > log.last() || (tag !== undefined && tag !== tagAt(log, sequence));

@@ -29,7 +29,7 @@ export interface EventClient {
   readonly isTrusted: boolean;
 }
 
-/** A response as the hub uses it. */
+/** The members of a response that the hub uses. */
 export interface EventSink {
   /** @returns false while the subscriber has not taken earlier data */
   write(text: string): boolean;
@@ -45,8 +45,8 @@ export interface EventHub {
    * log was sent.
    *
    * @param after last event that the subscriber has; undefined to start with the next event
-   * @returns false when there are too many subscribers or too many replays (subscribers that receive old events), and
-   *   when the hub or the connection closes before the replay is counted; rejects like `SharedLimits.replay`
+   * @returns false when there are too many subscribers or too many replays (subscribers that receive old events). Also
+   *   false when the hub or the connection closes before the replay is counted. Rejects like `SharedLimits.replay`
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**

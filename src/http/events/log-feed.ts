@@ -19,7 +19,7 @@ const RECORDS_PER_SUBSCRIBER = 20;
  */
 export const RECORDS_CACHED_MAX = 64;
 
-/** A subscriber as the feed uses it. */
+/** The members of a subscriber that the feed uses. */
 export interface FedSubscriber {
   readonly filter: EventFilter;
   /** Place of the last event that was sent or skipped. */

@@ -30,7 +30,7 @@ export interface RouteOptions {
   readonly devnet?: DevnetControls;
   /** Folder of the dashboard, which is served at `/`. */
   readonly dashboardDirectory?: string;
-  /** The interactive API documentation; without it the plain page is used. */
+  /** The interactive API documentation; if absent, the plain page is used. */
   readonly apiDocsPage?: ApiDocsPage;
 }
 

@@ -11,12 +11,12 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 const LAG_BLOCKS_MAX = 2;
 
 /**
- * Number of slots for a node that forges. If the tip is older, the check also needs the heights of the peers. The
- * number is high, because the node itself adds a block from time to time.
+ * Age of the tip in slots above which the check of a forging node also needs the heights of the peers. The age is high,
+ * because the node itself adds a block from time to time.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * The same number for a node that does not forge. A ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network
+ * The same age for a node that does not forge. A ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network
  * forges at most one block in each slot.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;

@@ -122,8 +122,8 @@ function forgingRoute(dialect: HttpDialect): Route {
 }
 
 /**
- * The members `waiting` and `paused` are present only if they apply. Without them, the view has only the members that
- * clients of Lisk know.
+ * The members `waiting` and `paused` are present only if they apply. Without these members, the view has only the
+ * members that clients of Lisk know.
  */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return extendedMembers(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });

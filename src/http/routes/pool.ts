@@ -33,8 +33,8 @@ const RECIPIENT_KEY = keyParameter(
 type SortField = (typeof SORT_FIELDS)[number];
 
 /**
- * Returns the routes of the pool: a route that lists the queue in its path, a route without a queue in its path that
- * lists the verified queue, and the route of signers.
+ * Returns the routes of the pool. The first route lists the queue that its path names. The second route names no queue
+ * in its path, and lists the verified queue. The third route lists signers.
  */
 export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {

@@ -12,7 +12,7 @@ import type { PlainRoute, Route } from '../route.ts';
 
 /**
  * @param routes all other routes; the description also covers the two routes of this file
- * @param page the interactive API documentation; without it the plain page is served
+ * @param page the interactive API documentation; if absent, the plain page is served
  */
 export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?: ApiDocsPage): readonly Route[] {
   const common = { kind: 'plain', method: 'GET', unknownParameters: 'ignored', errors: {} } as const;
