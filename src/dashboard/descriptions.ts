@@ -52,9 +52,9 @@ export function descriptionOf({ type, amount, recipientId, asset }: Described): 
 const VOTES_SHOWN = 2;
 
 /**
- * The target of a transaction, in the short form of a list: the recipient, the delegates of the votes, the name that
- * the transaction registers, or the number of signatures that the registered group needs. Empty for a transaction
- * without a target.
+ * The target of a transaction, in the short form of a list. Depending on the type, the target is the recipient, the
+ * delegates of the votes, the registered name, or the number of signatures that the registered group needs. Empty for a
+ * transaction without a target.
  */
 export function targetsOf({ type, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {

@@ -144,8 +144,8 @@ export function addressOf(text: string): string | undefined {
 }
 
 /**
- * Converts an amount in LSK, as a person types it, to decimal digits in beddows; undefined for a text that is not such
- * an amount. Spaces between thousands are optional.
+ * Converts an amount in LSK, as a person types it, to decimal digits in beddows; undefined for any other text. Spaces
+ * between thousands are optional.
  */
 export function beddowsOf(text: string): string | undefined {
   const [, whole, rest = ''] = /^(\d{1,12})(?:[.,](\d{1,8}))?$/.exec(text.replace(/[\s\u202f]/g, '')) ?? [];

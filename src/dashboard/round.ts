@@ -85,7 +85,7 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 
 /**
  * Returns the next slot of each delegate in the round, by public key. A delegate without a further slot in the round is
- * not in the map, because its next slot is in the following round, whose order is not known yet.
+ * not in the map. Its next slot is in the following round, whose order is not known yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

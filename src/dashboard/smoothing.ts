@@ -14,14 +14,14 @@ export interface Sample {
 }
 
 /**
- * Smallest lag that counts as behind, in blocks. The dashboard compares heights that the nodes sent at slightly
- * different times, so a node that is in step may seem to be a block or two behind.
+ * Smallest lag that counts as behind, in blocks. The nodes send the compared heights at slightly different times, so a
+ * node with the newest block may seem to be a block or two behind.
  */
 export const BEHIND_BLOCKS_MIN = 3;
 
 /**
- * Time in milliseconds during which a sample counts. It spans several slots and many samples. In a healthy network, at
- * least one sample in this time shows that all peers have the tip.
+ * Time in milliseconds during which a sample counts. The time spans several slots and many samples. In a healthy
+ * network, at least one sample in this time shows that all peers have the tip.
  */
 export const SMOOTHING_MS = 30_000;
 
@@ -31,8 +31,8 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 }
 
 /**
- * Time in milliseconds for which a node must be behind before the dashboard reports a lag. A node that is in step
- * catches up with each new block in less time.
+ * Time in milliseconds for which a node must be behind before the dashboard reports a lag. A healthy node catches up
+ * with each new block in less time.
  */
 export const BEHIND_MS = 8_000;
 

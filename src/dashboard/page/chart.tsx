@@ -30,7 +30,7 @@ interface ChartProps {
    * axis of bars always starts at 0.
    */
   readonly isFromZero?: boolean;
-  /** End of the last step of a step line. Without it, the last step has no width. */
+  /** End of the last step of a step line. Without `endX`, the last step has no width. */
   readonly endX?: number;
 }
 

@@ -8,7 +8,7 @@ export function Description({ transaction }: { transaction: Described }) {
   return (
     <>
       {descriptionOf(transaction).map((part, index) => (
-        // The parts of a transaction never change their order, so the index can be the key of a part.
+        // The parts of a description never change their order, so the index can be the key of a part.
         <PartView key={index} part={part} />
       ))}
     </>

@@ -130,8 +130,8 @@ function Choice({
 }
 
 /**
- * Returns what the heads of the table's columns need: the possible orders of a list, the current order, and the links
- * to the list in another order.
+ * Returns the data for the heads of a table's columns: the possible orders of the list, the current order, and links to
+ * the list in another order.
  */
 export function sortingOf({ view, filters }: HashRoute, orders: readonly Order[]): Sorting {
   return {

@@ -12,8 +12,8 @@ import { useAsked, useIsCurrent, useLive, useNow, useRound, useSlotStart } from 
 import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
- * Maximum number of requests of each of two kinds: one request for each delegate that is not among the first 101 of the
- * list of delegates, and one request for the earnings of each delegate.
+ * Maximum number of requests of one kind. The view sends one request for each delegate that is not among the first 101
+ * of the list, and one request for the earnings of each delegate. The maximum applies to each kind.
  */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;
@@ -217,8 +217,8 @@ function ForgingState({ delegate: { forging, waiting } }: { delegate: ForgingDel
 }
 
 /**
- * Shows the time until the delegate's next slot in the present round. Without such a slot, shows that the next slot is
- * in a later round, that the delegate is not active, or that the slot is not known yet.
+ * Shows the time until the delegate's next slot in the present round. If there is no such slot, the component shows the
+ * reason: the next slot is in a later round, the delegate is not active, or the slot is not known yet.
  */
 export function NextSlot({ publicKey, isWithTime = false }: { publicKey: string; isWithTime?: boolean }) {
   const { forgers } = useLive();

@@ -52,7 +52,7 @@ export interface LiveState {
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
   /**
-   * Undefined before the first answer, and if the node does not allow this browser to read it. The same holds for
+   * Undefined before the first answer, and if the node does not allow this browser to read the list. The same holds for
    * `diagnostics`.
    */
   readonly forging: readonly ForgingDelegate[] | undefined;
@@ -208,9 +208,9 @@ export class Live {
       ]);
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
-      // A node that hangs does not close the event stream, so only the missing answer shows that the node is lost. If the
-      // node has reading processes, they answer 503 while it hangs. Other refusals need no message, because the next
-      // poll comes within seconds.
+      // A node that hangs does not close the event stream, so only the missing answer shows that the node is lost. If
+      // the node has reading processes, these processes answer 503 while the node hangs. Other refusals need no
+      // message, because the next poll comes within seconds.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;

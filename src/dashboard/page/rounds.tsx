@@ -73,9 +73,9 @@ function RoundStrip({ round, own, nameOf }: StripProps) {
           <li key={slot.slot}>
             <a
               href={targetOf(slot, nameOf)}
-              // The squares do not take the keyboard focus, because there are hundreds of squares. For keyboard users,
-              // there are links to the delegates that missed a slot above the squares, and links to the blocks in the
-              // view of blocks.
+              // The squares do not take the keyboard focus, because there are hundreds of squares. Keyboard users find
+              // links to the delegates that missed a slot above the squares, and links to the blocks in the view of
+              // blocks.
               tabIndex={-1}
               class={`${slot.block === undefined ? 'missed' : 'forged'}${own.has(slot.forger ?? '') ? ' own' : ''}`}
               aria-label={sentenceOf(slot, nameOf)}
@@ -157,7 +157,7 @@ interface ReportedSlot {
 
 /**
  * Requests the owners of slots, and returns their public keys by slot. The result lacks owners that the node does not
- * know, and slots beyond `SLOT_REQUESTS_MAX` requests. It is empty if the node denies access to this browser.
+ * know, and slots beyond `SLOT_REQUESTS_MAX` requests. The result is empty if the node denies access to this browser.
  */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const forgers = new Map<number, string>();

@@ -29,8 +29,8 @@ import {
 } from './components.tsx';
 
 /**
- * @param props.address account whose transactions are listed; if given, amounts that the account sent have a minus
- *   sign, and amounts that it received a plus sign; an amount that it sent to itself has no sign
+ * @param props.address account whose transactions are listed. With this property, sent amounts have a minus sign, and
+ *   received amounts have a plus sign. An amount that the account sent to itself has no sign
  * @param props.isOfBlock true if all transactions are in one block; the table then has no column for the block
  */
 export function TransactionTable({
