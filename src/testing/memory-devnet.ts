@@ -57,7 +57,7 @@ const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
 /**
- * While the tips of the nodes differ, `heal` polls the tips, and mines a slot at the first poll and then once in this
+ * While the tips of the nodes differ, `heal` polls the tips. It mines a slot at the first poll, and then once in this
  * number of polls. Between two mined slots, the nodes can fetch a better chain. When two chains are equally good, a
  * mined slot decides between them.
  */
@@ -187,7 +187,7 @@ export class MemoryDevnet implements TestDevnet {
     if (kept === undefined) throw unknownSnapshot(name, [...this.#snapshots.keys()]);
     return this.#timekeeper.whileFrozen(async () => {
       // All nodes close first. Otherwise a running node with the restored chain would fetch the newer chain from a node
-      // that still has the newer chain.
+      // that is not restored yet.
       for (const node of this.#nodes) await node.close();
       for (const [index, node] of this.#nodes.entries()) {
         const copy = kept.copies[index];
@@ -310,8 +310,8 @@ export class MemoryDevnet implements TestDevnet {
 
   /**
    * Passes on a transaction that the node `at` accepted. In the mining mode `instant`, the timekeeper gets the
-   * transaction. In the other modes, all other nodes of the same group get it at once, because the next slot may belong
-   * to a delegate of any node.
+   * transaction. In the other modes, all other nodes of the same group get the transaction at once, because the next
+   * slot may belong to a delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {
