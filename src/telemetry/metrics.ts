@@ -35,9 +35,9 @@ interface Family {
 }
 
 /**
- * Metrics in memory. Recording never throws. The registry refuses a metric that is not declared, labels or a kind that
- * differ from the declaration, the value NaN, an infinite value except for a gauge, a negative addition to a counter, and
- * a series above the limit. Refusals are counted in `bloomery_metrics_refused_total`.
+ * Metrics in memory. Recording never throws. The registry refuses an undeclared metric, and labels or a kind that
+ * differ from the declaration. It refuses the value NaN, an infinite value except for a gauge, and a negative addition
+ * to a counter. It also refuses a series above the limit. Refusals are counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
