@@ -11,8 +11,9 @@ const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
 /**
- * Maximum number of slots between the next slots of the first and of any other forger in the list. A node lists the
- * forgers of at most 101 consecutive slots, so an answer with a greater number does not come from a node.
+ * Maximum number of slots between the next slot of the first listed forger and the next slot of any other listed
+ * forger. A node lists the forgers of at most 101 consecutive slots, so an answer with a greater number does not come
+ * from a node.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 

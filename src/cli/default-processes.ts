@@ -9,7 +9,7 @@ import { availableParallelism, totalmem } from 'node:os';
 const MEMORY_BYTES_MIN = 1_000_000_000;
 /**
  * Minimum number of cores of a machine on which a node has a reading process by default. On a single core, a reading
- * process would take time from forging, as requests within the node do.
+ * process would take time from forging, like requests that the node itself answers.
  */
 const CORES_MIN = 2;
 
@@ -25,7 +25,7 @@ export function defaultProcesses({ cores, memoryBytes }: Machine = thisMachine()
 }
 
 function thisMachine(): Machine {
-  // If nothing constrains the process, `constrainedMemory` returns 0 or more than the memory of the machine.
+  // If nothing constrains the process, `constrainedMemory` returns 0, or a value above the memory of the machine.
   const constrainedBytes = process.constrainedMemory();
   const memoryBytes = Math.min(totalmem(), constrainedBytes > 0 ? constrainedBytes : Number.POSITIVE_INFINITY);
   return { cores: availableParallelism(), memoryBytes };

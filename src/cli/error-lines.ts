@@ -103,8 +103,8 @@ function textOf(error: unknown): string {
 }
 
 /**
- * Removes the repeated prefixes of a text of `Closers`. Parts can contain further parts, and the text has one prefix
- * for each level.
+ * Removes repeated prefixes from an error text of `Closers`. Parts can contain further parts, and `Closers` adds one
+ * prefix for each level.
  */
 function withOnePrefix(text: string): string {
   return text.startsWith(NOT_CLOSED) ? `${NOT_CLOSED}${text.replaceAll(NOT_CLOSED, '')}` : text;
@@ -117,7 +117,9 @@ const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };
 
-/** Text for errors of the database library itself (`MDB_` and a name), because they are signs of damage. */
+/**
+ * Text for errors whose code begins with `MDB_`. The database library itself throws them, and they are signs of damage.
+ */
 const STORE_DAMAGED =
   'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +
   'download the chain again; check the health of its disk first';

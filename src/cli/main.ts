@@ -16,7 +16,7 @@ try {
   fail(error);
 }
 
-/** Prints any error in one line, with `BLOOMERY_DEBUG=1` also its stack, and ends the process. */
+/** Prints any error in one line, and ends the process. With `BLOOMERY_DEBUG=1`, the function also prints the stack. */
 function fail(error: unknown): never {
   // Commander ends help and version with an error of exit code 0, after printing them.
   if (error instanceof CommanderError && error.exitCode === 0) process.exit(EXIT.ok);

@@ -28,7 +28,7 @@ export interface NodeProgram {
    * Waits for the start of the node. Once the node has started, the watchdog also ends the process if the main thread
    * is blocked or only collects garbage.
    *
-   * @returns undefined if the program was asked to stop before the node had started; the node is then closed as soon as
+   * @returns undefined if the program was asked to stop before the node had started. The node is then closed as soon as
    *   it has started, or the process ends after `STOP_MS_MAX`
    * @throws the error of `starting`
    */

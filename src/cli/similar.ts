@@ -1,6 +1,6 @@
-/** Suggests a known word for a misspelt one. */
+/** Suggests a known word for a misspelt word. */
 
-/** Largest share of the longer word's letters that may differ. */
+/** Maximum number of edits between two similar words, as a share of the letters of the longer word. */
 const DIFFERENT_SHARE_MAX = 0.4;
 const DIFFERENT_MAX = 3;
 

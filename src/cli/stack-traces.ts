@@ -1,5 +1,5 @@
 /**
- * Replaces positions in bundles by positions in source files in stack traces. The programs are bundled into a few
+ * In stack traces, replaces positions in bundles by positions in source files. The programs are bundled into a few
  * files, and a position in a bundle does not help to find a fault.
  *
  * Node can read source maps itself. But Node reads the map of each file that it loads, which takes a tenth of the start
@@ -28,7 +28,7 @@ const CONTINUES = 0b100000;
 
 /**
  * After this call, the `stack` of an error names positions in source files, if the bundle has a source map beside it.
- * The errors that `isReadInConstructor` describes are exceptions.
+ * This does not apply to the errors that `isReadInConstructor` describes.
  */
 export function nameSourcesInTraces(): void {
   const known = new LruMap<string, string>(TRACE_LINES_MAX);

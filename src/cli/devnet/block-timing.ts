@@ -18,8 +18,8 @@ const BLOCK_TIME_S_MAX = 3600;
 export const BLOCK_TIMES_TEXT = `an integer from 2 to ${BLOCK_TIME_S_MAX}, or a number from ${BLOCK_TIME_S_MIN} to 1.99`;
 
 /**
- * True for a block time that a devnet can have: from 0.2 to 3600 seconds, in whole seconds, or below two seconds in
- * hundredths.
+ * True for a block time that a devnet can have: from 0.2 to 3600 seconds. Times of two seconds or more must be whole
+ * seconds. Shorter times may have hundredths of a second.
  */
 export function isBlockTime(seconds: number): boolean {
   if (!(seconds >= BLOCK_TIME_S_MIN && seconds <= BLOCK_TIME_S_MAX)) return false;

@@ -65,7 +65,7 @@ export function placedNetwork(
 }
 
 /**
- * Refuses a folder with data of a run with other settings.
+ * Refuses a folder that contains data of a run with other settings.
  *
  * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
  */
@@ -100,7 +100,7 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
 export function lockDevnetFolder(directory: string): ProcessLock {
   const isNew = !existsSync(directory);
   makeFolder(directory);
-  // The mode of an existing folder stays as its owner has set it.
+  // The mode of an existing folder is not changed, because its owner may have set the mode.
   if (isNew) chmodSync(directory, OWNER_ALONE);
   try {
     return takeLock(directory, LOCK_NAME);

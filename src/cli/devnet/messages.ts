@@ -8,7 +8,8 @@ import type { JsonObject } from '../../protocol/types.ts';
 import type { NodeFaults } from './faults.ts';
 
 /**
- * Maximum number of blocks in one answer to `give`. The transfer of so many full blocks takes a fraction of a second.
+ * Maximum number of blocks in one answer to `give`. The transfer of this number of full blocks takes a fraction of a
+ * second.
  */
 export const BLOCKS_GIVEN_MAX = 100;
 
@@ -19,7 +20,7 @@ export type AgentRequest =
   | { readonly op: 'state' }
   /** Replaces the faults of the node's links and clock. */
   | { readonly op: 'faults'; readonly faults: NodeFaults }
-  /** Forges in the present slot if it belongs to a delegate of the node. */
+  /** Forges in the present slot if the slot belongs to a delegate of the node. */
   | { readonly op: 'forge' }
   /** Applies blocks of another node, in order. */
   | { readonly op: 'take'; readonly blocks: readonly JsonObject[] }

@@ -206,9 +206,9 @@ class Session {
   }
 
   /**
-   * True when everybody knows the keys of the network, or when a forked devnet signs with the substitute key. If both
-   * are false, a transfer of this devnet might be valid on a network that somebody uses, so the dashboard gets no
-   * controls.
+   * True when everybody knows the keys of the network, or when a forked devnet signs with the substitute key. If
+   * neither is the case, a transfer of this devnet might be valid on a network that somebody uses, so the dashboard
+   * gets no controls.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;

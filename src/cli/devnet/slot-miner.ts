@@ -64,7 +64,7 @@ export class SlotMiner {
         forged === undefined ? [] : [{ link, forged, after }],
       );
       if (forgers.length === 0) emptySlots += 1;
-      // The next slot may have begun before a node forged, so its block may belong to the next slot.
+      // The next slot may have begun before a node forged, so the block of this node may belong to the next slot.
       this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
         state = after;

@@ -47,7 +47,7 @@ const SNAPSHOTS_FOLDER = 'snapshots';
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-/** The number of snapshots is limited, because each may take as much space as the chains of all nodes. */
+/** The number of snapshots is limited, because each snapshot may take as much space as the chains of all nodes. */
 const SNAPSHOTS_MAX = 100;
 
 export class Snapshots {

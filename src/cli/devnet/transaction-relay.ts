@@ -79,8 +79,8 @@ export class TransactionRelay {
   async send(arrived: readonly Arrived[]): Promise<void> {
     for (const { transaction, at } of arrived) {
       const links = at === undefined ? this.#nodes.all() : this.#nodes.reachedBy(at);
-      // If no node accepts the transaction, the error is ignored. For example, all nodes refuse a transaction that is
-      // in a block meanwhile.
+      // If no node accepts the transaction, the error is ignored. For example, all nodes refuse a transaction that has
+      // entered a block meanwhile.
       await this.#nodes.ask(links, { op: 'transaction', transaction }).catch(() => undefined);
     }
   }

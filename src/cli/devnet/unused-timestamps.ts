@@ -8,7 +8,7 @@ import { LruMap } from '../../primitives/bounded.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import type { KeyPair, Payload } from '../../protocol/types.ts';
 
-/** Maximum number of remembered timestamps. A devnet makes so many equal transactions only over a long time. */
+/** Maximum number of remembered timestamps. A devnet needs a long time to make this number of transactions. */
 const TIMESTAMPS_MAX = 20_000;
 
 export class UnusedTimestamps {

@@ -129,10 +129,10 @@ function isRefusedBlock({ module, code }: DiagnosticState): boolean {
 }
 
 /**
- * True when a refused block may keep the node from continuing. A block that was refused during a download counts only
- * if no later download brought blocks. `downloaded` is the number of the latest diagnostic of a download that brought
- * blocks. Any other refused block at or below the height of the tip does no harm: the node does not need it, and any
- * peer can invent such a block.
+ * True when a refused block may prevent the node from applying further blocks. A block that was refused during a
+ * download counts only if no later download brought blocks. `downloaded` is the number of the latest diagnostic of a
+ * download that brought blocks. Any other refused block at or below the height of the tip does no harm: the node does
+ * not need it, and any peer can invent such a block.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,

@@ -54,7 +54,8 @@ const SAMPLE_AGAIN_MS = 700;
 /** Maximum number of blocks by which a node may be behind most peers. */
 export const LAG_BLOCKS_MAX = 2;
 /**
- * Minimum percentage of peers that must have the tip of the node. Below this percentage, the doctor reports a fault.
+ * Minimum percentage of peers that must have the same tip as the node. Below this percentage, the doctor reports a
+ * fault.
  */
 export const CONSENSUS_MIN = 51;
 

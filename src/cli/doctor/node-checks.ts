@@ -16,9 +16,9 @@ export interface NodeReport {
 }
 
 /**
- * Number of rounds without finality above which finality lags. If all delegates forge, a block is final within two
- * further rounds. With few delegates, rounds are short, so at least `UNFINAL_BLOCKS_MIN` blocks must lack finality as
- * well.
+ * Maximum number of rounds without finality. Above this number, finality lags. If all delegates forge, a block is final
+ * within two further rounds. With few delegates, rounds are short, so at least `UNFINAL_BLOCKS_MIN` blocks must lack
+ * finality as well.
  */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;

@@ -18,7 +18,7 @@ export interface DelegatePlan {
   readonly address: string;
   /** Entry for `forging.delegates`. */
   readonly encryptedPassphrase: string;
-  /** File for the passphrase of a new account; undefined for an existing account, like `passphrase`. */
+  /** File for the passphrase of a new account; undefined for an existing account, as is `passphrase`. */
   readonly passphraseFile: string | undefined;
   readonly passphrase: string | undefined;
 }

@@ -47,9 +47,9 @@ function fileExists(file: string): ProtocolError {
 }
 
 /**
- * Writes all files. After an error, none of them remains. Each file is first written under another name. A full disk or
- * the end of the process therefore leaves no incomplete file under the final name. If the process ends between two
- * files, the complete files remain.
+ * Writes all files. After an error, none of the files remains. Each file is first written under another name. A full
+ * disk or the end of the process therefore leaves no incomplete file under the final name. If the process ends between
+ * two files, the complete files remain.
  *
  * @param write writes a text into an open file
  * @returns the paths of the written files

@@ -32,8 +32,8 @@ export class BlockReader {
   #transactions: Transaction[] = [];
 
   /**
-   * @param genesis genesis block of the network. The reader returns it as it is, because some of its transactions
-   *   cannot be decoded from events
+   * @param genesis genesis block of the network. The reader returns this block unchanged, because some of its
+   *   transactions cannot be decoded from events
    * @param base address of the node
    */
   constructor(codec: Codec, genesis: Block, base: string) {

@@ -1,5 +1,5 @@
 /**
- * Common work of the commands for sinks: opens the source that the flags name, fills the sink, and closes the source
+ * Common code of the commands for sinks: opens the source that the flags name, fills the sink, and closes the source
  * and the sink.
  */
 

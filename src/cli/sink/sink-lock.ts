@@ -8,7 +8,7 @@ import { sinkInUse, type LeaseHolder } from '../../sinks/lease.ts';
 import type { FolderLock } from '../../sinks/parquet/parquet-sink.ts';
 import { takeLock } from '../../store/disk/process-lock.ts';
 
-/** Number of random bytes in a token. With so many bytes, two equal tokens are practically impossible. */
+/** Number of random bytes in a token. With this number of bytes, two equal tokens are practically impossible. */
 const TOKEN_BYTES = 16;
 
 /** @throws ProtocolError `SINK_IN_USE` while another process has the lock */

@@ -28,7 +28,7 @@ export async function accountFacts(node: NodeAsker, address: string): Promise<Ac
 }
 
 /**
- * Returns the public key of the delegate with a name.
+ * Returns the public key of the delegate with the given name.
  *
  * @throws ProtocolError `DELEGATE_UNKNOWN`; errors of `NodeAsker.ask`
  */

@@ -153,7 +153,7 @@ function required<const T extends readonly string[]>(
   names: T,
   members = yaml.known(what, names),
 ): YamlValuesOf<T> {
-  // The type of `map` loses the length of the tuple.
+  // The result type of `map` does not contain the length of the tuple.
   return names.map((name) => {
     const found = members.get(name);
     if (found === undefined) throw yaml.fault(`${what} must have \`${name}\``);
