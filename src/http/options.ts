@@ -15,7 +15,9 @@ export interface HttpOptions {
   readonly address: string;
   /** Options of a second listener, for TLS, at the same address; absent for no TLS. */
   readonly tls?: TlsOptions;
-  /** If true, the client's address is read from the header `X-Forwarded-For`, if the request has this header. */
+  /**
+   * If true, the node reads the client's address from the header `X-Forwarded-For` of requests that have this header.
+   */
   readonly trustProxy: boolean;
   /** Clients that have access: all clients, or the addresses and networks (CIDR) in the list. */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
@@ -24,7 +26,10 @@ export interface HttpOptions {
    * (`Declared.access`) refuse requests with any other name.
    */
   readonly hostNames: readonly string[];
-  /** Addresses that may read and switch forging. `access` must allow the address, too. */
+  /**
+   * Addresses from which clients may read the state of forging, and may enable or disable forging. `access` must allow
+   * the address, too.
+   */
   readonly forgingWhiteList: readonly string[];
   /**
    * Options of the legacy registration of second signatures, in which a client sends passphrases: whether the
@@ -92,7 +97,7 @@ export interface HttpLimits {
    * lists (except very wide networks).
    */
   readonly connectionsMax: number;
-  /** Maximum number of connections of one address that may not use the reserved connections. */
+  /** Maximum number of connections for each address that may not use the reserved connections. */
   readonly connectionsPerAddressMax: number;
   /**
    * Maximum number of requests in a window for each client address. With 0, clients on this machine have no limit, and
@@ -115,7 +120,7 @@ export interface HttpLimits {
   readonly delayMs: number;
   /** Length of a window, in milliseconds. */
   readonly windowMs: number;
-  /** Time to receive all headers, in milliseconds; at most 40,000. */
+  /** Time limit for receiving all headers, in milliseconds; at most 40,000. */
   readonly headersTimeoutMs: number;
   /**
    * Time without progress after which the node closes the connection of a request, in milliseconds. The node closes an

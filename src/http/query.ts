@@ -46,8 +46,8 @@ const LIST_INDEX_MAX = 20;
 
 /**
  * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If a key has no name before its
- * brackets, the first pair of brackets contains the name: `[a]`. An empty first pair of brackets is a position in a
- * list, and its name is a number.
+ * brackets, the first pair of brackets contains the name: `[a]`. An empty first pair of brackets stands for a position
+ * in a list, and the name is the number of this position.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];
@@ -76,7 +76,7 @@ function decode(text: string): string {
 const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
 
 /**
- * Returns the path and the query of a request target. A client that takes this node for a proxy sends the whole URL
+ * Returns the path and the query of a request target. A client that treats this node as a proxy sends the whole URL
  * (absolute form, RFC 9112 section 3.2.2). Every server must accept the absolute form.
  */
 export function originForm(target: string): string {

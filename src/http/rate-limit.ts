@@ -25,7 +25,7 @@ export interface RateLimit {
  * are forgotten, so that a flood of addresses cannot fill the memory.
  */
 export const CLIENTS_MAX = 20_000;
-/** Longest delay of a request, because waiting requests cost memory. */
+/** Longest delay of a request. The delay is limited, because waiting requests occupy memory. */
 const DELAY_MAX_MS = 60_000;
 
 export interface RateLimitOptions {

@@ -76,8 +76,8 @@ interface PlainReply {
   /** A text is sent unchanged, any other value as JSON. */
   readonly body: unknown;
   /**
-   * Headers of this answer. They are added to the headers that every answer has. A header with the same name is
-   * replaced.
+   * Headers of this answer. These headers are added to the headers that every answer has. A header with the same name
+   * is replaced.
    */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -236,7 +236,7 @@ function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   return schemaErrors.length > 0 ? parameterError('path', name, schemaErrors) : value;
 }
 
-/** Finds undeclared query parameters. A value without a name has no effect and is ignored everywhere. */
+/** Finds undeclared query parameters. A parameter without a name has no effect and is ignored everywhere. */
 function unknownIn(route: Route, query: Query): readonly RequestError[] {
   return undeclaredIn(route, query)
     .filter((name) => name !== '')

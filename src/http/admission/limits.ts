@@ -6,15 +6,18 @@
 import type { HttpLimits } from '../options.ts';
 
 export interface AdmissionLimits {
-  /** Open connections, including those of trusted clients and event streams. */
+  /** Maximum number of open connections, including those of trusted clients and event streams. */
   readonly connectionsMax: number;
-  /** Connections of one address that is not trusted. */
+  /** Maximum number of connections of one address that is not trusted. */
   readonly connectionsPerAddressMax: number;
-  /** New connections of one address that is not trusted, in a window of `WINDOW_MS`. */
+  /** Maximum number of new connections of one address that is not trusted, in a window of `WINDOW_MS`. */
   readonly arrivalsPerAddressMax: number;
-  /** Bytes that the node holds for clients that are not trusted: unread requests, bodies, answers not yet sent. */
+  /**
+   * Maximum number of bytes that the node holds for all clients that are not trusted: unread requests, bodies, and
+   * answers that are not sent yet.
+   */
   readonly bufferBytesMax: number;
-  /** Time to receive all headers, in milliseconds. */
+  /** Time limit for receiving all headers, in milliseconds. */
   readonly headersTimeoutMs: number;
 }
 
@@ -55,12 +58,12 @@ export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
  */
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 
-/** Time to receive a whole request, in milliseconds; longer than any `headersTimeoutMs`. */
+/** Time limit for receiving a whole request, in milliseconds; longer than any `headersTimeoutMs`. */
 export const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Time to read an answer, in milliseconds: enough for a megabyte at 140 kbit/s. The connection of a client that reads
- * nothing is closed earlier, after `socketTimeoutMs`.
+ * Time limit for a client to read an answer, in milliseconds: enough for a megabyte at 140 kbit/s. The connection of a
+ * client that reads nothing is closed earlier, after `socketTimeoutMs`.
  */
 export const READING_TIMEOUT_MS = 60_000;
 

@@ -13,7 +13,7 @@ export type GatedRequest = Pick<IncomingMessage, 'headers' | 'complete'>;
 interface Exchange {
   readonly request: GatedRequest;
   takesBody: boolean;
-  /** Bytes of a body with a stated length that were not passed on yet. */
+  /** Number of body bytes that were not passed on yet, for a body with a stated length. */
   bodyBytesLeft: number;
   /** Starts the handler of a request whose body is not complete yet. */
   start: (() => void) | undefined;

@@ -1,6 +1,6 @@
 /**
  * Separates a socket from the parser of node:http, so that other code decides when the parser gets bytes. node:http has
- * no interface for this purpose, but it documents that `emit('connection')` passes a socket to a server.
+ * no interface for this purpose, but its documentation says that `emit('connection')` passes a socket to a server.
  */
 
 import type { Socket } from 'node:net';

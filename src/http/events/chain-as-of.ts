@@ -56,8 +56,8 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
 /**
  * Returns the start of a stream that sends all blocks from a height on, and then the following events.
  *
- * @returns undefined when the block below the height does not exist yet; with `final`, undefined when it is not final
- *   yet
+ * @returns undefined when the block below the height does not exist yet; with `final`, undefined when this block is not
+ *   final yet
  */
 export function placeAtHeight(
   api: Pick<NodeApi, 'chain' | 'log'>,

@@ -52,8 +52,8 @@ export interface EventHub {
   /**
    * Returns the start of a stream that sends all blocks from a height on, and then the following events.
    *
-   * @returns undefined when the block below the height does not exist yet; with `final`, undefined when it is not final
-   *   yet
+   * @returns undefined when the block below the height does not exist yet; with `final`, undefined when this block is
+   *   not final yet
    */
   placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */

@@ -163,7 +163,7 @@ export function receivedShape(): Schema {
 
 /**
  * Returns amount and recipient of a transaction. The amount is `0` if the transaction moves only its fee. The recipient
- * is empty if the transaction names none; a vote of generation 2 names one.
+ * is empty if the transaction names none; a vote of generation 2 names a recipient.
  */
 function movedBy(transaction: Transaction): { readonly amount: string; readonly recipientId: string } {
   return { amount: amountOf(transaction).toString(), recipientId: recipientOf(transaction) ?? '' };
