@@ -82,7 +82,7 @@ interface Refusal {
 }
 
 /**
- * Returns the first fault of a parameter, if any. In this case, `message` says only that some parameters have faults.
+ * Returns the first fault of a parameter, if any. If parameters have faults, `message` says only that there are faults.
  */
 function reasonIn({ message, errors }: Refusal): string | undefined {
   const [first] = errors ?? [];

@@ -11,7 +11,7 @@ import { soughtOf, type Sought } from '../search.ts';
 import { ask } from './api-requests.ts';
 import { findWaiting } from './pool.tsx';
 
-/** Pause in milliseconds between the last key and the requests for suggestions. */
+/** Pause in milliseconds between the last key press and the requests for suggestions. */
 const TYPING_MS = 200;
 const DELEGATES_SUGGESTED = 6;
 
