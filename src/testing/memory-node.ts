@@ -129,7 +129,7 @@ export class MemoryNode implements AgentLink {
   }
 
   /**
-   * Replaces the chain and the signing journal of this closed node by copies of those in a snapshot. The snapshot stays
+   * Replaces the chain and the signing journal of this closed node by copies from a snapshot. The snapshot stays
    * unchanged.
    */
   restore({ keyValue, journal }: NodeCopy): void {
