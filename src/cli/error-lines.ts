@@ -118,7 +118,8 @@ const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
 };
 
 /**
- * Text for errors whose code begins with `MDB_`. The database library itself throws them, and they are signs of damage.
+ * Text for errors whose message contains `MDB_` and a name. The database library itself throws these errors, and they
+ * are signs of damage.
  */
 const STORE_DAMAGED =
   'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +
