@@ -16,8 +16,8 @@ const LAG_BLOCKS_MAX = 2;
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * The same age for a node that does not forge. A ready node may be `LAG_BLOCKS_MAX` blocks behind, and the network
- * forges at most one block in each slot.
+ * The corresponding age for a node that does not forge. A ready node may be `LAG_BLOCKS_MAX` blocks behind, and the
+ * network forges at most one block in each slot.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 
