@@ -20,10 +20,11 @@ const PAGE_ITEMS = 100;
  */
 export class ClientError extends Error {
   /**
-   * `REFUSED` if the node answered with an error status; `TIMEOUT` if the node did not answer in time or the time limit
-   * of `waitFor` has passed; `UNREACHABLE` if the node could not be reached or sent no complete answer; or
-   * `INVALID_ANSWER` if a complete answer is not the JSON that it claims to be, or lacks its list or its cursor, for
-   * example because a program between client and node changed the answer.
+   * - `REFUSED`: the node answered with an error status.
+   * - `TIMEOUT`: the node did not answer in time, or the time limit of `waitFor` has passed.
+   * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
+   * - `INVALID_ANSWER`: the answer is complete, but it is not valid JSON, or it lacks its list or its cursor. For example,
+   *   a program between client and node changed the answer.
    */
   readonly code: string;
   /** HTTP status of a refusal; undefined for other errors. */

@@ -154,10 +154,10 @@ export interface Client<G extends Generation> {
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
-   * `lastEventId` to continue after this event. If the node cannot be reached, ends the stream, sends an invalid event,
-   * or answers with a status from 500 on, the client opens the stream again and continues after the last event with an
-   * id. Events without an id that occur in between are lost. If the client knows no id yet, events with an id are lost,
-   * too, unless `fromHeight` is given.
+   * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends the
+   * stream, sends an invalid event, or answers with a status of 500 or more. The client then continues after the last
+   * event with an id. Events without an id that occur before the stream is open again are lost. If the client has not
+   * received an id yet, events with an id are lost, too, unless `fromHeight` is given.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */

@@ -38,7 +38,7 @@ A configuration file has one object per section:
 In an environment variable, commas separate the entries of a list. A delegate in an environment variable is
 \`<publicKey>|<encryptedPassphrase>\`. The node refuses to start with an unknown key or a wrong value. The node also refuses to
 start with a variable that begins with the prefix of a section (such as \`BLOOMERY_HTTP_\`) but belongs to no option. The error
-names the source, the key, and the expected value of a wrong value.
+names the source and the key. For a wrong value, the error also says which values are valid.
 
 Three environment variables of a node belong to no section:
 

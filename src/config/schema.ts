@@ -137,7 +137,7 @@ export const OPTIONS = {
       false,
     ),
     legacySignatures: flag(
-      'Whether the paths exist with which a client registers a second signature by passphrase (`PUT /api/signatures`), and reads the fee of the registration (`GET /api/signatures/fee`).',
+      'Whether the node has two paths of old releases: `PUT /api/signatures`, which registers a second signature by passphrase, and `GET /api/signatures/fee`, which shows the fee of this registration.',
       true,
     ),
     legacySignaturesWhitelist: list(
@@ -174,7 +174,7 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     whitelistedPeers: list(
-      'Peers that the node never forgets, whose connections to the node it never closes to make room for other peers, and that get no penalty for an invalid block or transaction. Fixed peers and seeds get no such penalty, either. Too many messages, a malformed list of peers, and too large info of a peer about itself still cost penalty points.',
+      'Peers that the node always remembers. The node never closes their connections to make room for other peers. These peers get no penalty for an invalid block or transaction, and neither do fixed peers and seeds. All of them still get penalty points for too many messages, for a malformed list of peers, and for too large information about themselves.',
       [],
       'IP:PORT',
       ipv4Port,
@@ -213,20 +213,20 @@ export const OPTIONS = {
     ),
     riskDoubleForging: flag(
       'Whether the node signs without checking whether the delegate also signs on another node. If true, the node checks only the signing record in its data folder. ' +
-        'Two such nodes with the same delegate forge two blocks for one slot.',
+        'If two nodes with this setting have the same delegate, they forge two blocks for one slot.',
       false,
       { defaultText: 'false; true on networks with published passphrases, such as a devnet' },
     ),
     watermarkFolder: text(
       'Folder outside of the data folder, in which the node stores the last signed header of each delegate. With these headers, ' +
-        'the node detects a data folder that was restored from a backup. `none` to store no headers. With `riskDoubleForging`, the node does not check these headers.',
+        'the node detects a data folder that was restored from a backup. If the value is `none`, the node stores no headers. With `riskDoubleForging`, the node does not check these headers.',
       '',
       'a path',
       () => true,
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. The node also forges if this share of a part of the peers has the tip: of the connected peers that the node dialled or that the configuration names.',
+      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. If the share is too low among all connected peers, the node also counts only the peers that it dialled or that the configuration names. If the share is high enough among these peers, the node forges.',
       0,
       0,
       100,
@@ -242,7 +242,7 @@ export const OPTIONS = {
   },
   pool: {
     transactionsPerQueueMax: integer(
-      'Number of transactions from which on a queue of the pool takes no new transaction. The five queues together have at most five times this number.',
+      'Maximum number of transactions in each of the five queues of the pool. A full queue takes no new transaction.',
       1000,
       100,
       5000,
@@ -301,7 +301,7 @@ export const OPTIONS = {
   },
   memory: {
     limitMb: integer(
-      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it. Without a garbage collection, the node ends if the memory exceeds the limit by a quarter, or exceeds the limit while the main thread does not respond; docs/guides/operate.md explains the value. The node does not start with a limit that is too small for its `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`.',
+      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it. Without a garbage collection, the node ends if the memory exceeds the limit by a quarter, or exceeds the limit while the main thread does not respond; docs/guides/operate.md explains the value. The smallest valid limit depends on `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`. With a smaller limit, the node does not start.',
       2048,
       1280,
       1_000_000,

@@ -194,8 +194,8 @@ export interface TestDevnet {
    */
   impersonate(address: string): Promise<void>;
   /**
-   * Partitions the network: nodes of different groups exchange no messages. Nodes outside the given groups form another
-   * group. A later partition replaces an earlier one.
+   * Partitions the network: nodes of different groups exchange no messages. Nodes that are in none of these groups form one
+   * more group. A later partition replaces an earlier one.
    *
    * @throws RangeError for a node that does not exist
    */

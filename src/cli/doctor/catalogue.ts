@@ -60,11 +60,11 @@ export const FAULTS = {
   ),
   STORE_OF_OTHER_PARAMS: error(
     'The parameters of the network changed since the chain was written.',
-    'Use the network folder that the chain was written with, or choose another folder with --data-dir.',
+    'Use the network folder with which the node wrote this chain, or choose another folder with --data-dir.',
   ),
   JOURNAL_DAMAGED: error(
     'The record of the delegates’ signatures is damaged, so the node must not sign.',
-    'Move the file away. Then import the last file of `bloomery forging export`, or let the node wait until signing is safe.',
+    'Move the file away. Then import the last file of `bloomery forging export`, or start the node without the file: the delegates then sign again after a safe waiting time.',
   ),
   PORT_TAKEN: error(
     'Another program uses a port of the node.',
@@ -152,7 +152,7 @@ export const FAULTS = {
     'The evidence contains the reason. `bloomery why missed SLOT` explains a single slot.',
   ),
   MACHINE_TOO_SLOW: error(
-    'The machine is too busy or slept: slots passed before the node could act.',
+    'The machine is too busy, or was asleep: slots ended before the node could forge.',
     'Give the node its own processor, disable sleep, and move other work to another machine.',
   ),
   ALERTS_UNDELIVERED: error(

@@ -23,7 +23,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       addressParameter(
         'address',
         2,
-        'Only blocks that this account forged, and transactions that this account sent or received. Events that concern no single account and the event `forging/change` are sent, too.',
+        'Sends only blocks that this account forged, transactions that this account sent or received, events that concern no single account, and the event `forging/change`.',
       ),
       publicKeyParameter(
         'delegate',

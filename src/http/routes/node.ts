@@ -209,7 +209,7 @@ const HISTORY_ROUTE: Route = {
   method: 'GET',
   path: '/node/history',
   summary:
-    'Shows the last hour or day of this node, at most since its start, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers.',
+    'Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers.',
   parameters: [
     queryParameter('span', {
       type: 'string',

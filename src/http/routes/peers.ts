@@ -16,7 +16,7 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
       method: 'GET',
       path: '/peers',
       summary:
-        'Lists the peers that the node knows. The node itself is not in the list. In generation 3, peers that do not want to be listed are missing, too.',
+        'Lists the peers that the node knows. The node itself is not in the list. In generation 3, a peer can ask not to be listed; the list then omits this peer.',
       parameters: [
         textParameter('ip', 'IPv4 address of the peer.', 'ip'),
         int32Parameter('httpPort', 1, 'Port of the peer’s HTTP interface.', 65_535),

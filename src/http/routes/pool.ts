@@ -82,7 +82,7 @@ const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
   summary:
-    'Lists the members of the multisignature group whose signatures a transaction in the pool needs. Shows which members have signed, and how many signatures the transaction needs.',
+    'Lists the members of the multisignature group that must sign a transaction in the pool. Shows which members have signed, and how many signatures the transaction needs.',
   parameters: [
     {
       name: 'id',
