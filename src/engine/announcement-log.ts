@@ -1,6 +1,7 @@
 /**
- * Stores items to announce as entries, in the order of their arrival. Each entry has a number, which never changes. A
- * walk over the entries can therefore resume at the number where the previous walk stopped.
+ * Stores the items that the node announces to its peers. Each item is one entry, and the entries are in the order of
+ * arrival. Each entry has a number, which never changes. A walk over the entries can therefore resume at the number
+ * where the previous walk stopped.
  */
 
 /** An entry of a log: an item to announce. */
@@ -42,8 +43,8 @@ export class AnnouncementLog<T> {
   /**
    * Calls `take` with each entry from the number `from` on, until `take` returns `stop`.
    *
-   * @returns the number from which the next walk continues: the number of the entry for which `take` returned `stop`,
-   *   or else the number that the next new entry gets
+   * @returns the number from which the next walk continues: the number of the entry for which `take` returned `stop`.
+   *   If `take` did not return `stop`, the result is the number that the next new entry gets
    */
   walk(from: number, take: (entry: Announced<T>) => 'taken' | 'passed' | 'stop'): number {
     let number = Math.max(from, this.#firstNumber);

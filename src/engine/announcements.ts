@@ -1,10 +1,10 @@
 /**
  * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcements at a limited
  * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
- * The node announces a new item at once to the few peers that have had no message from this node for the longest time.
- * The node then announces the item to further peers one after another. Because the peers get their messages at
- * different times, some peers can usually get a new item at once. If no connected peer is known to have an item, the
- * node announces the item again after a while.
+ * The node announces a new item at once to the few peers to which it has sent no message for the longest time. The node
+ * then announces the item to further peers one after another. The node sends its messages to different peers at
+ * different times. Usually, the rate of some peers therefore allows a message with a new item at once. If no connected
+ * peer is known to have an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -28,7 +28,8 @@ export const ITEMS_MAX = 5_000;
 export const KNOWN_PER_PEER_MAX = 500;
 /**
  * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
- * number, so a peer that reconnects does not get more messages than the rate allows.
+ * number, so the node still remembers the bucket of a peer that reconnects. The peer therefore gets no more messages
+ * than the rate allows.
  */
 export const PEERS_MAX = 20_000;
 /**
@@ -130,8 +131,8 @@ export class Announcements<T> {
 
   /**
    * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item, does
-   * nothing while a connected peer is known to have it, or until `AGAIN_LOOK_MS` after the item was last added to a log
-   * or checked (`Announced.againMs`).
+   * nothing while a connected peer is known to have the item. Also does nothing if the item was added to a log or
+   * checked (`Announced.againMs`) less than `AGAIN_LOOK_MS` ago.
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
@@ -163,8 +164,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Called when a connection ends. If the peer connects again, the node announces items to it that the peer had before,
-   * because the peer may have lost them.
+   * Called when a connection ends. If the peer connects again, the node also announces the items that the peer had
+   * before, because the peer may have lost them.
    */
   disconnected(peerId: PeerId): void {
     this.#peers.delete(peerId);

@@ -18,8 +18,8 @@ import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
 
 /**
- * Maximum number of ids in `#seenBlocks`, and of digests in `#refusedDocuments`. Without them, the node would check a
- * block again for each peer that sends it.
+ * Maximum number of ids in `#seenBlocks`, and of digests in `#refusedDocuments`. Without these two maps, the node would
+ * check a block again for each peer that sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
@@ -44,8 +44,8 @@ export interface BlockGossipDependencies {
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
    * Called when a peer sent a block that this node has imported or forged and still remembers (`#seenBlocks`). Also
-   * called when the node refused a block because of its timestamp, because then the clock of this node or of the forger
-   * may be wrong.
+   * called when the node refused a block because of its timestamp: the clock of this node or of the forger may be
+   * wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };

@@ -86,10 +86,10 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block with the tip. Refuses a block that extends the tip or wins a tie if its header, signature, payload
-   * hash or slot owner is wrong, or if its slot has not begun. For any other block, the result is that of
-   * `#applyForkChoice`. This method does not check the transactions, because anybody can fill a block with transactions
-   * that are expensive to check.
+   * Compares a block with the tip. If the block extends the tip or wins a tie, checks its header, signature, payload
+   * hash and slot owner, and whether its slot has begun. For any other block, the result is that of `#applyForkChoice`.
+   * This method does not check the transactions, because anybody can fill a block with transactions that are expensive
+   * to check.
    *
    * @throws BlockRejected
    */
@@ -107,8 +107,8 @@ export class BlockImporter {
    * Applies fork choice to a block.
    *
    * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
-   * @throws BlockRejected for the tip of a better chain, and for a doubly forged block, if its header, signature or
-   *   payload is wrong; also for the tip of a better chain if its slot has not begun
+   * @throws BlockRejected if the header, signature or payload is wrong in the tip of a better chain or in a doubly
+   *   forged block. Also thrown for the tip of a better chain if its slot has not begun
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
@@ -120,8 +120,9 @@ export class BlockImporter {
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
         // Only a block of a registered delegate may start a sync. The node looks for the delegate in the state of our
-        // branch, because branches that split a short time ago have nearly the same delegates. Valid transaction
-        // signatures would prove nothing more, because a delegate can also sign a block without transactions.
+        // branch, because branches that split a short time ago have nearly the same delegates. The node does not check
+        // the signatures of the transactions here. They would prove nothing more, because a delegate can also sign a
+        // block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);

@@ -35,11 +35,11 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of blocks. The verifier makes a large number of checks on its worker threads, if it has any.
-   * The results go into the signature cache, from which later calls of `validate` and `Chain.commit` take them. The
-   * method first checks the signatures that need no state. The method then checks second signatures, and the signatures
-   * of members of multisignature accounts, with the keys in the state at the tip. The method changes neither chain nor
-   * state, so other work can run at the same time.
+   * Checks the signatures of blocks. If the verifier has worker threads, a large number of checks runs on these
+   * threads. The results go into the signature cache, from which later calls of `validate` and `Chain.commit` take
+   * them. The method first checks the signatures that need no state. The method then checks second signatures, and the
+   * signatures of members of multisignature accounts, with the keys in the state at the tip. The method changes neither
+   * chain nor state, so other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;

@@ -14,7 +14,8 @@ export interface ChainListener {
   /** @param blocks the applied blocks, oldest first */
   applied?(blocks: readonly Block[], origin: BlockOrigin): void;
   /**
-   * Called when blocks were reverted. If blocks of another branch replace them, `applied` is called next.
+   * Called when blocks were reverted. If blocks of another branch replace the reverted blocks, `applied` is called
+   * next.
    *
    * @param blocks the reverted blocks, highest first
    */

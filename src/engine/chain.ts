@@ -21,15 +21,15 @@ import { FAR_BEHIND_SLOTS, IndexDeferral, type IndexDeferralDependencies } from 
 import { SerialQueue } from './serial-queue.ts';
 
 /**
- * Default maximum number of blocks in one commit of `append`. Nodes of lisk-sdk send at most the same number of blocks
- * in one answer. The node waits for the disk once for each commit, so a commit with many blocks is fast. A commit of
- * this size delays other work by much less than a tenth of a second.
+ * Default maximum number of blocks in one commit of `append`. A node of lisk-sdk sends at most this number of blocks in
+ * one answer. The node waits for the disk once for each commit, so a few large commits are faster than many small
+ * commits. A commit of this size delays other work by much less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 /**
- * Default maximum number of blocks in one commit of `append` while the indexes lag. Readers then have processes of their
- * own, so a commit may delay other work of the node by up to about two tenths of a second. Blocks of a larger commit
- * change the same pages of the store more often before the store writes the pages.
+ * Default maximum number of blocks in one commit of `append` while the indexes lag. Separate processes then answer the
+ * readers, so a commit may delay other work of the node by about two tenths of a second. In a larger commit, more
+ * blocks change a page before the store writes the page, so the store writes fewer pages.
  */
 const BLOCKS_PER_LAGGING_TRANSACTION = 136;
 
@@ -203,7 +203,7 @@ export class Chain {
         throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, next: first.id });
       }
       const isFarBehind = this.#isFarBehind(blocks.at(-1));
-      // Nothing is appended above a lag that could not be ended.
+      // If this backfill of the indexes fails, the method throws and appends no block.
       await (isFarBehind ? this.#deferral?.limit() : this.#deferral?.end());
       let at = 0;
       while (at < blocks.length) {
@@ -260,13 +260,13 @@ export class Chain {
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
    * block of the branch, fork choice compares the last block before the refused one with the old tip. If fork choice
    * prefers the last block before the refused one, that block becomes the tip. A node whose clock is behind refuses the
-   * newest blocks of every branch, so the node must be able to switch to a part of a branch.
+   * newest blocks of every branch. The node must therefore be able to switch to a part of a branch.
    *
    * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
    *   the refused one. Other errors of `commit` are thrown, too
-   * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final, `SWITCH_NOT_BETTER` if fork choice
-   *   prefers the tip, or `TIP_MOVED` if the branch does not follow our block at `commonHeight`; the chain is then
+   * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final; `SWITCH_NOT_BETTER` if fork choice
+   *   prefers the tip; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is then
    *   unchanged
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Writes the log lines about a change of the chain: at most one line for the operator, and the lines from which
+ * Writes the log lines about a change of the chain. At most one line is for the operator. From the other lines,
  * `slot-history.ts` derives the events of each slot.
  */
 

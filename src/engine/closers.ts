@@ -22,7 +22,7 @@ export class Closers {
       try {
         await step();
       } catch (error) {
-        // A step may be the `close` of a part with steps of its own.
+        // A step may call `close` of another list of steps, which throws an AggregateError of its own.
         if (error instanceof AggregateError) errors.push(...(error.errors as unknown[]));
         else errors.push(error);
       }

@@ -13,8 +13,8 @@ const TRIAL_INTERVAL_MS = 2000;
 /**
  * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
  * block. Each note takes one page of the database. Most entries that a block changes also take one page each. A full
- * block of transfers between addresses with many transactions also changes some hundred leaf blocks of an index. Each
- * leaf block takes up to two pages.
+ * block of transfers between addresses with many transactions also changes several hundred leaf blocks of an index.
+ * Each leaf block takes up to two pages.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
@@ -44,8 +44,8 @@ export interface NotReady {
 export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
   /**
-   * The last failed write or trial write, and the time of this failure; undefined if no write has failed since the
-   * start or since the last successful trial write.
+   * The last failed write or trial write, and the time of this failure. Undefined if no write has failed since the
+   * start, or since the last successful trial write.
    */
   #failure:
     { readonly notReady: NotReady & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;

@@ -23,8 +23,8 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * Time in milliseconds, from the start of a slot, for which its owner waits for a late block if the chain has no
-   * block of the previous slot. The time is less than the block time.
+   * If the chain has no block of the previous slot, the owner of a slot waits for the late block. This is the time of
+   * the wait in milliseconds, from the start of the slot. The time is less than the block time.
    */
   readonly waitThresholdMs: number;
   /** Time in milliseconds between two steps of the transaction pool. The name comes from Lisk Core. */

@@ -292,8 +292,8 @@ export class Engine {
   }
 
   /**
-   * Calls the listener with a transaction that needs members' signatures when a member's signature arrives and the
-   * transaction then lacks none. A further signature causes a further call.
+   * Calls the listener when a member's signature arrives for a transaction, and the transaction then has enough
+   * signatures. Each further signature causes another call.
    */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);
@@ -361,8 +361,8 @@ export class Engine {
   }
 
   /**
-   * Starts the timer of the pool's steps. The pool verifies most transactions on arrival. A step verifies those that
-   * still wait for verification, and fills the queue `ready`.
+   * Starts the timer of the pool's steps. The pool verifies most transactions on arrival. A step verifies the
+   * transactions that still wait, and fills the queue `ready`.
    */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {

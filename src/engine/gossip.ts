@@ -21,7 +21,7 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
 /**
  * Time in milliseconds for which the node ignores a peer's signatures for multisignature accounts after the peer sent a
  * false signature. With the default limits of connections (120 peers), false signatures cause at most two checks per
- * second in total, unless peers connect again from other ports.
+ * second in total. Peers that connect again from other ports can cause more checks.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /**
@@ -53,7 +53,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   /** Returns the payer that is charged for checking the transactions and signatures of a peer. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /**
-   * Disconnects a peer if `VerificationBudget.isWasteful` is true: the peer sent too much that was useless and
+   * Disconnects a peer if `VerificationBudget.isWasteful` is true: the peer sent too much useless data that was
    * expensive to check.
    */
   readonly cutWasteful: (peerId: PeerId) => void;

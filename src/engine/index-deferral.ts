@@ -1,8 +1,8 @@
 /**
  * Defers the indexes of transactions while the node downloads blocks that are far behind the network. Writing the index
  * entries of thousands of blocks at once takes a fraction of the time of writing them with each commit
- * (`store/index/deferred-indexes.ts`). The reading processes keep their last view with complete indexes until the
- * next backfill. The lag is therefore limited in time, too.
+ * (`store/index/deferred-indexes.ts`). Until the next backfill, the reading processes show the last state with complete
+ * indexes. The time between two backfills is therefore also limited.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -15,14 +15,14 @@ import type { DiskWatch } from './disk-watch.ts';
 export const FAR_BEHIND_SLOTS = 1000;
 /**
  * Lag of the indexes, in blocks and transactions, above which the indexes are backfilled. A lag of this size takes
- * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, in some
- * seconds for a short chain. If the rules refuse a downloaded block, the store reads the missing entries again from the
- * blocks, in up to some seconds.
+ * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, which
+ * takes some seconds for a short chain. If the rules refuse a downloaded block, the store reads the missing entries
+ * again from the blocks, which also takes up to some seconds.
  */
 export const LAG_MAX = 50_000;
 /**
- * Time in milliseconds after which lagging indexes are backfilled. Readers show a chain that is older by
- * this time and the time of a backfill.
+ * Time in milliseconds after which lagging indexes are backfilled. Readers show a chain that is older by up to this
+ * time plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /** Interval in milliseconds at which the limits are checked while no block is committed. */
@@ -55,7 +55,10 @@ export class IndexDeferral {
     this.#dependencies = dependencies;
   }
 
-  /** Call before blocks far behind the network are appended. The indexes then lag, unless a process needs them. */
+  /**
+   * Call before blocks far behind the network are appended. The indexes then lag, unless a process needs complete
+   * indexes.
+   */
   begin(): void {
     const { indexes, users, clock } = this.#dependencies;
     if (this.#sinceMs !== undefined || !users.canWait()) return;
@@ -65,8 +68,8 @@ export class IndexDeferral {
   }
 
   /**
-   * Call before and after each commit of downloaded blocks. Ends the deferral if the indexes lag too far or too long, if
-   * a process needs them, or if the last backfill failed.
+   * Call before and after each commit of downloaded blocks. Ends the deferral if the indexes lag too far or too long,
+   * if a process needs complete indexes, or if the last backfill failed.
    *
    * @throws ProtocolError as `end`
    */
@@ -103,7 +106,7 @@ export class IndexDeferral {
     return this.#isBackfilling;
   }
 
-  /** Checks the limits no longer. If the indexes still lag, the next start of the node writes the missing entries. */
+  /** Stops checking the limits. If the indexes still lag, the next start of the node writes the missing entries. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -149,8 +152,8 @@ export class IndexDeferral {
       }
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      // A peer must not be blamed for an error of our store. For example, a failed transaction of another part of the
-      // node ends the backfill.
+      // The node must not blame a peer for an error of our store. For example, the backfill ends if a store transaction
+      // of another part of the node fails.
       throw new ProtocolError('STORE_BACKFILL_FAILED', {}, `the indexes were not completed: ${messageOf(error)}`, {
         cause: error,
       });

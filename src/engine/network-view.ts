@@ -64,8 +64,8 @@ export class NetworkView {
    *
    * An attacker may dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
    * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts the peers
-   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is also
-   * high enough if it reaches `percentMin` among all peers.
+   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is
+   * therefore also high enough if it reaches `percentMin` among all peers.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
@@ -87,9 +87,8 @@ export class NetworkView {
 
   /**
    * Returns the tips that peers announced, as evidence about the tip of the network. A peer counts if it connected at
-   * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for it. If this node
-   * dialled any of these peers, or the operator named any of them, the result has only the tips of dialled and named
-   * peers.
+   * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for it. If any of these
+   * peers was dialled by this node or named by the operator, the result has only the tips of dialled and named peers.
    *
    * @param sinceMs Unix time in milliseconds
    */

@@ -2,8 +2,9 @@
  * Stores the events that this node observed, by slot. An event is, for example, a forged block, a pause of forging, a
  * refused block or a reverted block. The modules `chain` and `forge` log their events with the number of the slot, and
  * this class takes the events from the log. The class ignores log lines of other modules. The history therefore
- * explains a slot without a block only by events of this slot, not by events of other slots at about the same time.
- * Forging switches, left branches and uncertain orders are stored separately, because they concern no single slot.
+ * explains a slot without a block only by events of this slot. Events of other slots at about the same time do not
+ * appear in the explanation. The class separately stores three kinds of events that concern no single slot. Forging was
+ * switched on or off, the node left a branch, or the order of delegates was uncertain.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -26,7 +27,8 @@ const BRANCHES_MAX = 200;
 const OLD_ORDERS_MAX = 200;
 /**
  * Maximum number of stored ranges of consecutive slots in which the forging scheduler ran. A new range begins after the
- * process has stalled for a whole slot, and after somebody has set the clock back, or forward past a slot.
+ * process has stalled for a whole slot. A new range also begins after somebody has set the clock back, or forward past
+ * a slot.
  */
 const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot number are stored as events of that slot. */

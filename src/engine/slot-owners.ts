@@ -1,7 +1,7 @@
 /**
- * Finds the owners of slots, according to the chain of this node. The owner of a slot up to the tip is certain, because
- * it follows from the height of the first block in this slot or after it. The owner of a slot after the tip is certain
- * only if no other node can have begun another round before the slot.
+ * Finds the owners of slots, according to the chain of this node. For a slot at or before the tip, the owner is
+ * certain: the height of the first block in this slot or after it determines the owner. The owner of a slot after the
+ * tip is certain only if no other node can have begun another round before the slot.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -27,7 +27,8 @@ export interface SlotOwner {
 
 /**
  * Returns whether the order of forgers for a slot after the tip is certain. The order is certain if the round of the
- * next block cannot end before the slot, even if other nodes have filled every slot since the tip.
+ * next block cannot end before the slot. For this check, the function assumes that other nodes have filled every slot
+ * since the tip.
  */
 export function isOrderCertain(tip: BlockHeader, slot: number, params: ChainParams): boolean {
   const slotsSince = Math.max(0, slot - slotAt(tip.timestamp, params) - 1);
@@ -50,9 +51,9 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the owner of a slot. The result is undefined in these cases: the store is empty; the slot has no owner; the
-   * slot has no block, and the store has deleted the delegate list of its round, or the list disagrees with the blocks
-   * of the round.
+   * Returns the owner of a slot. The result is undefined if the store is empty, or if the slot has no owner. For a slot
+   * without a block, the result is also undefined in two cases: the store has deleted the delegate list of the round,
+   * or this list disagrees with the blocks of the round.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;

@@ -21,7 +21,7 @@ import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 const WANTED_PER_PEER_MAX = 500;
 /**
  * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
- * number, so a peer that reconnects does not get more requests than the rate allows.
+ * number, so the node still remembers the bucket of a peer that reconnects.
  */
 const PEERS_MAX = 20_000;
 /** Maximum number of remembered ids that the node asked for. */
@@ -41,9 +41,9 @@ const ASKED_FORGOTTEN_MS = 60_000;
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * One in this number of requests to a peer asks for refused transactions that are due, even if new transactions are
- * waiting. In a network with much traffic, new transactions are always waiting. Without this rule, the node might never
- * ask again for a good transaction of which it got a damaged copy.
+ * Of this number of consecutive requests to a peer, one asks for refused transactions whose pause is over, even if new
+ * transactions are waiting. In a network with much traffic, new transactions are always waiting. Without this rule, the
+ * node might never ask again for a good transaction of which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**
@@ -237,7 +237,7 @@ export class TransactionFetcher {
   /**
    * Makes room for a new id by dropping an id whose transaction this node has refused.
    *
-   * @returns false if there is no such id
+   * @returns false if `wanted` has no id of a refused transaction
    */
   #forgetRefused(wanted: Set<TransactionId>): boolean {
     for (const id of wanted) if (this.#refusals.has(id)) return wanted.delete(id);

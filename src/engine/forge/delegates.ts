@@ -56,8 +56,8 @@ export class ForgingDelegates {
   /**
    * Enables all configured delegates, for a node that forges unattended from its start.
    *
-   * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of a delegate, if the password does not
-   *   decrypt the passphrase of the delegate, or if the passphrase belongs to another key; no delegate is then enabled
+   * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of a delegate. Either the password does not
+   *   decrypt the passphrase of the delegate, or the passphrase belongs to another key. No delegate is then enabled
    * @throws ProtocolError from `SigningJournal.hold`; the delegates before the failure are then enabled
    */
   async enableAll(password: string): Promise<void> {

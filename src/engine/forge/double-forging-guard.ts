@@ -77,9 +77,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the first call for the
-   * delegate records in the journal that headers from before this call may be missing. Does nothing with
-   * `riskDoubleForging`.
+   * Begins to guard the signatures of a delegate. The first call for a delegate without a header in the journal records
+   * in the journal that headers from before this call may be missing. Does nothing with `riskDoubleForging`.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -89,7 +88,7 @@ export class DoubleForgingGuard {
 
   /**
    * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses because another node
-   * may sign, the delegate leaves the slot unused, and the slot becomes its watched slot.
+   * may sign, the delegate leaves the slot unused, and this slot becomes the watched slot of the delegate.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -133,10 +132,11 @@ export class DoubleForgingGuard {
 
   /**
    * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. If the
-   * delegate's watermark belongs to the chain in this folder, the journal adopts the header in the watermark, which is
-   * the last header that the delegate signed on this machine. Another folder of this machine may be signing, so the
-   * node first waits for one slot of the delegate in which the watermark stays unchanged. The node does not wait for
-   * finality here. If a third of all delegates waited for finality, no block would become final.
+   * delegate's watermark belongs to the chain in this folder, the journal adopts the header in the watermark. This
+   * header is the last header that the delegate signed on this machine. But another data folder of this machine may be
+   * in use for signing. The node therefore first waits for one slot of the delegate in which the watermark stays
+   * unchanged. The node does not wait for finality here. If a third of all delegates waited for finality, no block
+   * would become final.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -145,8 +145,8 @@ export class DoubleForgingGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // If the chain has another block of the delegate that is not older than the watermark, the delegate signed this
-    // block on another node. The watermark is then out of date.
+    // The chain may have another block of the delegate that is at least as new as the watermark. The delegate then
+    // signed this block on another node. The watermark is then out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
@@ -211,8 +211,8 @@ export class DoubleForgingGuard {
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     // A chain shows no signatures of other nodes if it has only the genesis block, or if it has got no block for a
-    // round. If the journal is also incomplete, the node must watch one slot, unless certainly no delegate has signed
-    // above the tip (`isTipSurelyNewest`).
+    // round. If the journal is also incomplete, the node must watch one slot, unless it is certain that no delegate has
+    // signed above the tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
@@ -236,8 +236,8 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Whether the delegate may have signed headers that the journal lacks. This is the case if the journal has no header
-   * of the delegate, or if the journal records that it may lack headers after its last one.
+   * Whether the delegate may have signed headers that the journal lacks. The result is true if the journal has no
+   * header of the delegate, or if the journal records that later headers may be missing.
    */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
@@ -245,10 +245,11 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the delegate's newest block on the chain if the journal has no header of the delegate, or if the block is
-   * not older than the last header in the journal and has another id. Otherwise, the result is undefined. Returns
-   * `unknown` while the search for the newest block continues. The block counts even if it is old, because a new header
-   * that names an older block as the delegate's last one would contradict this block.
+   * Returns the delegate's newest block on the chain if the journal has no header of the delegate. If the journal has
+   * one, returns the block only if it is at least as new as the last header in the journal and has another id.
+   * Otherwise, the result is undefined. Returns `unknown` while the search for the newest block continues. The block
+   * counts even if it is old. Each new header names the delegate's last block, and would contradict this block if it
+   * named an older one.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

@@ -11,7 +11,7 @@ import type { KeyPair } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { isOrderCertain } from '../slot-owners.ts';
 
-/** A slot of one of our delegates, by the order of forgers that follows from this node's tip. */
+/** A slot of one of our delegates, according to the order of forgers that follows from this node's tip. */
 export interface ForgingSlot {
   readonly slot: number;
   readonly keyPair: KeyPair;

@@ -31,8 +31,8 @@ export class NewestBlocks {
   readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
   /**
-   * The highest of the older blocks. `#below` has, for each delegate, the newest block up to this block that the search
-   * has found so far.
+   * The highest of the older blocks. `#below` has the newest block of each delegate up to the anchor, as far as the
+   * search has found it.
    */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();

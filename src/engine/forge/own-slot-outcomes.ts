@@ -1,8 +1,8 @@
 /**
- * Finds the outcomes (forged, missed or reverted) of the slots of this node's delegates in the chain. A slot without a
- * block counts as missed as soon as the chain has a block of a later slot (exceptions: `#emptyBefore`). The height of
- * the later block determines the order of forgers, so the owner of the empty slot is certain. If slots passed while
- * this node was down or behind, the node finds their outcomes when it gets the later blocks.
+ * Finds in the chain the outcomes (forged, missed or reverted) of the slots of this node's delegates. A slot without a
+ * block counts as missed as soon as the chain has a block of a later slot (`#emptyBefore` lists the exceptions). The
+ * height of the later block determines the order of forgers, so the owner of the empty slot is certain. If slots passed
+ * while this node was down or behind, the node finds their outcomes when it gets the later blocks.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -86,8 +86,8 @@ export class OwnSlotOutcomes implements ChainListener {
   }
 
   /**
-   * Returns the empty slots of our delegates between a block and its parent, at most one round of slots back and only
-   * after the slot of `skipTo`. Returns none while forging is suspended.
+   * Returns the empty slots of our delegates between a block and its parent. Looks back at most one round of slots, and
+   * only at slots after the slot of `skipTo`. Returns none while forging is suspended.
    */
   #emptyBefore({ height, timestamp }: BlockHeader): readonly { readonly slot: number; readonly delegate: PublicKey }[] {
     const { rules, state, isOwn, isForgingSuspended } = this.#dependencies;

@@ -30,8 +30,8 @@ export class Pause {
   /** The kind of the current pause, and its start as Unix time in milliseconds; undefined if there is no pause. */
   #since: { readonly kind: string; readonly sinceMs: number } | undefined;
   /**
-   * Unix time in milliseconds of the log line about a clock behind the tip; undefined if there was none, or if the
-   * clock has reached the start of the tip's slot since.
+   * Unix time in milliseconds of the log line about a clock behind the tip. Undefined if there was no such line, or if
+   * the clock has since reached the start of the tip's slot.
    */
   #behindSinceMs: number | undefined;
 
@@ -76,8 +76,8 @@ export class Pause {
 
   /**
    * Returns a reason if the clock is behind the start of the tip's slot by at least `BEHIND_MS_MIN`. The node refuses
-   * blocks of future slots, so this can happen only after the clock was set back, or with a data folder from a machine
-   * whose clock was ahead.
+   * blocks of future slots, so the clock can be behind only in two cases. The clock was set back, or the data folder
+   * comes from a machine whose clock was ahead.
    */
   #clockFault(): NotReady | undefined {
     if (this.#behindMs() < BEHIND_MS_MIN) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail,
- * while its clock is wrong, or (in generation 2) while too few peers have its tip. If the operator configured peers,
- * the node also waits some seconds after a start for its first peer.
+ * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail, or
+ * while its clock is wrong. In generation 2, it is also not ready while too few peers have its tip. If the operator
+ * configured peers, the node also waits some seconds after a start for its first peer.
  */
 
 import type { Clock } from '../../ports/clock.ts';

@@ -173,7 +173,7 @@ export class ForgingScheduler {
 
   /**
    * Forges in the current slot at once if the slot is ours, for a devnet that forges on request. Unlike the regular
-   * check, this method does not wait for the late block of an earlier slot, and ignores `isForgingSuspended`,
+   * check, this method does not wait for the late block of an earlier slot. It ignores `isForgingSuspended`,
    * `waitUntilMs` and `notReady` (for example missing peers). Like the regular check, this method obeys the
    * double-forging guard and requires a writable disk.
    *
@@ -287,9 +287,9 @@ export class ForgingScheduler {
   }
 
   /**
-   * Returns the current slot and the key pair of its owner. The result is undefined if the slot is not ours, if the
-   * chain already has a block for it, or (unless `isOnDemand` is true) if the late block of an earlier slot may still
-   * arrive.
+   * Returns the current slot and the key pair of its owner. The result is undefined if the slot is not ours, or if the
+   * chain already has a block for it. Without `isOnDemand`, it is also undefined if the late block of an earlier slot
+   * may still arrive.
    */
   #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
@@ -308,8 +308,8 @@ export class ForgingScheduler {
 
   /**
    * Builds the block, and writes its header to the journal on disk before the block leaves this process. Returns
-   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if the block cannot be
-   * built or the journal cannot be written.
+   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if building the block or
+   * writing the journal fails.
    */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;

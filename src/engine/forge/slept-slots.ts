@@ -1,7 +1,7 @@
 /**
- * Finds and logs slots of our delegates that passed while the forging scheduler did not run. The machine may have been
- * suspended, the process may have been stopped (for example by a pause of its container), other work may have delayed
- * the scheduler, or somebody may have set the clock forward.
+ * Finds and logs slots of our delegates that passed while the forging scheduler did not run. There are four possible
+ * causes. The machine was suspended, the process was stopped (for example by a pause of its container), other work
+ * delayed the scheduler, or somebody set the clock forward.
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -34,8 +34,8 @@ export class SleptSlots {
   }
 
   /**
-   * Logs our slots that passed since the last check and have no block. Slots in which the scheduler ran are left out,
-   * because their reasons have other log lines. The first check logs nothing.
+   * Logs our slots that passed since the last check and have no block. Leaves out slots in which the scheduler ran,
+   * because other log lines give the reasons for these slots. The first check logs nothing.
    *
    * @param passage advance of the clocks since the last check; undefined if unknown
    */

@@ -2,9 +2,9 @@
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
  * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
  * delegate has signed headers above the tip, a new header on the tip would contradict them. No delegate therefore signs
- * until the node has proof that its tip is current. If no delegate of this node has signed a header more than one block
- * above the tip, the node accepts its tip without proof in two cases: the node knows no peers; or peers have reported
- * their tips, and a round of slots has passed since the start or the stall.
+ * until the node has proof that its tip is current. In two cases, the node accepts its tip without proof: the node
+ * knows no peers; or peers have reported their tips, and a round of slots has passed since the start or the stall. Both
+ * cases require that no delegate of this node has signed a header more than one block above the tip.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -20,7 +20,7 @@ export interface PeerTips {
   /**
    * Tips of the connected peers that this node dialled or that its operator named. The list leaves out the tips of
    * other peers, because a stranger may claim anything. If no dialled or named peer has announced a tip, the list has
-   * the tips of all connected peers. Announcements that do not count (`NetworkView.peerTips`) are left out.
+   * the tips of all connected peers. The list also leaves out announcements that `NetworkView.peerTips` does not count.
    */
   readonly tips: readonly AnnouncedTip[];
   /**
@@ -132,10 +132,10 @@ export class TipCheck {
   }
 
   /**
-   * Whether certainly no delegate has signed a block above the tip. The result is true if all ended slots since the tip
-   * belong to delegates that are enabled on this node, and if the signatures of these delegates are known. The
-   * signatures of a delegate are known if its watermark agrees with the journal, or if neither has a header of the
-   * delegate.
+   * Whether it is certain that no delegate has signed a block above the tip. The result is true on two conditions: all
+   * ended slots since the tip belong to delegates that are enabled on this node, and the signatures of these delegates
+   * are known. The signatures of a delegate are known if its watermark agrees with the journal, or if neither has a
+   * header of the delegate.
    */
   isTipSurelyNewest(): boolean {
     const { chain, isEnabled, journal } = this.#dependencies;
@@ -183,9 +183,9 @@ export class TipCheck {
       const reason =
         `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
         'the missing blocks must come from peers or from a newer backup';
-      // The message names the option that waives the check only if two conditions hold: the check has ended, and peers
-      // have reported their tips or the node expects no peers. Otherwise, the missing blocks may still arrive from
-      // peers.
+      // The message names the option that waives the check only on two conditions. The check must have ended, and
+      // either peers have reported their tips or the node expects no peers. Otherwise, the missing blocks may still
+      // arrive from peers.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -200,8 +200,8 @@ export class TipCheck {
   }
 
   /**
-   * Returns the Unix time in milliseconds since which a peer must be connected; -Infinity for any time. The announced
-   * tip of a peer counts only if the peer connected at this time or later. After a stall of the process, connections
+   * Returns a Unix time in milliseconds: the announced tip of a peer counts only if the peer connected at this time or
+   * later. The result is -Infinity if the tips of all connected peers count. After a stall of the process, connections
    * may be dead, and announced tips may be out of date. A connection from before the stall counts again if it is still
    * open after `HEARTBEATS_MS`.
    */
@@ -216,8 +216,9 @@ export class TipCheck {
   }
 
   /**
-   * Looks at the last header that each enabled delegate has signed. Returns the greatest height among the headers of a
-   * better chain than ours, more than `UNFINISHED_BLOCKS` above our tip; undefined if there is no such header.
+   * Looks at the last header that each enabled delegate has signed. A header matters if it belongs to a better chain
+   * than ours and is more than `UNFINISHED_BLOCKS` above our tip. Returns the greatest height of these headers;
+   * undefined if there is none.
    */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;

@@ -38,8 +38,9 @@ export class WatermarkedJournal implements SigningJournal {
   /** For each delegate, its watermark if the watermark is newer than the delegate's last line in the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
   /**
-   * For each delegate, the text of its watermark at the start, or after the last call of `adopt`, `record` or `hold`;
-   * empty if there was none. If the text has changed since, another process has written the watermark.
+   * For each delegate, the text of its watermark at the start, or after the last call of `adopt`, `record` or `hold`.
+   * The text is empty if there was no watermark. If the text has changed since, another process has written the
+   * watermark.
    */
   readonly #seen = new Map<PublicKey, string>();
 
@@ -47,7 +48,7 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If another delegate of the journal has a watermark, the node has already written watermarks to this folder.
+    // If another delegate of the journal has a watermark, the node has already written to this folder of watermarks.
     // Therefore a delegate without a watermark and without a line in the journal has signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {

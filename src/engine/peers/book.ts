@@ -1,9 +1,9 @@
 /**
- * Stores the addresses of peers in two lists, and the banned IP addresses. The list `tried` has the peers, except
- * seeds, that this node has dialled with success. It also has the fixed and whitelisted peers that were not in the book
- * when the node started. The list `new` has all other peers. Each list consists of buckets. The bucket of a peer
- * depends on a secret number, so that an attacker cannot displace chosen peers from a list. Every list has a maximum
- * size.
+ * Stores the addresses of peers in two lists, and the banned IP addresses. The list `tried` has the peers that this
+ * node has dialled with success, except seeds. At its start, the node also adds the fixed and whitelisted peers that
+ * are not in the book yet. The list `new` has all other peers. Each list consists of buckets. The bucket of a peer
+ * depends on a secret number, so that an attacker cannot choose which peers to displace from a list. Every list has a
+ * maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -21,8 +21,8 @@ import {
 } from './addresses.ts';
 
 /**
- * Age in milliseconds after which a new peer is stale. A full bucket of new peers removes a stale peer before all
- * others.
+ * Age in milliseconds after which a new peer is stale. If a bucket of new peers is full, the book removes a stale peer
+ * first.
  */
 const STALE_MS = 86_400_000;
 /** Number of failed dials after which a tried peer becomes a new peer again. */
@@ -104,8 +104,8 @@ export class PeerBook {
    * Adds a peer to the list `new`. A peer that is already in the book stays in its bucket. If the book only has the
    * address of the peer, this method adds the rest of the info.
    *
-   * @param sourceIp IP address of the peer that reported the new peer; undefined if the new peer reported itself, or
-   *   was a tried peer that the node could not reach
+   * @param sourceIp IP address of the peer that reported the new peer. Undefined if the new peer reported itself, or if
+   *   it was a tried peer that the node could not reach
    */
   add(info: PeerInfo, sourceIp?: string): void {
     const known = this.#entries.get(peerIdOf(info));
@@ -114,8 +114,8 @@ export class PeerBook {
   }
 
   /**
-   * Puts a peer into the list `tried`. Called after this node has dialled the peer with success, and at the start for
-   * fixed and whitelisted peers that are not in the book yet.
+   * Puts a peer into the list `tried`. Called after this node has dialled the peer with success. At the start, also
+   * called for fixed and whitelisted peers that are not in the book yet.
    */
   promote(info: PeerInfo): void {
     const peerId = peerIdOf(info);
@@ -237,7 +237,7 @@ export class PeerBook {
     const isTried = saved['list'] === 'tried';
     const bucket = saved['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
-    // Of the info, this method checks only the address, because this node wrote the note. The node checked the other
+    // This method checks only the address in the info, because this node wrote the note. The node checked the other
     // fields when it received them.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }

@@ -134,8 +134,8 @@ export class ClockOffset {
   }
 
   /**
-   * Decides which clock is wrong if one clock differs much from the others. The result is undefined while all known
-   * clocks agree, and until a verdict of kind `peer` or `unclear` has held for `LASTING_MS`. All peers at one IP
+   * Decides which clock is wrong if one clock differs much from the other clocks. The result is undefined while all
+   * known clocks agree, and until a verdict of kind `peer` or `unclear` has held for `LASTING_MS`. All peers at one IP
    * address count as one peer, except peers on this machine.
    */
   verdict(): ClockVerdict | undefined {
@@ -172,10 +172,10 @@ export class ClockOffset {
   }
 
   /**
-   * Returns the offset of the given peers' clocks. At least two of the peers, and most of those with enough samples,
-   * must be ahead by more than the limit, or behind by more than the limit. Otherwise, the result is undefined. All
-   * peers at one IP address count as one peer, except peers on this machine. The node does not forge while the result
-   * is defined, so the result becomes undefined as soon as the clocks agree again.
+   * Returns the offset of the given peers' clocks if enough peers agree; otherwise undefined. The clocks of at least
+   * two peers must all be ahead, or all be behind, by more than the limit. These peers must be more than half of the
+   * given peers with enough samples. All peers at one IP address count as one peer, except peers on this machine. The
+   * node does not forge while the result is defined, so the result becomes undefined as soon as the clocks agree again.
    *
    * @param peers peers that the node or its operator chose, so that strangers cannot add a peer
    * @param limitMs offsets up to this limit are ignored

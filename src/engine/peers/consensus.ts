@@ -15,14 +15,15 @@ export interface OwnTip {
 }
 
 /**
- * Returns whether a peer counts in the consensus. A peer that announces the genesis block as its tip, with its
- * broadhash (generation 2), counts only while our chain has only the genesis block. All other peers count, even if they
+ * Returns whether a peer counts in the consensus. A peer that announces the height and the broadhash of the genesis
+ * block (generation 2) counts only while our chain has only the genesis block. All other peers count, even if they
  * announce no tip.
  *
- * A node of release 2.3.8 announces the height and broadhash of the genesis block until gossip brings it a block, even
- * if it has synchronised before. Such an announcement therefore shows nothing about the tip of the peer. If such a peer
- * counted as a peer on another tip, a newly started network could deadlock. The nodes that still announce the genesis
- * block would prevent the other nodes from forging. Without a new block, they would never announce another tip.
+ * After its start, a node of release 2.3.8 announces the height and broadhash of the genesis block until it receives a
+ * block by gossip. The node does so even if its chain is longer. Such an announcement therefore shows nothing about the
+ * tip of the peer. If the consensus counted this peer as a peer with another tip, a newly started network could
+ * deadlock. The nodes that still announce the genesis block would prevent the other nodes from forging. Without a new
+ * block, they would never announce another tip.
  *
  * @param isYoung whether our chain has only the genesis block
  * @param nethash broadhash of a chain with only the genesis block
@@ -33,7 +34,7 @@ export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethas
 
 /**
  * Returns the percentage of peers whose announced tip is ours, with two significant digits. Only the first hundred
- * peers for which `speaks` returns true count; 0 if there is no such peer.
+ * peers for which `speaks` returns true count. The result is 0 if no peer counts.
  */
 export function consensusPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers.filter((info) => speaks(info, tip.height === 1, nethash)).slice(0, COUNTED_PEERS_MAX);

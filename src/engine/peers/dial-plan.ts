@@ -28,8 +28,8 @@ export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
 /**
  * Shortest and longest wait after a failed dial with the outcome `unreachable`, in milliseconds. The wait doubles with
- * each such failure since the last success. The shortest wait also applies after the outcome `connected`, and after the
- * end of a connection, except an end with `FORBIDDEN_CODE`.
+ * each failure of this kind since the last success. The shortest wait also applies after the outcome `connected`, and
+ * after the end of a connection, except an end with `FORBIDDEN_CODE`.
  */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
@@ -83,8 +83,8 @@ export class DialPlan {
 
   /**
    * Returns the Unix time in milliseconds from which the node may dial the address; 0 if the node need not wait. The
-   * result is infinite for an own address, and after a dial that failed with a code of `FINAL_CODES`, unless the peer
-   * is a fixed peer.
+   * result is infinite for an own address. For a peer that is not a fixed peer, the result is also infinite after a
+   * dial that failed with a code of `FINAL_CODES`.
    */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);
@@ -128,8 +128,8 @@ export class DialPlan {
 
   /** Records that a connection ended, whichever side opened it, and sets the time of the next dial. */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
-    // A peer may close every connection directly after it opens. Without this wait, the node would dial such a peer
-    // again and again.
+    // A peer may close every connection directly after it opens. Without this wait, the node would dial this peer again
+    // and again.
     const failures = this.#waits.get(peerId)?.failures ?? 0;
     const waitMs = code === FORBIDDEN_CODE && !isFixed ? WAIT_FORBIDDEN_MS : (isFixed ? WAIT_FIXED : WAIT).firstMs;
     this.#wait(peerId, failures, waitMs);

@@ -1,8 +1,8 @@
 /**
  * Decides which peers this node dials, and when it dials them again. The node dials each fixed peer while the peer is
  * not connected, with a short wait after each failure. The node dials other peers of the book in rounds. The node dials
- * seeds to get their lists of peers. At each interval `shuffleMs`, the node disconnects one outbound peer if no
- * outbound connection is free, so that the next round can dial another peer.
+ * seeds to get their lists of peers. At each interval `shuffleMs`, the node disconnects one outbound peer if it has
+ * `outboundMax` outbound connections. The next round can then dial another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -28,8 +28,8 @@ export interface PeerIntervals {
   /** Time in milliseconds after which the node asks its seeds for peers again. The default is 30 000. */
   readonly seedMs: number;
   /**
-   * Time in milliseconds between two moments at which the node disconnects one outbound peer to dial another, unless an
-   * outbound connection is free. The default is 300 000.
+   * Interval in milliseconds at which the node disconnects one outbound peer to dial another, if it has the maximum
+   * number of outbound connections. The default is 300 000.
    */
   readonly shuffleMs: number;
 }
@@ -39,7 +39,7 @@ export interface DiallerOptions {
   readonly own: PeerAddress;
   /**
    * Maximum number of connections that this node opens, including connections to fixed peers. The node dials all fixed
-   * peers, even if there are more of them.
+   * peers, even if there are more fixed peers than this maximum.
    */
   readonly outboundMax: number;
   /** Peers that the node dials whenever they are not connected, and never disconnects to make room. */
@@ -137,14 +137,17 @@ export class Dialler {
   }
 
   /**
-   * Unix time in milliseconds from which the node may dial the address; 0 if the node need not wait, and infinite if
-   * the node does not dial the address again (`DialPlan.dueMs`).
+   * Unix time in milliseconds from which the node may dial the address. The time is 0 if the node need not wait, and
+   * infinite if the node does not dial the address again (`DialPlan.dueMs`).
    */
   dueMs(peerId: PeerId): number {
     return this.#plan.dueMs(peerId);
   }
 
-  /** Dials the given seeds while outbound connections are free. Does nothing if the book has enough tried peers. */
+  /**
+   * Dials the given seeds, up to the maximum number of outbound connections. Does nothing if the book has enough tried
+   * peers.
+   */
   dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
     if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;
     const due = seeds.filter(([peerId]) => this.#isMissing(peerId) && this.#plan.isDue(peerId));
@@ -250,8 +253,8 @@ export class Dialler {
   }
 
   /**
-   * If outbound connections are free, asks the connected seeds for peers and dials the other seeds (`dialSeeds`).
-   * Otherwise, disconnects the seeds.
+   * If the node may open further outbound connections, asks the connected seeds for peers and dials the other seeds
+   * (`dialSeeds`). Otherwise, disconnects the seeds.
    */
   #askSeeds(): void {
     const free = this.#free();
@@ -288,11 +291,11 @@ export class Dialler {
   }
 
   /**
-   * Disconnects one outbound peer, so that the next round dials another peer. Without this exchange, peers of an
-   * attacker that hold all outbound connections could keep them for an unlimited time.
+   * Disconnects one outbound peer, so that the next round dials another peer. Without this exchange, an attacker whose
+   * peers hold all outbound connections could keep these connections for an unlimited time.
    */
   #shuffleOne(): void {
-    // If an outbound connection is free, the node can dial another peer without disconnecting one.
+    // If the node may open a further outbound connection, it can dial another peer without disconnecting one.
     if (this.#free() > 0) return;
     const outbound = this.#transport
       .connections()

@@ -35,7 +35,7 @@ import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 export interface PeerManagerOptions extends NamedPeersOptions {
   /**
    * Maximum number of connections that this node opens, including connections to fixed peers. The node dials all fixed
-   * peers, even if there are more of them.
+   * peers, even if there are more fixed peers than this maximum.
    */
   readonly outboundMax: number;
   /** Maximum number of peers to which the node sends a message that does not go to all peers. */
@@ -80,7 +80,7 @@ export class PeerManager {
   readonly #scoring: PeerScoring;
   #dropped: DroppedPeer[] = [];
   /**
-   * For each address, the reason of the latest dial that failed for a passing reason. A later successful dial does not
+   * For each address, the reason of the latest failed dial, lasting reasons excluded. A later successful dial does not
    * remove the reason.
    */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);

@@ -31,7 +31,7 @@ const WIRE_OFFENCES: ReadonlySet<PeerOffenceCode> = new Set([
 export const REPUTATIONS_MAX = 5_000;
 /**
  * Maximum number of characters in the text of an offence. The length is limited because the text may repeat text of a
- * peer, and the node stores the text as long as the ban.
+ * peer, and the node stores the text until the ban ends.
  */
 const DETAIL_CHARACTERS_MAX = 300;
 

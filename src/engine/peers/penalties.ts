@@ -14,7 +14,7 @@ export const BAN_MS = 86_400_000;
 type SyncOffenceCode =
   /** The peer and this node have no common block, or their highest common block is below the finalized height. */
   | 'SYNC_NO_COMMON_BLOCK'
-  /** The downloaded blocks do not follow each other, or there are too many in one answer. */
+  /** The downloaded blocks do not follow each other, or one answer has too many blocks. */
   | 'SYNC_BLOCKS_UNLINKED'
   /** A downloaded block is invalid at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
@@ -26,9 +26,9 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // The peer loses these points for each 200 frames above its rate limit (`p2p/frame-filter.ts`), or once in each
-  // window of ten seconds in which it uses one procedure too often. The node tolerates a short burst of messages, but
-  // not a steady excess.
+  // The peer loses these points for each 200 frames above its rate limit (`p2p/frame-filter.ts`). The peer also loses
+  // them once in each window of ten seconds in which it uses one procedure too often. The node tolerates a short burst
+  // of messages, but not a steady excess.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 

@@ -7,8 +7,8 @@ import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
 /**
- * Number of tried peers that is enough. With fewer tried peers, the node draws new and tried peers with equal chance,
- * and dials seeds.
+ * Sufficient number of tried peers. With fewer tried peers, the node draws new and tried peers with equal chance, and
+ * dials seeds.
  */
 export const TRIED_ENOUGH = 100;
 /**
@@ -134,8 +134,8 @@ export function selectForGossip(connections: readonly Connection[], limit: numbe
 
 /**
  * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all of
- * them. With more peers, the length of the list is random between a quarter and a half of the number of peers, but at
- * least 100 and at most 1000.
+ * them. With more peers, the list has a random length between a quarter and a half of the number of peers. The length
+ * is at least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

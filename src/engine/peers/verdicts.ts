@@ -29,11 +29,11 @@ export interface VerdictSources {
   reputationOf(peerId: PeerId): number;
   isDialling(peerId: PeerId): boolean;
   /**
-   * Unix time in milliseconds from which the node may dial the address; 0 if the node need not wait, and infinite if
-   * the node does not dial the address again.
+   * Unix time in milliseconds from which the node may dial the address. The time is 0 if the node need not wait, and
+   * infinite if the node does not dial the address again.
    */
   dialDueMs(peerId: PeerId): number;
-  /** The reason of the latest dial of an address that failed for a passing reason; undefined if there is none. */
+  /** The reason of the latest failed dial of an address, lasting reasons excluded; undefined if there is none. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 
@@ -48,7 +48,7 @@ const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
 
 /**
  * Returns one entry for each peer that is connected, named, dropped or in the book. Also returns one entry for each
- * banned IP address that has no such peer. Connected peers come first.
+ * banned IP address that belongs to none of these peers. Connected peers come first.
  */
 export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
   const connections = new Map(sources.connections.map((connection) => [connection.peerId, connection]));

@@ -1,10 +1,10 @@
 /**
  * Handles transactions that this node has accepted from clients. The node writes each of them to the transaction
  * journal, usually a file, before it answers the client. The transaction stays in the journal until the node no longer
- * expects a revert of its block. A transaction also leaves the journal if it has waited too long, if the chain makes it
- * invalid, or if it is in the chain and a full journal needs room. After a start, the node checks the transactions of
- * the journal like new transactions, and announces them again. Each node keeps the transactions of its own clients, so
- * the journal has no transactions of peers, except those for which a client of this node sent a signature.
+ * expects a revert of its block. A transaction also leaves the journal if it has waited too long, or if the chain makes
+ * it invalid. A transaction in the chain also leaves a full journal to make room. After a start, the node checks the
+ * transactions of the journal like new transactions, and announces them again. Each node keeps the transactions of its
+ * own clients. The journal therefore has a transaction of a peer only if a client of this node sent a signature for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -29,7 +29,7 @@ export interface AcceptedDependencies {
   readonly finalizedHeight: () => number;
   /**
    * Whether the chain of this node has caught up with the network. Until then, no transaction leaves the journal as
-   * invalid, because a transaction that is invalid in an old state may be valid in the current state.
+   * invalid. A transaction that is invalid in an old state may be valid in the current state.
    */
   readonly isCaughtUp: () => boolean;
   /** Announces a transaction of the pool to peers again, because perhaps no peer has it. */
@@ -57,7 +57,10 @@ const REPORTED_IDS_MAX = 10;
  * transactions that the node has refused because of these failures.
  */
 const FAILURE_LOG_MS = 600_000;
-/** Codes of rejections that can pass with time. After such a rejection, the transaction stays in the journal. */
+/**
+ * Codes of rejections whose reason may end with time. After a rejection with one of these codes, the transaction stays
+ * in the journal.
+ */
 const RETRYABLE_REJECTIONS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
@@ -104,8 +107,8 @@ export class AcceptedTransactions {
   /**
    * Checks a client's transaction and writes it to the journal. If both succeed, the node accepts the transaction and
    * announces it to its peers. If the journal has no room, the result has the code `POOL_FULL`. If the write fails, the
-   * result has the code `TRANSACTION_NOT_KEPT`. If the transaction is already in the pool, the node refuses it, but
-   * announces the transaction of the pool again.
+   * result has the code `TRANSACTION_NOT_KEPT`. If the pool already has the transaction, the node refuses the new copy,
+   * but announces the transaction of the pool again.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -204,8 +207,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Makes room in the journal by removing transactions that are in the chain. The node would need them again only if
-   * their block were reverted.
+   * Makes room in the journal by removing transactions that are in the chain. The node would need these transactions
+   * again only after a revert of their blocks.
    *
    * @returns false if the journal has no room and no transaction to remove
    */

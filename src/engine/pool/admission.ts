@@ -53,10 +53,10 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 }
 
 /**
- * Refuses a transaction that is invalid in the state, in particular one with false members' signatures. The id does not
- * cover members' signatures, so anybody can copy a good transaction and put false signatures into the copy. While the
- * pool had the false copy, the pool would refuse the good transaction as known, and most peers announce a transaction
- * only once.
+ * Refuses a transaction that is invalid in the state, in particular a transaction with false members' signatures. The
+ * id does not cover members' signatures, so anybody can copy a good transaction and put false signatures into the copy.
+ * If the pool accepted the false copy, it would then refuse the good transaction as known. Most peers announce a
+ * transaction only once, so the node would not get the good transaction later.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
@@ -76,7 +76,7 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
  * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client gets the error of the
  * copy instead of the message that the transaction is known. In generation 2, the node takes the id from the JSON that
  * the client sent, so all other fields of the copy may differ. The function verifies the signature of the copy only if
- * the signature, the public key or the signed bytes differ from the transaction in the pool.
+ * the copy differs from the transaction in the pool in its signature, public key or signed bytes.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID` if the copy is invalid; `VERIFICATION_LIMIT` if the payer's budget
  *   does not allow the check of its signature

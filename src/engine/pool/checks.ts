@@ -27,7 +27,7 @@ export interface PoolContext {
  * Returns the errors for a new transaction whose type the pool must refuse; an empty list if the type is allowed.
  *
  * Like the reference (lisk-sdk), this check uses no height, and so refuses every type that the network allows only in a
- * range of heights. Transactions of such a type are in old blocks, and reach a node only in these blocks.
+ * range of heights. Transactions of these types exist only in old blocks, and a node gets them only with these blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});
@@ -58,7 +58,8 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
 
 /**
  * Checks the members' signatures of a transaction against the state at the tip. Returns `ready` if there are enough
- * valid ones, `none` if the transaction needs and has none, and `pending` in all other cases.
+ * valid signatures, `none` if the transaction needs no members' signatures and has none, and `pending` in all other
+ * cases.
  */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);

@@ -18,9 +18,9 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
 ];
 
 /**
- * Removes the transactions that the blocks confirmed. Moves the other transactions of their senders back, so that the
- * next steps verify them again. If a confirmed transaction has unique data, such as a delegate name, all transactions
- * of its type are moved back.
+ * Removes the transactions that the blocks confirmed. Moves the other transactions of the same senders back, so that
+ * the next steps verify them again. If a confirmed transaction has unique data, such as a delegate name, also moves all
+ * transactions of its type back.
  */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();

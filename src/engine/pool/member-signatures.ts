@@ -17,8 +17,8 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // The format of lisk-sdk allows leading zeros in an id. No transaction has such an id, so the later search finds no
-  // transaction for it.
+  // The format of lisk-sdk allows leading zeros in an id. No transaction has an id with leading zeros, so the later
+  // search finds no transaction.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }

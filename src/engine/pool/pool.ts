@@ -171,9 +171,9 @@ export class TransactionPool {
   /**
    * Verifies new transactions of a peer directly after `receive`, so that the node announces them at once. If the
    * payer's budget is used up, or the queue `verified` is full, the remaining transactions of `ids` stay in the queue
-   * `received`, and the steps verify them later. This does not concern transactions that `receive` refused for the used
-   * budget (`VERIFICATION_LIMIT`), because these transactions are in no queue. A transaction that is valid in the state
-   * counts as useful for the payer (`Payer.wasUseful`).
+   * `received`, and the steps verify them later. The transactions that `receive` refused with `VERIFICATION_LIMIT` are
+   * not in `ids`, because they are in no queue. A transaction that is valid in the state counts as useful for the payer
+   * (`Payer.wasUseful`).
    */
   verifyReceived(ids: readonly TransactionId[], payer = NO_PAYER): void {
     for (const id of ids) {

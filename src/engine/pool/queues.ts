@@ -18,8 +18,8 @@ export interface Pooled {
   /** Unix time of arrival in milliseconds. Moves between queues do not change the time of arrival. */
   readonly receivedAtMs: number;
   /**
-   * State of the members' signatures: `pending` if some are missing, `ready` if there are enough, `none` if the
-   * transaction needs none or the pool has not verified it yet.
+   * State of the members' signatures: `pending` if some are missing, `ready` if there are enough. `none` means that the
+   * transaction needs none, or that the pool has not verified it yet.
    */
   readonly group: 'none' | 'pending' | 'ready';
   /** If false, the node announces the transaction to peers when the pool has verified it. */
@@ -30,9 +30,9 @@ export interface Pooled {
 
 /**
  * The five queues, with a limit for each queue and a limit for all queues together. A full queue refuses new
- * transactions, except those of reverted blocks. A move to another queue ignores the limit of the queue, so that the
- * pool never drops a transaction because it must be verified again. Moves do not change the total number, so the limit
- * for all queues together still holds.
+ * transactions, except the transactions of reverted blocks. A move to another queue ignores the limit of the queue.
+ * Otherwise, the pool would sometimes drop a transaction only because the transaction must be verified again. Moves do
+ * not change the total number, so the limit for all queues together still holds.
  */
 export class PoolQueues {
   readonly perQueueMax: number;

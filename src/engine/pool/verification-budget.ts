@@ -2,7 +2,7 @@
  * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
  * signatures without work, but the node needs processor time to check each signature. The node therefore charges each
  * check to the budget of the sender's address, even if the signature is valid. Each group of addresses (`BudgetGroup`)
- * also has a budget, so that an attacker with many addresses cannot use up the time that the node needs for blocks.
+ * also has a budget. An attacker with many addresses therefore cannot use up the time that the node needs for blocks.
  *
  * The cost of checks is measured in milliseconds of `Verifier.spentMs`, so the same limits hold for a fast and a slow
  * implementation of Ed25519. Checks of blocks and of their transactions are never charged.
@@ -46,9 +46,9 @@ const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
  * The last `GROUP_RESERVE_MS` of a group's budget are reserved for addresses that have used little time. For each
- * address, a bucket of size `MODEST` measures the used time. The budget of a group refills by 100 ms per second, but a
- * hundred addresses that stay within `MODEST` use at most 50 ms per second. The node therefore still verifies the
- * transactions of an honest peer during an attack from up to a hundred addresses.
+ * address, a bucket of size `MODEST` measures the used time. The budget of a group refills by 100 ms per second. A
+ * hundred addresses that stay within `MODEST` use only half of this time, at most 50 ms per second. The node therefore
+ * still verifies the transactions of an honest peer during an attack from up to a hundred addresses.
  */
 const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };

@@ -7,8 +7,8 @@ import type { Block } from '../../protocol/types.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
 /**
- * Number of batches in memory, including those that the consumer works on, at which the download pauses. With several
- * batches, the verifier threads always have work.
+ * Number of batches in memory at which the download pauses. The number includes the batches that the consumer works on.
+ * With several batches, the verifier threads always have work.
  */
 const BATCHES_MAX = 12;
 /**
@@ -19,7 +19,9 @@ const PAUSE_BYTES = 15_000_000;
 /** Maximum number of batches that the consumer gets at once. */
 const JOINED_MAX = 4;
 
-/** Largest sum of the sizes of all batches in memory, in bytes of JSON. @param answerBytesMax size of one batch */
+/**
+ * Largest sum of the sizes of all batches in memory, in bytes of JSON. @param answerBytesMax largest size of one batch
+ */
 export function batchBytesMax(answerBytesMax: number): number {
   return PAUSE_BYTES + answerBytesMax;
 }
@@ -28,7 +30,7 @@ export interface Batch {
   readonly blocks: readonly Block[];
   /** The peer that sent the blocks. */
   readonly peerId: PeerId;
-  /** Resolves when the blocks are prepared; rejects if they cannot be. */
+  /** Resolves when the blocks are prepared; rejects if the preparation fails. */
   readonly prepared: Promise<void>;
 }
 
@@ -63,8 +65,8 @@ export class ArrivedBatches {
   }
 
   /**
-   * Waits for the next blocks. All batches that have arrived from one peer are joined, up to `JOINED_MAX`. The call
-   * also says that the consumer needs the blocks of the call before no longer.
+   * Waits for the next blocks. The result joins up to `JOINED_MAX` consecutive batches of one peer that have arrived.
+   * With the call, the consumer also states that it no longer needs the blocks of the previous call.
    *
    * @returns undefined after the last batch
    * @throws the error that ended the download
@@ -115,7 +117,7 @@ const QUOTED = 3;
 /** Characters of a number or another simple value, with its comma. */
 const SIMPLE = 8;
 
-/** Approximate size of a decoded JSON value in bytes of JSON. Much faster than writing the JSON. */
+/** Approximate size of a decoded JSON value in bytes of JSON. The estimate is much faster than writing the JSON. */
 export function approximateJsonBytes(value: unknown): number {
   if (typeof value === 'string') return value.length + QUOTED;
   if (typeof value !== 'object' || value === null) return SIMPLE;

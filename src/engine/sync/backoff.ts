@@ -42,7 +42,8 @@ export class Backoff {
   /**
    * Records a failure.
    *
-   * @param isItsFault if false, the backoff lasts `BACKOFF_FIRST_MS`, and the failure does not count
+   * @param isItsFault whether the failure is the fault of the peer; if not, the backoff lasts `BACKOFF_FIRST_MS`, and
+   * the failure does not count
    */
   fail(peerId: PeerId, isItsFault = true): void {
     const failures = this.failures(peerId) + (isItsFault ? 1 : 0);

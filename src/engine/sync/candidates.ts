@@ -1,7 +1,7 @@
 /**
- * Selects the sync peer and the same-tip peers among the connected peers. Peers in their backoff are left out. If
- * `rivalsAtOurHeight` is true and none of the considered peers announces a better tip, a peer with another chain at our
- * height counts as a peer that claims a better chain.
+ * Selects the sync peer and the same-tip peers among the connected peers. Peers in their backoff are left out. If none
+ * of the considered peers announces a better tip and `rivalsAtOurHeight` is true, the search takes peers with another
+ * chain at our height. These peers then count as peers that claim a better chain.
  */
 
 import type { Random } from '../../ports/clock.ts';
@@ -37,9 +37,9 @@ export class Candidates {
   }
 
   /**
-   * Considers the dialled peers that are neither in `excluded` nor in their backoff. Returns those that announce the
-   * best tip of these peers, if this tip is better than ours. Otherwise returns those with another chain at our height,
-   * if `rivalsAtOurHeight` is true.
+   * Considers the dialled peers that are neither in `excluded` nor in their backoff. Returns the peers that announce
+   * the best tip among these peers, if this tip is better than ours. Otherwise returns the peers with another chain at
+   * our height, if `rivalsAtOurHeight` is true.
    */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
@@ -50,8 +50,8 @@ export class Candidates {
    * result is undefined if no peer claims a better chain.
    *
    * @param preferDialled if true, the peers that this node dialled come first; if false, the best claim wins. The
-   *   caller alternates between true and false. An inbound peer may claim any height, and true ensures that the node
-   *   also asks the peers that it dialled.
+   *   caller alternates between true and false. An inbound peer may claim any height. The value true ensures that the
+   *   node also asks the peers that it dialled.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();

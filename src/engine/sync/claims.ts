@@ -1,10 +1,10 @@
 /**
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. After a failed claim, the
- * node therefore doubts some claims for some time: claims of peers in the same netgroup, and claims of all peers with
- * the same direction of connection (inbound or outbound). Forging never waits for a doubted claim. The signer of a
- * claim is the delegate that signed the claimed tip. After a failed claim, the node also ignores blocks of the claim's
- * signer until the next round.
+ * node therefore doubts some claims for some time. The doubted claims are those of peers in the same netgroup, and of
+ * all peers with the same direction of connection (inbound or outbound). Forging never waits for a doubted claim. The
+ * signer of a claim is the delegate that signed the claimed tip. After a failed claim, the node also ignores blocks of
+ * the claim's signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -44,8 +44,8 @@ const KIND_DOUBT_MS = 10_000;
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;
 /**
- * Maximum numbers of signers and of netgroups that the node remembers. Only registered delegates (some thousand) can
- * sign a claim, and peers come from some hundred netgroups.
+ * Maximum numbers of signers and of netgroups that the node remembers. Only registered delegates (a few thousand) can
+ * sign a claim, and peers come from a few hundred netgroups.
  */
 const SIGNERS_MAX = 10_000;
 const NETGROUPS_MAX = 5_000;
@@ -79,9 +79,9 @@ export class Claims {
   }
 
   /**
-   * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim. It waits for each
-   * signer only once in a round, unless the earlier claim was true. If the result is true, this method records that
-   * forging has waited for the signer.
+   * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim. Forging waits only
+   * once in a round for the claims of one signer, unless the earlier claim was true. If the result is true, this method
+   * records that forging has waited for the signer.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;

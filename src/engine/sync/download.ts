@@ -1,6 +1,6 @@
 /**
  * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
- * block before the batch, so the node can ask for a batch only after the batch before it has arrived. The node asks the
+ * block before the batch, so the node can ask for a batch only after the previous batch has arrived. The node asks the
  * sync peer or a peer that announces the same tip, and prefers the peer that has answered fastest so far. If the asked
  * peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
@@ -37,8 +37,8 @@ export interface DownloadSource {
   readonly codec: Codec;
   /**
    * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
-   * download does not ask the failed peer again. Also called for a same-tip peer if no peer sends blocks after a block
-   * of this same-tip peer (`SYNC_HELPER_DIVERGED`).
+   * download does not ask the failed peer again. Also called for a same-tip peer if the sync peer fails after a batch
+   * of this same-tip peer, and no other peer sends the next batch (`SYNC_HELPER_DIVERGED`).
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -53,8 +53,8 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
  * Downloads batches of blocks after the block `from` until the sync peer has no more blocks, or until no peer is left
- * to ask. Each batch continues the batch before it. If the sync peer fails, the download ends with its error only if no
- * other peer sends the batch.
+ * to ask. Each batch continues the batch before it. If the sync peer fails, the download ends with the error of the
+ * sync peer only if no other peer sends the batch.
  *
  * @throws ProtocolError from `source.transport` if the sync peer does not answer, or `SYNC_BLOCKS_UNLINKED` if its
  *   answer does not continue the chain
@@ -77,8 +77,8 @@ export async function* downloadAfter(from: Parent, source: DownloadSource): Asyn
 }
 
 /**
- * Requests batch after batch before the caller has taken the arrived ones, and pauses if too many have arrived. Never
- * rejects; the caller gets an error after the batches before it.
+ * Requests one batch after another, even if the caller has not taken the arrived batches yet. Pauses while too many
+ * batches wait for the caller. Never rejects; the caller gets an error after the batches that arrived before the error.
  */
 async function fetchAll(from: Parent, download: Download, arrived: ArrivedBatches): Promise<void> {
   try {

@@ -52,8 +52,8 @@ export class SyncFailures {
       return;
     }
     // If our clock is behind, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
-    // does not count as a failure of the peer. A peer at our height has not claimed a better chain, so it is no failure
-    // of that peer if its branch is not better.
+    // does not count as a failure of the peer. A peer at our height has not claimed a better chain. A branch of this
+    // peer that is not better is therefore no failure of the peer.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
     backoff.fail(peerId, isItsFault);
@@ -64,8 +64,8 @@ export class SyncFailures {
 
   /**
    * Handles a failure of a same-tip peer, or of the sync peer if another peer sent the batch. If the peer sent blocks
-   * that are invalid or do not follow each other, the consequences are those of `syncPeerFailed`. The peer gets no
-   * penalty for a missing answer, because the node cannot know which peer is at fault.
+   * that are invalid or do not follow each other, the consequences are the same as in `syncPeerFailed`. The peer gets
+   * no penalty for a missing answer, because the node cannot know which peer is at fault.
    */
   sameTipPeerFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;

@@ -103,7 +103,7 @@ export async function syncFromPeer(
 /**
  * Downloads blocks and adds them to our chain.
  *
- * @returns false if a block of a same-tip peer was refused by the rules or caused an internal error; the caller then
+ * @returns false if a block of a same-tip peer was refused by the rules or caused an internal error. The caller then
  *   calls this function again from the current tip
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFromPeerDependencies): Promise<boolean> {

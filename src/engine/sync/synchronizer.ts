@@ -3,8 +3,8 @@
  * chain, one peer at a time. The sync peer is the peer from which the run syncs at present.
  *
  * A run starts when a peer sends a block that is the tip of a better chain, and when a peer with a better tip connects.
- * A run also starts when a peer has announced a better tip for a while, because on a quiet network the node may receive
- * no block for a long time.
+ * A run also starts when a peer has announced a better tip for a while. This rule is necessary because the node of a
+ * quiet network may receive no block for a long time.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -44,8 +44,8 @@ const FAILURES_TRUSTED = 1;
  */
 const PROOF_MS = 3000;
 /**
- * If our tip is older than this number of slots, our chain is probably behind the network, so a claim of a better chain
- * is credible.
+ * If our tip is older than this number of slots, our chain is probably behind the network. A claim of a better chain is
+ * then credible.
  */
 const STALE_SLOTS = 3;
 /**
@@ -107,8 +107,8 @@ export class Synchronizer {
    */
   #waitedUntilMs = -Infinity;
   /**
-   * Time of `#clock` in milliseconds when this run last applied blocks; -Infinity if it applied none, or if the newest
-   * of them is in the current or the previous slot.
+   * Time of `#clock` in milliseconds when this run last applied blocks. The value is -Infinity if the run applied none,
+   * or if the newest applied block is in the current or the previous slot.
    */
   #lastProgressMs = -Infinity;
   /** Whether this node has applied blocks of the current sync, so that the claim of the sync peer was true. */
@@ -150,11 +150,10 @@ export class Synchronizer {
   }
 
   /**
-   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the newest of
-   * them is older than the previous slot. Also true while the indexes of downloaded blocks are completed. During a
-   * download, the node neither forges nor gossips blocks. If our tip is
-   * older than `STALE_SLOTS` slots, the value is also true while forging waits for the sync peer to prove its claim,
-   * for up to `PROOF_MS`.
+   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the newest
+   * applied block is older than the previous slot. Also true while the node writes missing index entries of downloaded
+   * blocks. During a download, the node neither forges nor gossips blocks. If our tip is older than `STALE_SLOTS`
+   * slots, the value is also true while forging waits for the proof of the sync peer's claim (up to `PROOF_MS`).
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -210,11 +209,11 @@ export class Synchronizer {
    * Starts a run. Does nothing if the synchronizer is stopped, a run is active, or writes to the disk fail. Also does
    * nothing for a block whose claim the node ignores (`Claims.isHeard`), unless a dialled peer claims a better chain.
    *
-   * @param peerId peer that claims a better chain; the run asks this peer first, except an inbound peer while a dialled
-   *   peer also claims a better chain. The claim of a peer that has failed too often is ignored
-   * @param shown the tip of the claimed chain, if the peer has sent this tip. The claim is ignored if the signer of the
-   *   tip has signed a failed claim in this round, or if the peer is an inbound peer of a netgroup whose claims the
-   *   node doubts. No run then starts, unless a dialled peer also claims a better chain
+   * @param peerId peer that claims a better chain. The run asks this peer first, unless this peer is inbound and a
+   *   dialled peer also claims a better chain. The claim of a peer that has failed too often is ignored
+   * @param shown the tip of the claimed chain, if the peer has sent this tip. The node ignores the claim if the signer
+   *   of the tip has signed a failed claim in this round. The node also ignores the claim of an inbound peer from a
+   *   netgroup whose claims it doubts. No run then starts, unless a dialled peer also claims a better chain
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
@@ -335,7 +334,7 @@ export class Synchronizer {
 
   /**
    * Whether the claimed tip is still better than ours. If our chain has become as good as the claimed chain, the claim
-   * does not count as failed, because other peers may have sent the claimed blocks.
+   * does not count as failed: other peers may have sent the claimed blocks.
    */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
