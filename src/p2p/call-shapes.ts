@@ -80,7 +80,7 @@ export function readCommonBlock(common: Fields): AnswerVerdict<PeerAnswers['high
   return answered({ id, height });
 }
 
-/** Returns the member `data` of an answer packet; undefined if the packet is not an object or has no such member. */
+/** Returns the member `data` of an answer packet; undefined if the packet is not an object or has no member `data`. */
 export function resultOf(answer: unknown): unknown {
   return isRecord(answer) ? own(answer, 'data') : undefined;
 }

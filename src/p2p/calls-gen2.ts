@@ -94,8 +94,8 @@ function unlessFailed<A>(
 }
 
 /**
- * True if an answer reports a failed call as data (`packFailure`). An honest peer also sends such an answer, for
- * example while it is busy or stops.
+ * True if an answer reports a failed call as data (`packFailure`). An honest peer also sends an answer of this kind,
+ * for example while it is busy or stops.
  *
  * @param member name of the field that a successful answer has
  */
@@ -188,8 +188,8 @@ export function readCall(data: unknown): IncomingCall {
 }
 
 /**
- * Reads a text of ids that commas separate and quotation marks may enclose. Only the first valid id is looked up, as on
- * all nodes of generation 2.
+ * Reads a text of ids. Commas separate the ids, and quotation marks may enclose them. Like all nodes of generation 2,
+ * this node looks up only the first valid id.
  */
 function readIds(name: string, ids: unknown, request: (asked: ChainRequest) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');
@@ -235,7 +235,7 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 }
 
 /**
- * Packs a failed call as data; undefined if an error should be sent instead.
+ * Packs the report of a failed call as data; undefined if the node should send an error instead.
  *
  * If the failed call asked for blocks after an unknown id, the answer is an empty list. A node of release 2.3.8 that
  * gets an empty list reverts its own tip. Therefore this function must not pack any other failure as an empty list. On

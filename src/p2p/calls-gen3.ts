@@ -162,9 +162,9 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 }
 
 /**
- * Reads transactions, and skips those that a block already contains. Release 3.0.2 sends a transaction from its chain
- * without most of the asset. If we read such a transaction, we would penalise an honest peer for invalid data. We get
- * the transaction with its block anyway.
+ * Reads transactions, and skips the transactions that a block already contains. Release 3.0.2 sends a transaction from
+ * its chain without most of the asset. If this node read the incomplete transaction, it would penalise an honest peer
+ * for invalid data. The node gets the transaction with its block anyway.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);

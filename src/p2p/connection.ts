@@ -188,8 +188,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * @throws ProtocolError `REQUEST_FAILED` if too many requests wait, the generation has no such request, a call fails,
-   *   or the peer refuses the request or sends a malformed answer
+   * @throws ProtocolError `REQUEST_FAILED` if too many requests wait, the generation does not have this request, or a
+   *   call fails. Also thrown if the peer refuses the request or sends a malformed answer
    */
   async request<R extends PeerRequest>(request: R): Promise<AnswerTo<R>> {
     const failed = (reason: string, cause?: unknown): ProtocolError =>
@@ -309,7 +309,8 @@ export class PeerConnection implements Connection {
 
 /**
  * Kind of a request, for the budgets of answers. The node asks only the sync peer and same-tip peers for blocks, the
- * common block and the tip. Any peer can cause other requests to itself, for example by announcing a transaction.
+ * common block and the tip. Any peer can make the node send it a request of another kind, for example by announcing a
+ * transaction.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -27,8 +27,8 @@ export interface WireDialect {
   /** The generation whose rates of procedures and events apply. */
   readonly generation: Generation;
   /**
-   * Packs the answer that reports a failed call on a connection of this direction; undefined if an error should be sent
-   * instead.
+   * Packs the answer that reports a failed call on a connection of this direction; undefined if the node should send an
+   * error instead.
    *
    * @param call the failed call; undefined if `readCall` refused the call
    */
@@ -55,9 +55,9 @@ export interface WireDialect {
 
   /**
    * Makes the calls of a request; a request may need several calls. The generator yields each call, and the caller
-   * resumes it with the answer to this call. The generator returns the result of the request.
+   * resumes the generator with the answer to this call. The generator returns the result of the request.
    *
-   * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation has no such request
+   * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation does not have this request
    */
   ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]>;
   /** Reads a call of the peer and determines its kind. */
@@ -69,7 +69,7 @@ export interface WireDialect {
    */
   packAnswer(call: AnsweredCall, result: unknown, peerId: PeerId): object;
 
-  /** Packs a message; undefined if this generation has no such message. */
+  /** Packs a message; undefined if this generation does not have this message. */
   packMessage(message: PeerMessage): Outgoing | undefined;
   readEvent(event: string, data: unknown): IncomingEvent;
 }

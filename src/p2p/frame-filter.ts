@@ -51,9 +51,9 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes in small frames than any honest peer sends, even one that attackers provoke
-   * (`FLOOD_BYTES_MAX`). The handler must close the connection without a penalty for the address, and close the filter.
-   * Until the filter is closed, the handler is called again for each further frame.
+   * Called when the peer sent more bytes in small frames than any honest peer sends, even an honest peer that attackers
+   * provoke (`FLOOD_BYTES_MAX`). The handler must close the connection without a penalty for the address, and close the
+   * filter. Until the filter is closed, the handler is called again for each further frame.
    */
   overflowed(detail: string): void;
 }
@@ -111,10 +111,7 @@ export class FrameFilter {
     return this.#ignored;
   }
 
-  /**
-   * Drops all frames from now on. If the frames were passed on, the library would still act on frames of a closed
-   * connection.
-   */
+  /** Drops all frames from now on. Otherwise, the library would still act on frames of a closed connection. */
   close(): void {
     this.#closed = true;
   }

@@ -36,8 +36,8 @@ export const BATCH_FRAMES_MAX = 100;
  */
 const NESTING_MAX = 3_420;
 /**
- * Maximum number of characters of a text in a node info, of a close reason, and of the name of an error. A longer name
- * of an error is truncated. The other texts are left out if they are longer.
+ * Maximum number of characters of a text in a node info, of a close reason, and of the name of an error. The node
+ * truncates a longer name of an error. The node leaves out any other text that is longer.
  */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
@@ -68,7 +68,7 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
   // Searching a million lists for `__proto__` takes as long as parsing them. So the value is searched only if its text
-  // may contain this name. Nearly no frame contains it.
+  // may contain this name. Nearly no frame contains the name.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
 }
 
@@ -133,7 +133,7 @@ export function infoText(value: unknown): string | undefined {
 }
 
 /**
- * Reads an integer of at least 0, given as a number, or as decimal text without leading zeros, as in a query; undefined
+ * Reads an integer of at least 0 from a number, or from decimal text without leading zeros (as in a query); undefined
  * for anything else.
  */
 export function infoCount(value: unknown): number | undefined {
@@ -148,8 +148,8 @@ export function portOf(value: unknown): number | undefined {
 }
 
 /**
- * IPv4 address from a socket's remote address, which may be an IPv4 address mapped into IPv6; undefined for any other
- * address, and for no address.
+ * IPv4 address from a socket's remote address, which may be an IPv4 address mapped into IPv6. Undefined for any other
+ * address, or if the socket has no address.
  */
 export function ipv4Of(remoteAddress: string | undefined): string | undefined {
   const ip = remoteAddress?.replace(/^::ffff:/i, '');

@@ -101,8 +101,8 @@ export class Link {
    * @param answerBytes maximum size of the answer in bytes; one frame by default. An answer of at most this size does
    *   not count against the budget for unsolicited bytes
    * @param what kind of the request; blocks by default
-   * @throws ProtocolError `CALL_FAILED` if the connection is not open or ends before the answer, the peer reads too
-   *   slowly, the peer answers with an error, or no answer comes in time
+   * @throws ProtocolError `CALL_FAILED` if the connection is not open or ends before the answer, or if the peer reads
+   *   too slowly. Also thrown if the peer answers with an error, or if no answer comes in time
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {
     this.#refuseWhenClosed();
@@ -134,7 +134,7 @@ export class Link {
   }
 
   /**
-   * Closes like the reference: first a frame with code and reason, then the close frame.
+   * Closes the connection like the reference: sends a frame with code and reason, then the close frame.
    *
    * @param body object that is sent instead of the reason text
    */

@@ -27,17 +27,17 @@ interface PreHandshakeLimiterOptions {
 }
 
 /**
- * Limits on WebSocket handshakes. A handshake takes some 3 ms of the main thread, so the rate gives all strangers
- * together about a tenth of the main thread's time. Half of the burst and half of the rate are reserved for addresses
- * without another handshake in the present window of ten seconds. Therefore a few addresses that connect again and
- * again do not lock out other addresses. Handshakes beyond the rate wait. The number of waiting handshakes is limited
- * by `handshakesPendingMax`.
+ * Limits on WebSocket handshakes. A handshake takes about 3 ms of the main thread, so all strangers together get about
+ * a tenth of the main thread's time. Half of the burst and half of the rate are reserved for addresses without another
+ * handshake in the present window of ten seconds. Therefore a few addresses that connect again and again do not lock
+ * out other addresses. Handshakes beyond the rate wait. The number of waiting handshakes is limited by
+ * `handshakesPendingMax`.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
 /**
- * Handshakes from addresses of named peers have these limits of their own. When they are used up, further handshakes
- * from these addresses count against the limits for strangers.
+ * Handshakes from addresses of named peers have these limits of their own. When these limits are used up, further
+ * handshakes from these addresses count against the limits for strangers.
  */
 export const NAMED_HANDSHAKES_AT_ONCE_MAX = 20;
 const NAMED_HANDSHAKES_PER_SECOND = 10;
@@ -130,8 +130,8 @@ export class PreHandshakeLimiter {
   }
 
   /**
-   * Closes the oldest connection without a handshake of the address that has the most of these connections. Honest
-   * connections finish their handshake quickly, so they are rarely the oldest.
+   * Closes one connection of the address that has the most connections without a handshake: the oldest of these
+   * connections. Honest connections finish their handshake quickly, so they are rarely the oldest.
    */
   #makeRoom(): void {
     const counts = new Map<string, number>();

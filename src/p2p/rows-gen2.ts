@@ -39,8 +39,9 @@ const TRANSACTION_COLUMNS = [
 ] as const;
 
 /**
- * For each member of an asset: the object in the asset that contains the member (undefined if the asset itself contains
- * it), its name, its column and the form of its value. The columns are in the order of the reference.
+ * One entry for each member of an asset. The entry has the object in the asset that contains the member (undefined if
+ * the asset itself contains it), the member's name, its column and the form of its value. The columns are in the order
+ * of the reference.
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],
@@ -85,8 +86,8 @@ export function rowsOf(blocks: readonly unknown[]): readonly object[] {
 }
 
 /**
- * Turns rows into blocks in the JSON of the codec, in the order of the rows; undefined if the value is not a list of at
- * most `ROWS_MAX` rows, each with a block id.
+ * Turns rows into blocks in the JSON of the codec, in the order of the rows. The result is undefined if the value is
+ * not a list of at most `ROWS_MAX` rows, or if a row has no block id.
  */
 export function blocksOf(rows: unknown): readonly object[] | undefined {
   if (!isListOfRecords(rows, ROWS_MAX)) return undefined;

@@ -97,7 +97,8 @@ type LinkedConnection = AcceptedConnection & { link: Link };
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limiter = new PreHandshakeLimiter(options);
   const connections = new AcceptedConnections(options, limiter);
-  // The HTTP server does not listen on a port. It gets the connections that asked for a WebSocket from `passUpgrade`.
+  // The HTTP server does not listen on a port. `passUpgrade` passes connections to it after they have asked for a
+  // WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
   });

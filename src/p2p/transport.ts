@@ -32,7 +32,7 @@ export interface TransportOptions {
   readonly dialect: WireDialect;
   /** IPv4 address to bind. */
   readonly host: string;
-  /** Port to listen on; 0 takes a free port, which the node then announces. */
+  /** Port to listen on; with 0, the system chooses a free port, which the node then announces. */
   readonly wsPort: number;
   /** The info of this node. If it is absent, `announce` must be called before `start`. */
   readonly info?: NodeInfo;
@@ -56,7 +56,7 @@ interface TransportTimeouts {
   readonly requestMs: number;
   /**
    * Time limit for each of the two handshakes of an inbound connection. The request for the WebSocket must arrive
-   * within this time, and the handshake of the protocol must arrive within the same time after the WebSocket opened.
+   * within this time. The handshake of the protocol must arrive within the same time after the WebSocket opened.
    * Default 10,000, as in the reference.
    */
   readonly handshakeMs: number;
@@ -90,8 +90,8 @@ const HANDSHAKES_PENDING_MAX = 64;
  */
 const ARRIVALS_PER_IP_MAX = 100;
 /**
- * Number of TCP connections that are accepted in addition to the inbound peers and unfinished handshakes, because a
- * connection that this node has begun to close stays open for some time.
+ * Number of TCP connections that are accepted in addition to the inbound peers and unfinished handshakes. This room is
+ * necessary because a connection that this node has begun to close stays open for some time.
  */
 const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };

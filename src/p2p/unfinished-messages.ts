@@ -8,11 +8,12 @@
  * delivers hardly any bytes, or if its message takes so long that the heartbeat would end the waiting connections. If
  * several messages take too long, the slowest connection loses its turn first.
  *
- * A connection that loses its turn may be the slow connection of an honest node. The node therefore only pauses it, and
- * gives it another turn after all others. During the pause, the bytes that its peer sends collect in the socket. The
- * parts of messages that these paused connections have delivered take memory, so the sum of the parts is limited. A
- * connection ends if it loses a second turn with the same message, or if its part of a message would exceed this limit.
- * Without a limit on turns, connections that send only a few bytes would get turns forever.
+ * A connection that loses its turn may be the slow connection of an honest node. The node therefore only pauses it. It
+ * gets another turn after all connections that have not lost a turn. During the pause, the bytes that its peer sends
+ * collect in the socket. The parts of messages that these paused connections have delivered take memory, so the sum of
+ * the parts is limited. A connection ends if it loses a second turn with the same message. It also ends if its part of
+ * a message would make the sum exceed this limit. Without a limit on turns, connections that send only a few bytes
+ * would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -22,7 +23,9 @@ import { FRAME_BYTES_MAX } from './frame-validation.ts';
 export const TURNS_MAX = 8;
 /** Size up to which an unfinished message needs no turn. Most blocks and transactions are smaller. */
 export const BYTES_FREE = 64_000;
-/** Maximum number of bytes in one chunk that a socket delivers. Only after a chunk can the node pause the socket. */
+/**
+ * Maximum number of bytes in one chunk that a socket delivers. The node can pause the socket only between two chunks.
+ */
 const PIECE_BYTES_MAX = 65_536;
 /** Minimum number of bytes with which a chunk counts, because even a chunk of a single byte takes this much memory. */
 const PIECE_BYTES_MIN = 512;
@@ -153,7 +156,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Gives a free turn to the waiting message that began first. Messages that have lost a turn come after all others.
+   * Gives a free turn to the waiting message that began first. Messages that have lost a turn come after all other
+   * waiting messages.
    */
   #next(): void {
     if (this.#waiting === 0) return;
@@ -169,8 +173,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Checks the turns. The length of a turn is a number of checks, not a time. After a suspension of the process, the
-   * bytes that arrived meanwhile are therefore counted before the next check.
+   * Checks the turns. The length of a turn is a number of checks, not a time. The node therefore counts the bytes that
+   * arrived during a suspension of the process before it makes the next check.
    */
   #look(): void {
     this.#timer = undefined;

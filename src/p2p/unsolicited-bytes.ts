@@ -38,7 +38,7 @@ export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
  * Upper limit for the weight of a frame. A bucket whose debt may reach this limit counts even the heaviest frame in
- * full. Only a frame with many brackets inside texts may weigh more, and such a frame is parsed quickly.
+ * full. Only a frame with many brackets inside texts may weigh more. The node parses a frame of this kind quickly.
  */
 const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one in seven seconds. */
@@ -163,8 +163,8 @@ export class UnsolicitedBytesBudget {
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#pending.splice(this.#pending.indexOf(settled), 1);
-    // Frames do not show which request they answer. If the frame that answers this request was assigned to another
-    // request, the other request becomes pending again.
+    // This class does not know which request a frame answers. If the frame that answers this request was assigned to
+    // another request, the other request becomes pending again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -188,8 +188,8 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Decides whether to read a frame. A frame that is read also counts against the budgets, except an answer to a
-   * request of the kind `blocks` and an answer of at most `SMALL_WEIGHT_MAX`.
+   * Decides whether to read a frame. A frame that is read also counts against the budgets. There are two exceptions: an
+   * answer to a request of the kind `blocks`, and an answer of at most `SMALL_WEIGHT_MAX`.
    *
    * @param containerBytes returns the weight that is added to the size of the frame; called only if the decision
    *   depends on it
@@ -240,9 +240,9 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds the pending request with the smallest maximum size of an answer into which a frame fits. Therefore a small
-   * acknowledgement is not assigned to a request with a large answer. Of several such requests with the same maximum
-   * size, a request of the kind `blocks` comes first.
+   * Finds a pending request whose answer may be as large as the frame. Of these requests, the function chooses the one
+   * with the smallest maximum size of the answer. Therefore a small acknowledgement is not assigned to a request with a
+   * large answer. Among requests with the same maximum size, a request of the kind `blocks` comes first.
    */
   #requestFor(bytes: number, step: Step): PendingRequest | undefined {
     let best: PendingRequest | undefined;

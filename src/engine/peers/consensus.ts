@@ -19,11 +19,11 @@ export interface OwnTip {
  * block (generation 2) counts only while our chain has only the genesis block. All other peers count, even if they
  * announce no tip.
  *
- * After its start, a node of release 2.3.8 announces the height and broadhash of the genesis block until it receives a
- * block by gossip. The node does so even if its chain is longer. Such an announcement therefore shows nothing about the
- * tip of the peer. If the consensus counted this peer as a peer with another tip, a newly started network could
- * deadlock. The nodes that still announce the genesis block would prevent the other nodes from forging. Without a new
- * block, they would never announce another tip.
+ * A node of release 2.3.8 announces the height and broadhash of the genesis block until it receives a block by gossip.
+ * The node does so even if it has synchronised before. Such an announcement therefore shows nothing about the tip of
+ * the peer. If the consensus counted this peer as a peer with another tip, a newly started network could deadlock. The
+ * nodes that still announce the genesis block would prevent the other nodes from forging. Without a new block, they
+ * would never announce another tip.
  *
  * @param isYoung whether our chain has only the genesis block
  * @param nethash broadhash of a chain with only the genesis block
