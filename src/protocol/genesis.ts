@@ -59,9 +59,9 @@ export interface Genesis {
 }
 
 /**
- * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if two delegates or usernames are equal, if an
- *   account gets no amount, or if the accounts get more than the supply. The error is also thrown if two transactions
- *   are equal, for example two transfers of the same amount to the same account
+ * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, or if two delegates or usernames are equal. Also
+ *   thrown if an account gets no amount, or if the accounts get more than the supply. The error is also thrown if two
+ *   transactions are equal, for example two transfers of the same amount to the same account
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const transactions = orders(request, format).map(({ sender, payload }) =>

@@ -9,7 +9,7 @@ export type Generation = 2 | 3;
 
 /**
  * Number of delegates in a round on all public networks, and the maximum for any network. The rules of a network use
- * its own number, `ChainParams.activeDelegates`.
+ * the number of this network, `ChainParams.activeDelegates`.
  */
 export const ACTIVE_DELEGATES = 101;
 /** Maximum number of bytes of a block's payload, as the header states it. */

@@ -2,7 +2,8 @@
  * Computes the rounds and the order of their forgers. A round has one block for each active delegate. After the genesis
  * block and after each round, the state stores the list of the delegates with the highest vote weights. Later votes do
  * not change this frozen list. The forgers of a later round come from a frozen list, which is shuffled with the number
- * of the round. In a few rounds of a live network of generation 2, each block computes the list anew (`isRecomputed`).
+ * of the round. In a few rounds of a live network of generation 2, the node computes the list again for each block
+ * (`isRecomputed`).
  */
 
 import { sha256 } from '../crypto/hash.ts';

@@ -80,7 +80,7 @@ export interface Rules {
   /**
    * Applies a batch of transactions in order to a copy of `state`, and limits the spending of each sender to its
    * balance before the batch. Returns a verdict for each transaction. Failing and pending transactions do not affect
-   * later transactions. A transaction fails, too, if the chain already has it, or if the pool does not accept it
+   * later transactions. A transaction also fails if the chain already has it, or if the pool does not accept it
    * (`poolFault`).
    */
   processTransactions(
@@ -103,9 +103,10 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * Returns whether a transaction has enough signatures of members: `none` if the transaction needs and has no such
-   * signature, `ready` if it has enough valid ones, `pending` while signatures are missing or one of them fits no
-   * member. A transaction needs members' signatures if its sender is a group, or if it registers a group.
+   * Returns whether a transaction has enough signatures of members. The result is `none` if the transaction needs no
+   * signature of a member and has none, and `ready` if it has enough valid signatures of members. The result is
+   * `pending` while signatures are missing, or if a signature fits no member. A transaction needs members' signatures
+   * if its sender is a group, or if it registers a group.
    */
   multisignatureStatus(
     state: StateReader,
@@ -115,16 +116,16 @@ export interface Rules {
 
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
-   * transaction. The reason is always an unknown member of the asset. The member makes the asset too large or too deep,
-   * lisk-sdk cannot store the member, or the member states an amount that is not a whole number of beddows from 0 to
-   * 200 million LSK.
+   * transaction. The reason is always an unknown member of the asset. Either the member makes the asset too large or
+   * too deep, or lisk-sdk cannot store the member. Or the member states an amount that is not a whole number of beddows
+   * from 0 to 200 million LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
   /**
    * Whether a confirmation of the transaction can make other transactions of its type invalid, for example because a
-   * username must be unique. When a block confirms such a transaction, the pool verifies all transactions of this type
-   * again.
+   * username must be unique. When a block confirms a transaction with unique data, the pool verifies all transactions
+   * of this type again.
    */
   hasUniqueData(transaction: Transaction): boolean;
 
@@ -143,8 +144,9 @@ export interface Rules {
   screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
 
   /**
-   * Checks everything in a block that does not depend on the other blocks of its chain: version, signature, payload,
-   * transactions, and whether it names a previous block; in generation 2 also the reward.
+   * Checks everything in a block that does not depend on the other blocks of its chain. The checks cover version,
+   * signature, payload and transactions, and whether the block names a previous block. In generation 2, they also cover
+   * the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
    *   slot (generation 2), because lisk-sdk checks them at this point. A block with several faults therefore gets the
@@ -355,7 +357,7 @@ export interface Codec {
   genesisFromJson(json: unknown): Block;
   /**
    * Frees cached bytes and digests. Without this call, the cached bytes and digests stay in memory as long as their
-   * transactions. A caller that handles many blocks for a short time each saves garbage collection by this call.
+   * transactions. For a caller that handles many blocks, each for a short time, this call reduces garbage collection.
    */
   forgetTransactions(): void;
 }

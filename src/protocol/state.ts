@@ -54,8 +54,8 @@ export interface Delegate {
    */
   readonly pendingVoteWeight: bigint;
   /**
-   * Generation 2: the delegate's rank at the end of the last round; 0 if the delegate registered after that. The
-   * genesis block counts as the end of a round. In generation 3, the value is always 0.
+   * Generation 2: the delegate's rank at the end of the last round; 0 if the delegate registered later. The genesis
+   * block counts as the end of a round. In generation 3, the value is always 0.
    */
   readonly rank: number;
 }

@@ -80,8 +80,8 @@ function withAmountsAsText(json: string): string {
 }
 
 /**
- * Members that HTTP answers add to a block or to a transaction. The comparison ignores such a member if the block that
- * was read has no member of this name at the same place.
+ * Members that HTTP answers add to a block or to a transaction. The comparison ignores a member with one of these names
+ * if the block that was read has no member of this name at the same position.
  */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 

@@ -1,6 +1,6 @@
 /**
  * Contains the checks of blocks that both generations share and that do not depend on the other blocks of the chain.
- * `gen2/blocks.ts` and `gen3/blocks.ts` call these checks and make further ones.
+ * `gen2/blocks.ts` and `gen3/blocks.ts` call these checks and make further checks.
  */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';

@@ -30,8 +30,8 @@ const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
  * Reads a block. The id of the block is computed, and unknown members are ignored. A total, version or `payloadLength`
- * that is missing or null is 0. A missing `numberOfTransactions` is the length of the list. The height comes from the
- * document, although no signature covers it.
+ * that is missing or null counts as 0. A missing `numberOfTransactions` is the length of the list. The height comes
+ * from the document, although no signature covers it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */

@@ -270,8 +270,8 @@ const RECIPIENT_COLUMN_MAX = 22;
  * need not be an address. All its characters except the last must be a whole number of at least 0, in any form (`1l`,
  * `+7L`, `1e3L`).
  *
- * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without such a number, and for a recipient
- *   that lisk-sdk cannot store
+ * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without this whole number, and for a
+ *   recipient that lisk-sdk cannot store
  */
 export function looseMovementOf(
   amount: string,

@@ -1,6 +1,6 @@
 /**
- * Creates the rules of generation 2: block version 1, transaction types 0 to 4 (and 5 to 7 in the history of live
- * networks), vote weights that change once in a round, and no finality.
+ * Creates the rules of generation 2: block version 1, transaction types 0 to 4, vote weights that change once in a
+ * round, and no finality. The history of live networks also contains transaction types 5 to 7.
  */
 
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';

@@ -68,7 +68,7 @@ const STATIC_FEES = [
  * accepted if the network has an exception for it.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
- *   is empty where lisk-sdk throws an `Error` with a text instead of listing its errors
+ *   is empty in the cases in which lisk-sdk throws an `Error` with a text, not with a list of errors
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -323,7 +323,7 @@ function numberText(value: unknown): string | undefined {
 
 /**
  * Writes digits like the number library of lisk-sdk. The library writes an integer of more than 21 digits with an
- * exponent (`1.5e+22`). Fewer digits stay unchanged.
+ * exponent (`1.5e+22`). A shorter integer stays unchanged.
  */
 function digitsText(digits: string | undefined): string | undefined {
   if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;

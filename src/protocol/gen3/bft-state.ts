@@ -1,6 +1,6 @@
 /**
  * Converts the BFT state to the bytes that the chain state stores, and back. The chain state gets new bytes with each
- * block. The bytes contain only data that block headers do not have, so that they stay small (5 KB with 101 delegates).
+ * block. The bytes contain only data that block headers do not have, so a BFT state takes only 5 KB with 101 delegates.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -25,9 +25,9 @@ const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
 /**
- * Whether this machine has the byte order of the stored form. The encoder copies the integers of a BFT state (about a
- * thousand) as bytes, because copying is faster than converting each integer, and each block stores a new BFT state. On
- * a machine with the other byte order, the encoder then swaps the bytes of the copy.
+ * Whether this machine has the byte order of the stored form. Each block stores a new BFT state, which has about a
+ * thousand integers. The encoder copies these integers as bytes, because copying is faster than converting each
+ * integer. On a big-endian machine, the encoder then swaps the bytes of the copy.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 

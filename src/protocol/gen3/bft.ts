@@ -6,7 +6,7 @@
  *
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The
  * last prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with
- * the newest voting header of the delegate. A delegate without a header in the BFT state needs no state: its old votes
+ * the newest voting header of the delegate. A delegate without a header in the BFT state needs no state. Its old votes
  * are below the last `range` heights (see `BftLimits`), and a new header votes only within the last `range` heights.
  */
 
@@ -44,7 +44,7 @@ export interface BftHeader {
 interface HeaderLists {
   readonly maxHeightPreviouslyForged: Uint32Array;
   readonly maxHeightPrevoted: Uint32Array;
-  /** First height of the generator's consecutive active rounds, as of the time of the block. */
+  /** First height of the generator's consecutive active rounds, at the time of the block. */
   readonly minHeightActive: Uint32Array;
   /**
    * Highest height for which the generator has precommitted, including the precommits of this header; 0 if there is
@@ -62,8 +62,8 @@ export interface BftState extends HeaderLists {
   /** Highest height that ever had enough prevotes; 0 if there is none. */
   readonly maxPrevoted: number;
   /**
-   * Highest height that ever had enough precommits; before the first such height, the argument of `emptyBftState`. The
-   * finalized height never falls.
+   * Highest height that ever had enough precommits. Before a height has had enough precommits, the value is the
+   * argument of `emptyBftState`. The finalized height never falls.
    */
   readonly finalized: number;
 }
@@ -86,7 +86,7 @@ export function lastHeightIn(bftState: BftState): number {
 
 /**
  * Checks the prevoted height that a header states, once the BFT state has at least `range` headers. Also compares the
- * header with the newest header of its delegate, if this header is among the last `range` headers.
+ * header with the newest earlier header of its delegate, if the earlier header is among the last `range` headers.
  *
  * @returns the message of lisk-sdk; undefined if there is no contradiction
  */

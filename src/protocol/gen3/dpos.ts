@@ -1,7 +1,7 @@
 /**
- * Updates the delegates of generation 3 for a block. Each block adds to the forged blocks of its generator. After the
- * last block of a round, the code also counts the missed blocks, pays the earnings of the round, and freezes the next
- * delegate list.
+ * Updates the delegates of generation 3 for a block. Each block adds to the forged blocks of its generator. The last
+ * block of a round also ends the round: the code counts the missed blocks, pays the earnings of the round, and freezes
+ * the next delegate list.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -15,8 +15,9 @@ import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
 /**
- * Number of frozen lists that stay in the state. Finality reads lists down to the fifth before the newest list, and the
- * tip of a rival chain may be two rounds below the tip of this node. The reference (lisk-sdk) stores all lists.
+ * Number of frozen lists that stay in the state. The finality protocol reads lists as old as the fifth list before the
+ * newest list. The tip of a rival chain may be two rounds below the tip of this node. The reference (lisk-sdk) stores
+ * all lists.
  */
 const LISTS_KEPT = 8;
 

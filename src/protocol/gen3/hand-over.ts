@@ -100,8 +100,8 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If nobody has forged yet, there are no unknown headers. There are also none if the delegate forged none of the
-  // newest blocks, and `sinceS` is before the end of the first forged block's slot.
+  // If nobody has forged yet, there are no unknown headers. There are also no unknown headers if the delegate forged
+  // none of the newest blocks, and `sinceS` is before the end of the first forged block's slot.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
   // The height of a branch with a block in each slot since the first forged block.
@@ -124,7 +124,7 @@ function finalityBlocks({ threshold }: BftLimits): number {
 }
 
 /**
- * The delegate's headers among the last `range` headers of the chain. A new header can contradict no older header of
+ * The delegate's headers among the last `range` headers of the chain. A new header cannot contradict an older header of
  * the chain.
  */
 function ownHeaders(

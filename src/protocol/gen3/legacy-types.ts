@@ -1,8 +1,8 @@
 /**
  * Defines transaction types 0 to 7 for the history of a generation 3 chain. These types have the bytes of generation 2,
  * and assets in the form of generation 3. The assets include amounts and recipients. Only two kinds of members are
- * nested in a further object: the description of an application (`asset.dapp`), and the ids in transfers to and from
- * applications (`asset.inTransfer`, `asset.outTransfer`).
+ * nested in a further object. The first kind is the description of an application (`asset.dapp`). The second kind is
+ * the ids in transfers to and from applications (`asset.inTransfer`, `asset.outTransfer`).
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -23,8 +23,8 @@ export interface Gen3Options {
    */
   readonly ed25519?: Ed25519;
   /**
-   * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2
-   * does; true by default. All nodes of a network must have the same value.
+   * Whether to refuse the last block of a round if its generator is not active in the next round. The default is true,
+   * as in release 3.0.2. All nodes of a network must have the same value.
    */
   readonly refuseLeavingForgers?: boolean;
 }

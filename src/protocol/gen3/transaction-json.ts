@@ -88,7 +88,7 @@ export function transactionToJson(transaction: Transaction, types: Types, blockI
   };
 }
 
-/** The members of a document that the base schema checks, with lisk-sdk's defaults for missing ones. */
+/** The members of a document that the base schema checks, with lisk-sdk's defaults for missing members. */
 interface BaseMembers extends SharedMembers {
   readonly type: number;
 }
@@ -133,7 +133,7 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction with the id of its document, or with an empty id if the document has no valid one. It is present
+   * The transaction with the id of its document, or with an empty id if the document has no valid id. It is present
    * even if its payload or its list of signatures has errors, because the network may have an exception for the
    * transaction. It is undefined if the payload cannot be read, if `signatures` is no list, or if another member has an
    * error.

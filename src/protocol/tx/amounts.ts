@@ -31,7 +31,8 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  * the sender. The amount is subtracted from the vote weights of the delegates for whom the sender votes. If an account
  * receives the amount, the amount is also added to the vote weights of the delegates for whom this account votes. If a
  * transaction moves no amount, its counted amount is the unknown member `amount` of its asset, which no signature
- * covers; 0 if there is no such member. This member may have any form that lisk-sdk's number library reads.
+ * covers. Without this member, the counted amount is 0. The member may have any form that lisk-sdk's number library
+ * reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */
@@ -81,8 +82,8 @@ export function decimalIn(value: unknown): Decimal | undefined {
 }
 
 /**
- * The text of a list with a single element, which may be such a list again; empty for any other list. The reference
- * (lisk-sdk) reads a list with a single element like the element itself.
+ * The text of a list with a single element, which may itself be a list with a single element; empty for any other list.
+ * The reference (lisk-sdk) reads a list with a single element like the element itself.
  */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;

@@ -15,7 +15,7 @@ type Of<K extends Payload['kind']> = Extract<Payload, { kind: K }>;
 
 const TRANSACTION_ID_CHARACTERS_MAX = 20;
 
-/** Address of the account that registered an application; undefined if there is no such application. */
+/** Address of the account that registered an application; undefined if no application has this id. */
 export function ownerOfApplication(state: StateReader, dappId: TransactionId): Address | undefined {
   return dappId.length > TRANSACTION_ID_CHARACTERS_MAX ? undefined : state.fact(ownerFact(dappId));
 }

@@ -1,6 +1,7 @@
 /**
- * Defines the context in which a transaction is applied: the differences between the generations, the digests to be
- * signed, the exceptions of the network, and the check of signatures. The state is not part of the context.
+ * Defines the context in which a transaction is applied. The context contains the differences between the generations,
+ * the digests to be signed, the exceptions of the network, and the check of signatures. The state is not part of the
+ * context.
  */
 
 import type { Exceptions, Generation } from '../params.ts';

@@ -22,8 +22,8 @@ const OK: TransactionVerdict = { status: 'ok' };
  * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
  *
  * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. Keys of accounts stay in the letter
- * case in which they were sent, because the keys of later transactions in the block are compared with this text.
- * `lowerKeys` converts the keys to lower case after the block.
+ * case in which they were sent. The keys of later transactions in the block are compared with this text. `lowerKeys`
+ * converts the keys to lower case after the block.
  */
 export function applyTransaction(
   state: StateWriter,

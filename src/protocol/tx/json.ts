@@ -3,7 +3,7 @@
  * accessors.
  */
 
-/** Value of an object's own member; undefined if the object has no such member. */
+/** Value of an object's own member; undefined if the object has no member of this name. */
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, name)?.value as unknown;

@@ -58,7 +58,7 @@ export function createShapeCompiler(
   };
   let ajv: Ajv.Ajv | undefined;
   return {
-    // A schema is compiled at its first use, because compiling takes milliseconds, and a process uses only a few of the
+    // A schema is compiled only at its first use. Compiling takes milliseconds, and a process uses only a few of the
     // transaction types of the two generations.
     compile: (schema) => {
       let validate: ValidateFunction | undefined;

@@ -10,9 +10,10 @@ import { membersOf } from './multisignature.ts';
 /** States whether a transaction has enough signatures of group members. */
 export interface GroupSignatureStatus {
   /**
-   * `none`: the transaction needs and has no members' signatures. `pending`: there are fewer signatures than needed.
-   * `ready`: there are enough signatures, and each is valid. `fail`: a signature is invalid, or occurs twice without an
-   * exception of the network, or the transaction has signatures of members although its sender is no group.
+   * `none`: the transaction needs no members' signatures, and has none. `pending`: there are fewer signatures than
+   * needed. `ready`: there are enough signatures, and each is valid. `fail`: a signature is invalid, or occurs twice
+   * without an exception of the network. `fail` also means that the transaction has signatures of members although its
+   * sender is no group.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];

@@ -40,8 +40,9 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. This is a class, because V8 may allocate the objects of a frequent object
- * literal in the old generation of its heap. Objects in the old generation stay in memory long after their last use.
+ * The cached results for one transaction. They are objects of a class, because V8 may allocate the objects of a
+ * frequent object literal in the old generation of its heap. Objects in the old generation stay in memory long after
+ * their last use.
  */
 class Known {
   /**

@@ -58,8 +58,8 @@ export interface TransactionLayout {
 /** A layout together with the JSON of assets in generation 3. */
 export interface TransactionType extends TransactionLayout {
   /**
-   * Returns what the base schema checks as the asset: an empty object if the asset is missing or is rebuilt from its
-   * known members; otherwise the asset itself.
+   * Returns the value that the base schema checks as the asset. The value is an empty object if the asset is missing,
+   * or if the asset is rebuilt from its known members; otherwise, it is the asset itself.
    */
   assetForBaseCheck(asset: unknown): unknown;
   /** @param senderId address of the sender; empty if the sender's key is malformed */

@@ -61,8 +61,8 @@ export function finishWeights(
 
 /**
  * Creates a function that returns the negative sum of a list of amounts; undefined if the sum is not a whole number.
- * Lists with the same amounts are summed up only once, because an amount may have a million digits, and all delegates
- * with the same voters have the same list.
+ * All delegates with the same voters have the same list, and an amount may have a million digits. Lists with the same
+ * amounts are therefore summed up only once.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   const numbers = new Map<Decimal, number>();
@@ -103,8 +103,8 @@ export function applyVoteWeight(
   const recipientId = receiverOf(state, payload);
   const recipientVotes = recipientId === undefined ? NO_VOTES : (state.account(recipientId)?.votes ?? NO_VOTES);
   const sender = state.account(transaction.senderId);
-  // Most transactions are transfers between accounts that do not vote. A transfer between such accounts changes no vote
-  // weight.
+  // Most transactions are transfers between accounts that do not vote. A transfer between two accounts of this kind
+  // changes no vote weight.
   if (recipientVotes.length === 0 && sender?.votes.length === 0 && payload.kind !== 'vote') return;
   const changes = new Map<PublicKey, bigint>();
   const add = (publicKey: PublicKey, by: bigint): void => {
