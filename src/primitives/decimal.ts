@@ -1,8 +1,8 @@
 /**
  * Computes with exact decimal numbers of any size, and with sums of these numbers. A transaction may contain an amount
- * that no signature covers. Such an amount may have a fraction, a sign and an exponent. A number is stored as sign,
- * digits and exponent. A sum has limbs (blocks of digits) only for the decimal places that its terms use. A number such
- * as `1e999999999` costs no more than its text. Reading a sum takes about 4 ms for each million digits.
+ * that no signature covers. This amount may have a fraction, a sign and an exponent. A number is stored as sign, digits
+ * and exponent. A sum has limbs (blocks of digits) only for the decimal places that its terms use. A number such as
+ * `1e999999999` costs no more than its text. Reading a sum takes about 4 ms for each million digits.
  */
 
 import { assert } from './errors.ts';
@@ -19,8 +19,8 @@ export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
  * Limit of the number library of lisk-sdk. The limit applies to the decimal place of a number's first digit other than
- * 0 (units are place 0, tens are place 1, tenths are place -1). The library refuses a number whose place is above this
- * limit. The library treats a number as zero if its place is below the negative limit.
+ * 0. Units are place 0, tens are place 1, and tenths are place -1. The library refuses a number whose place is above
+ * this limit. The library treats a number as zero if its place is below the negative limit.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
@@ -34,8 +34,9 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
 /**
  * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
- * @returns undefined for any other text, and for a number that is too large for the number library of lisk-sdk
- *   (`REFERENCE_PLACES_MAX`), or a zero with such a large exponent; `ZERO` for a number too small for the library
+ * @returns undefined for any other text. Also undefined for a number that is too large for the number library of
+ *   lisk-sdk (`REFERENCE_PLACES_MAX`), and for a zero whose exponent is too large. `ZERO` for a number that is too
+ *   small for the library
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());
@@ -232,8 +233,8 @@ function carry(runs: readonly Limbs[]): Limbs[] {
 }
 
 /**
- * The sign of a sum is the sign of its highest limb other than 0, because all lower limbs together are less than one
- * unit of that limb.
+ * The sign of a sum is the sign of its highest limb other than 0. All lower limbs together are less than one unit of
+ * this limb.
  */
 function signOf(runs: readonly Limbs[]): number {
   for (const { values } of runs.toReversed()) {
@@ -263,8 +264,7 @@ function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | u
   let owed = 0;
   let end = 0;
   for (const { base, values } of runs) {
-    // If a gap without limbs lies between two runs and one unit must be borrowed, each limb of the gap becomes all
-    // nines.
+    // If a gap without limbs lies between two runs and one unit must be borrowed, all digits in the gap become nines.
     if (owed > 0) for (; end < base; end += 1) if (!take(end, LIMB - 1)) return undefined;
     for (let index = 0; index < values.length; index += 1) {
       const value = sign * (values[index] ?? 0) - owed;

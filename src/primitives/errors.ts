@@ -6,9 +6,9 @@
 export type ErrorData = Readonly<Record<string, unknown>>;
 
 /**
- * An error with a stable code and the data that explains it. Without the argument `message`, the message consists of
- * the code and the data. For many faults, the caller passes the message that lisk-sdk uses, because peers and clients
- * know this message.
+ * An error with a stable code, and with data that explain the error. Without the argument `message`, the message
+ * consists of the code and the data. For many faults, the caller passes the message that lisk-sdk uses, because peers
+ * and clients know this message.
  */
 export class ProtocolError extends Error {
   readonly code: string;

@@ -15,8 +15,8 @@ const WORK_SHARE = 0.5;
  */
 const WORK_BURST_MS = 10;
 /**
- * Debt in milliseconds from which work that cannot be postponed is no longer charged. Without this limit, a flood of
- * work that cannot be postponed would block other work even after the flood.
+ * If the budget has a debt of at least this number of milliseconds, it no longer charges work that cannot be postponed.
+ * Without this limit, a flood of work that cannot be postponed would block other work even after the flood.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
