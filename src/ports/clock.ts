@@ -25,8 +25,8 @@ export interface ProcessTimes {
    */
   runMs(): number;
   /**
-   * Milliseconds since the start of the machine, including the time of suspensions; undefined if the system has no such
-   * clock.
+   * Milliseconds since the start of the machine, including the time of suspensions; undefined if the system does not
+   * have this clock.
    */
   bootMs(): number | undefined;
   /** Processor time in milliseconds that the process has used. */

@@ -22,7 +22,7 @@ export interface RecalledHeader {
 }
 
 /**
- * A signing journal. A method that writes throws ProtocolError `JOURNAL_WRITE_FAILED` if the journal cannot be written,
+ * A signing journal. A method that writes throws ProtocolError `JOURNAL_WRITE_FAILED` if the write fails,
  * `JOURNAL_TAKEN_OVER` if the lock of this process is gone, or `JOURNAL_CLOSED` after `close`.
  */
 export interface SigningJournal {
@@ -43,21 +43,23 @@ export interface SigningJournal {
   movedAtS(publicKey: PublicKey): number | undefined;
   outside(publicKey: PublicKey): OutsideEvidence;
   /**
-   * Returns the header in the delegate's watermark. Returns undefined if this journal has a header of the delegate, if
-   * there is no watermark with a header, or if the watermark says that the delegate was handed over to another node.
+   * Returns the header in the delegate's watermark. Returns undefined if this journal has a header of the delegate, or
+   * if there is no watermark with a header. Also returns undefined if the watermark says that the delegate was handed
+   * over to another node.
    */
   recalled(publicKey: PublicKey): RecalledHeader | undefined;
   /**
    * Stores the header of a watermark as the delegate's last header, and marks the journal as complete for this
-   * delegate. Both are on disk when this method returns.
+   * delegate. Both changes are on disk when this method returns.
    */
   adopt(publicKey: PublicKey, header: SignedHeader): void;
   /**
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate, or has
-   *   handed the delegate over, since this process started or last called `adopt`, `record` or `hold` for the delegate;
-   *   `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
+   *   handed the delegate over. Only events after the start of this process count, or after its last call of `adopt`,
+   *   `record` or `hold` for the delegate. `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as
+   *   described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
@@ -98,8 +100,8 @@ export interface Watermark {
 
 /**
  * The watermarks of the delegates of a network. The watermarks stay up to date when somebody restores an old data
- * folder, because they are stored outside of it. The node can work without watermarks, so these functions do not throw.
- * If a watermark cannot be read, `read` returns undefined.
+ * folder, because they are stored outside of this folder. The node can work without watermarks, so these functions do
+ * not throw. If a watermark cannot be read, `read` returns undefined.
  */
 export interface SigningWatermarks {
   read(publicKey: PublicKey): Watermark | undefined;

@@ -139,7 +139,7 @@ export interface HistoryPoint {
   readonly reorgs: number;
   /**
    * Mean time in milliseconds from the start of a slot until its block was applied. Downloaded blocks do not count.
-   * Undefined if no other block was applied.
+   * Undefined if no block counts.
    */
   readonly delayMs?: number;
   /**
@@ -155,7 +155,7 @@ export interface HistoryPoint {
  * a missed slot.
  */
 export interface Diagnostic {
-  /** Number of the diagnostic; the first one after the start has number 1. */
+  /** Number of the diagnostic; the first diagnostic after the start has number 1. */
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
@@ -303,8 +303,8 @@ export interface NodeApi {
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
   /**
-   * If `chain` and `log` read from a snapshot, moves them to the newest state of the store, even if the node has not
-   * announced that state to this process yet.
+   * If `chain` and `log` read from a snapshot, moves them to the newest state of the store. The node need not have
+   * announced this state to this process yet.
    */
   refresh?(): void;
   status(): Live<NodeStatus>;
@@ -357,7 +357,7 @@ export interface NodeApi {
    * Switches forging of a configured delegate on or off.
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
-   *   message of lisk-sdk; if `forging` is true, also `FORGING_MOVED` if the delegate was handed over to another node,
+   *   message of lisk-sdk. To switch forging on, also `FORGING_MOVED` if the delegate was handed over to another node,
    *   or an error of `SigningJournal.hold`
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;

@@ -31,7 +31,7 @@ export interface Cursor {
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Number of all matches, not only of those on this page. */
+  /** Number of all matches, not only of the matches on this page. */
   readonly total: number;
   /** The position of the last item of the page; absent if no item follows the page. */
   readonly next?: Cursor;
@@ -196,7 +196,8 @@ export interface ChainQueries {
    * Finds the transactions that match a query. A query that no index answers and that has many candidates runs in
    * chunks, and other work runs between the chunks.
    *
-   * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, and too many such queries are already waiting
+   * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, and too many queries that run in chunks are
+   * already waiting
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
@@ -215,7 +216,7 @@ export interface ChainQueries {
   group(address: Address): GroupEntry | undefined;
   /** Groups whose members include the account's key. The groups are sorted by balance, then by address. */
   memberships(account: Account): readonly GroupEntry[];
-  /** Number of transactions in the chain, including those of the genesis block. */
+  /** Number of transactions in the chain, including the transactions of the genesis block. */
   transactionCount(): number;
   /** Registrations of applications. */
   dapps(query: DappQuery): Page<TransactionEntry>;

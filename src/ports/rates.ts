@@ -69,7 +69,7 @@ export const RATE_WINDOW_MS = 10_000;
 /**
  * Longest time in milliseconds for which a connection can be blocked and yet stay open. A heartbeat passes every 8 s,
  * and a node closes a connection on which no heartbeat has arrived for 20 s. When a blocked connection works again, all
- * messages that were sent meanwhile arrive at once.
+ * messages that were sent during the blockage arrive at once.
  */
 export const STALL_MS = 30_000;
 /**
@@ -95,8 +95,8 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Maximum number of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a
  * second. Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as a second
- * of this node, so twice `CALLS_PER_SECOND_MAX` calls can fall into one second of the peer. The peer also counts the
- * answers and messages of this node.
+ * of this node. Twice `CALLS_PER_SECOND_MAX` calls can therefore fall into one second of the peer. The peer also counts
+ * the answers and messages of this node.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Number of frames in a second that no release of lisk-sdk penalises. */

@@ -41,8 +41,8 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots whose owners were uncertain, oldest first. This node got no new block during such a
-   * range, and other nodes may have begun another round.
+   * The latest ranges of slots whose owners were uncertain, oldest first. This node got no new block during each of
+   * these ranges, and other nodes may have begun another round.
    */
   readonly oldOrders: readonly OldOrder[];
 }

@@ -55,7 +55,7 @@ export interface NoteStore {
   /** Runs `work` in one transaction of the store, as `ChainStore.transact` does. */
   transact<T>(work: (writer: Pick<ChainWriter, 'setNote'>) => T): T;
   /**
-   * The note with this name; undefined if the store has no such note.
+   * The note with this name; undefined if the store has no note with this name.
    *
    * @throws ProtocolError `STORE_DAMAGED` if the note `FINALIZED_NOTE` does not match its checksum
    */
@@ -115,11 +115,11 @@ export interface DeferrableIndexes {
   backfill(limits?: BackfillLimits): Iterable<void>;
 }
 
-/** The processes that query the indexes of a store. They show no chain whose indexes lag. */
+/** The processes that query the indexes of a store. These processes do not show a chain whose indexes lag. */
 export interface IndexUsers {
   /**
-   * True if each process shows a chain at or after the last call of `completed`, and no process starts. The indexes may
-   * then lag again.
+   * True if each process shows the chain as it was at the last call of `completed` or later, and no process is
+   * starting. The indexes may then lag again.
    */
   canWait(): boolean;
   /** True if a process cannot start until the indexes are complete. */

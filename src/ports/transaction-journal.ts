@@ -48,8 +48,8 @@ export interface TransactionJournal {
    * Resolves when all present entries are on disk. Calls that arrive during a write share the next write.
    *
    * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED` if the file cannot be written, or
-   *   `TRANSACTION_JOURNAL_TAKEN_OVER` if the lock of this process is gone; entries since the last successful flush may
-   *   then be lost, unless a later flush succeeds
+   *   `TRANSACTION_JOURNAL_TAKEN_OVER` if the lock of this process is gone; after the error, entries since the last
+   *   successful flush are on disk only if a later flush succeeds
    */
   flush(): Promise<void>;
   close(): Promise<void>;

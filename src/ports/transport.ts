@@ -1,7 +1,7 @@
 /**
  * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
  * one-way messages. The `p2p` module defines the names and shapes of frames. The table in `rates.ts` has the rates of
- * messages by these names; a message without a row in the table has no rate limit of its own. The transport passes on
+ * messages by these names. A message without a row in the table has no rate limit of its own. The transport passes on
  * the JSON values of blocks and transactions without validating them. The rules of the chain decode these values.
  */
 
@@ -47,9 +47,9 @@ export interface NodeInfo {
 }
 
 /**
- * The info of a peer. All members of a connected peer, except `ip`, are unproved statements of this peer; if this node
- * dialled the peer, `wsPort` is the port that this node dialled. All members of a peer that another peer reported are
- * unproved statements of the reporting peer.
+ * The info of a peer. All members of a connected peer, except `ip`, are unproved statements of this peer. But if this
+ * node dialled the peer, `wsPort` is the port that this node dialled. All members of a peer that another peer reported
+ * are unproved statements of the reporting peer.
  */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
