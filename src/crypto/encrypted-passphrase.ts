@@ -33,7 +33,7 @@ export interface EncryptionOptions {
 const ITERATIONS = 1_000_000;
 /**
  * Maximum number of PBKDF2 rounds: ten times the default. A derivation with the maximum takes a few seconds. With more
- * rounds, a configuration file could delay the start of the node for long.
+ * rounds, a configuration file could delay the start of the node for a long time.
  */
 const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
@@ -48,8 +48,8 @@ const deriveKey = promisify(pbkdf2);
 /**
  * Parses the text of an encrypted passphrase. If the text has no `iterations`, the result has the default, 1,000,000.
  *
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if the text is malformed or a value in it is out of bounds; if
- *   lisk-sdk makes the same check, the message is that of lisk-sdk
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if the text is malformed or a value in it is out of bounds. If
+ *   lisk-sdk makes the same check, the error has the message of lisk-sdk
  */
 export function parseEncryptedPassphrase(text: unknown): EncryptedPassphrase {
   if (typeof text !== 'string') throw invalid('Encrypted passphrase to parse must be a string.');
@@ -113,8 +113,8 @@ export async function encryptPassphrase(
 }
 
 /**
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` for a malformed text; or `PASSWORD_WRONG` if the password is
- *   wrong or the text was changed, which the function cannot distinguish
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` for a malformed text; `PASSWORD_WRONG` if the password is wrong
+ *   or the text was changed. The function cannot distinguish the last two cases
  */
 export async function decryptPassphrase(encrypted: string | EncryptedPassphrase, password: string): Promise<string> {
   const { iterations, cipherText, iv, salt, tag } =

@@ -16,8 +16,8 @@ export function keyPairOfPassphrase(passphrase: string): Ed25519KeyPair {
 }
 
 /**
- * Cache of addresses by public key. While the cache has the address of an account, the node does not compute the digest
- * of the key again for further transactions of the account. An entry takes about 200 bytes.
+ * Cache of addresses by public key. While the cache has the address of an account, further transactions of the account
+ * need no new digest of the key. An entry takes about 200 bytes.
  */
 const addresses = new LruMap<string, string>(20_000);
 

@@ -1,5 +1,5 @@
 /**
- * Signs and checks messages that are not part of the chain. The format of the signed bytes is that of
+ * Signs and checks messages that are not part of the chain. The format of the signed bytes is the same as in
  * lisk-cryptography, so that other wallets accept the signatures.
  */
 
