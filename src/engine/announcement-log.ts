@@ -8,7 +8,7 @@
 export interface Announced<T> {
   readonly key: string;
   readonly item: T;
-  /** Number of announcements of the item that this entry has caused. Each announcement goes to one peer. */
+  /** Number of announcements that this entry has caused. Each announcement goes to one peer. */
   timesSent: number;
   /** True if a later entry, in the same log or in another log, has the same item. */
   isReplaced: boolean;

@@ -3,8 +3,8 @@
  * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
  * The node announces a new item at once to the few peers to which it has sent no message for the longest time. The node
  * then announces the item to further peers one after another. The node sends its messages to different peers at
- * different times. Usually, the rate of some peers therefore allows a message with a new item at once. If no connected
- * peer is known to have an item, the node announces the item again after a while.
+ * different times. Usually, the rate limit therefore allows a message with a new item to some peers at once. If no
+ * connected peer is known to have an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -38,8 +38,8 @@ export const PEERS_MAX = 20_000;
  */
 const GATHER_MS = 200;
 /**
- * Number of peers that may get an item at the same moment. If each node announces an item to three other nodes, the
- * item reaches hundreds of nodes in five steps.
+ * Maximum number of peers that may get an item at the same moment. If each node announces an item to three other nodes,
+ * the item reaches hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
 /**

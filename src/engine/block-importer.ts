@@ -1,5 +1,5 @@
 /**
- * Imports a block that a peer sent, in this order:
+ * Imports a block from a peer in these steps:
  *
  * 1. screen: apply fork choice, then check header, payload, slot owner and time. Screening verifies only one signature,
  *    the signature of the block, so a flood of invalid blocks costs little time;
@@ -87,7 +87,7 @@ export class BlockImporter {
 
   /**
    * Compares a block with the tip. If the block extends the tip or wins a tie, checks its header, signature, payload
-   * hash and slot owner, and whether its slot has begun. For any other block, the result is that of `#applyForkChoice`.
+   * hash and slot owner, and whether its slot has begun. For any other block, returns the result of `#applyForkChoice`.
    * This method does not check the transactions, because anybody can fill a block with transactions that are expensive
    * to check.
    *
@@ -170,7 +170,7 @@ export class BlockImporter {
   }
 
   /**
-   * Turns the error of an import into its outcome, and logs the refusal of the block.
+   * Turns the error of an import into the outcome of the import, and logs the refusal of the block.
    *
    * @throws the error itself if it is not a rejection by the rules
    */

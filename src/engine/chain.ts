@@ -27,8 +27,8 @@ import { SerialQueue } from './serial-queue.ts';
  */
 const BLOCKS_PER_TRANSACTION = 34;
 /**
- * Default maximum number of blocks in one commit of `append` while the indexes lag. Separate processes then answer the
- * readers, so a commit may delay other work of the node by about two tenths of a second. In a larger commit, more
+ * Default maximum number of blocks in one commit of `append` while the indexes lag. Reading processes then answer the
+ * HTTP requests, so a commit may delay other work of the node by about two tenths of a second. In a larger commit, more
  * blocks change a page before the store writes the page, so the store writes fewer pages.
  */
 const BLOCKS_PER_LAGGING_TRANSACTION = 136;
@@ -230,7 +230,7 @@ export class Chain {
     return this.runExclusive(() => this.#deferral?.end());
   }
 
-  /** True while the node writes the missing entries of the indexes. No block is committed meanwhile. */
+  /** True while the node writes the missing entries of the indexes. The node commits no block during this time. */
   get isCompletingIndexes(): boolean {
     return this.#deferral?.isBackfilling === true;
   }
@@ -258,13 +258,13 @@ export class Chain {
 
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
-   * block of the branch, fork choice compares the last block before the refused one with the old tip. If fork choice
-   * prefers the last block before the refused one, that block becomes the tip. A node whose clock is behind refuses the
-   * newest blocks of every branch. The node must therefore be able to switch to a part of a branch.
+   * block of the branch, fork choice compares the last block before the refused block with the old tip. If fork choice
+   * prefers the last block before the refused block, this last block becomes the tip. A node whose clock is behind
+   * refuses the newest blocks of every branch. The node must therefore be able to switch to a part of a branch.
    *
    * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
-   *   the refused one. Other errors of `commit` are thrown, too
+   *   the refused block. Other errors of `commit` are thrown, too
    * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final; `SWITCH_NOT_BETTER` if fork choice
    *   prefers the tip; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is then
    *   unchanged

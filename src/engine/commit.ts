@@ -13,7 +13,7 @@ import { BlockRejected } from '../protocol/verdict.ts';
 /**
  * Number of newest blocks whose undo records the node keeps if no block of the chain is final: ten rounds of 101
  * delegates. Generation 2 has no final blocks. The number limits the disk space of undo records. The node cannot switch
- * to a branch that split from its chain more than this number of blocks below the tip.
+ * to a branch that split from the node's chain more than this number of blocks below the tip.
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 

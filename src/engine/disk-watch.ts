@@ -96,8 +96,8 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_RECOVERED', 'writes to the disk succeed again');
     } catch (error) {
-      // The error of the trial write is recorded and not thrown. If `watch` makes the trial write, the change before it
-      // is on disk, so the caller of `watch` must not get an error.
+      // The error of the trial write is recorded and not thrown. If `watch` makes the trial write, the change before
+      // the trial write is on disk. The caller of `watch` must therefore not get an error.
       this.#recordFailure(error);
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Defines the options of an engine, and the parts outside the engine that it uses, such as the store and the transport.
+ * Defines the options of an engine, and the outside parts that the engine uses, such as the store and the transport.
  */
 
 import type { WorkShare } from '../primitives/work-share.ts';
@@ -93,7 +93,8 @@ export interface EngineDependencies {
   readonly journal: FolderJournal;
   /**
    * The watermarks of signatures, which are stored outside the data folder; undefined if no other folder is available.
-   * If `riskDoubleForging` is true, the engine still updates existing watermarks, but they prevent no signature.
+   * If `riskDoubleForging` is true, the engine still updates existing watermarks, but the watermarks prevent no
+   * signature.
    */
   readonly watermarks?: SigningWatermarks | undefined;
   /** Stores accepted transactions across restarts. By default, the node keeps accepted transactions in memory only. */
@@ -101,7 +102,7 @@ export interface EngineDependencies {
   readonly observer: Observer;
   /**
    * Stores the diagnostics of the engine. Modules outside the engine can use the same object. By default, the engine
-   * creates its own.
+   * creates its own object.
    */
   readonly diagnostics?: Diagnostics;
 }

@@ -264,7 +264,7 @@ export class Engine {
     });
   }
 
-  /** Registers the engine's own listeners. Gossip, the synchronizer and the forging modules register theirs. */
+  /** Registers the engine's own listeners. Gossip, synchronizer and forging modules register themselves. */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({

@@ -205,8 +205,8 @@ export class Gossip {
 
   #fetchAnnounced(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // If the peer's verification budget is used up, the node would not verify its transactions, so the node does not
-    // ask for them. Other peers usually announce these transactions, too.
+    // If the peer's verification budget is used up, the node would not verify the peer's transactions, so the node does
+    // not ask for them. Other peers usually announce these transactions, too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Defers the indexes of transactions while the node downloads blocks that are far behind the network. Writing the index
- * entries of thousands of blocks at once takes a fraction of the time of writing them with each commit
+ * Defers the indexes of transactions while the node downloads blocks that are far behind the network. The index entries
+ * of thousands of blocks can be written at once in a fraction of the time that writing them with each commit takes
  * (`store/index/deferred-indexes.ts`). Until the next backfill, the reading processes show the last state with complete
  * indexes. The time between two backfills is therefore also limited.
  */
@@ -101,7 +101,7 @@ export class IndexDeferral {
     return this.#sinceMs !== undefined;
   }
 
-  /** True while a backfill runs. No block is committed meanwhile. */
+  /** True while a backfill runs. The node commits no block during this time. */
   get isBackfilling(): boolean {
     return this.#isBackfilling;
   }

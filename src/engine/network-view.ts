@@ -41,8 +41,9 @@ export class NetworkView {
   }
 
   /**
-   * Returns the broadhash that the peer announced. If the peer announced none, the method computes the broadhash from
-   * the peer's tip. The result is then undefined if the peer announced no tip, or a tip that is not in our chain.
+   * Returns the broadhash that the peer announced. If the peer announced no broadhash, the method computes the
+   * broadhash from the peer's tip. The result is then undefined if the peer announced no tip, or a tip that is not in
+   * our chain.
    */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;

@@ -68,7 +68,7 @@ export class SlotOwners {
 
   /**
    * Finds the first block after the genesis block that is in this slot or in a later slot, and returns its height. The
-   * caller ensures that the chain has such a block.
+   * caller ensures that this block exists.
    */
   #heightAt(slot: number, tipHeight: number): number {
     let [low, high] = [2, tipHeight];

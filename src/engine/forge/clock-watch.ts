@@ -28,7 +28,7 @@ export interface Passage {
 export interface ClockWatchDependencies {
   /** The system clock, which can be set. */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** The clocks that cannot be set; undefined if the node knows no such clock on this system. */
+  /** The clocks that cannot be set; undefined if the node knows no clock of this kind on this system. */
   readonly times: ProcessTimes | undefined;
   /**
    * Called when the system clock was set, or may have been set, by at least `SET_MS_MIN`. `byMs` is the step in
@@ -52,8 +52,8 @@ interface Reading {
  */
 const SET_MS_MIN = 2000;
 /**
- * Shortest suspension in milliseconds that the node reports. The process reads the clocks one after another, so they
- * differ a little even without a suspension.
+ * Shortest suspension in milliseconds that the node reports. The process reads the clocks one after another, so the
+ * readings differ a little even without a suspension.
  */
 const SLEPT_MS_MIN = 1000;
 /**

@@ -135,8 +135,8 @@ export class DoubleForgingGuard {
    * delegate's watermark belongs to the chain in this folder, the journal adopts the header in the watermark. This
    * header is the last header that the delegate signed on this machine. But another data folder of this machine may be
    * in use for signing. The node therefore first waits for one slot of the delegate in which the watermark stays
-   * unchanged. The node does not wait for finality here. If a third of all delegates waited for finality, no block
-   * would become final.
+   * unchanged. The node does not wait for finality here, because no block would become final if a third of all
+   * delegates waited for finality.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -245,11 +245,11 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the delegate's newest block on the chain if the journal has no header of the delegate. If the journal has
-   * one, returns the block only if it is at least as new as the last header in the journal and has another id.
+   * Returns the delegate's newest block on the chain if the journal has no header of the delegate. If the journal has a
+   * header, returns the block only if it is at least as new as the last header in the journal and has another id.
    * Otherwise, the result is undefined. Returns `unknown` while the search for the newest block continues. The block
    * counts even if it is old. Each new header names the delegate's last block, and would contradict this block if it
-   * named an older one.
+   * named an older block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

@@ -88,8 +88,8 @@ export class ForgingScheduler {
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
   /**
-   * Chain time (Unix time in milliseconds) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`;
-   * undefined if no write has failed with this code since the start or since the last successful write.
+   * Chain time (Unix time in milliseconds) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`.
+   * Undefined before the first failed write, and after each successful write.
    */
   #journalFailsSinceMs: number | undefined;
 
@@ -226,7 +226,7 @@ export class ForgingScheduler {
     const { clock, chain, waitThresholdMs, waitUntilMs } = this.#dependencies;
     const { params } = chain.rules;
     const slot = slotAtMs(checkedMs, params);
-    // The first moment is the end of the wait for a late block.
+    // The first entry is the end of the wait for a late block.
     const moments = [
       slotStartMs(slot, params) + waitThresholdMs + 1,
       slotStartMs(slot + 1, params),

@@ -46,7 +46,7 @@ export interface TipCheckDependencies {
 /** The reason why no delegate may sign on the tip yet. */
 export interface TipDoubt {
   readonly reason: string;
-  /** Expected end of the doubt, in whole seconds of chain time; absent if the node knows no end. */
+  /** Expected end of the doubt, in whole seconds of chain time; absent if the node cannot compute the end. */
   readonly untilS?: number;
 }
 

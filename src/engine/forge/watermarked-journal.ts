@@ -1,6 +1,6 @@
 /**
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
- * the folder to an earlier state, its journal lacks the newest lines. The watermark still has the last header that the
+ * the folder to an earlier state, the journal lacks the newest lines. The watermark still has the last header that the
  * delegate signed, and a new header must not contradict this last header. If the journal file is a copy and no
  * watermark shows whether the newest lines are missing, the journal counts as incomplete.
  */

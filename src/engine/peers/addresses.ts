@@ -52,7 +52,7 @@ export function isSpecial(ip: string): boolean {
 /**
  * Whether the node may add to its book an address that a peer reported. The address must not be of special purpose, and
  * must not be in a more private network than the reporting peer. Without this rule, strangers could make the node dial
- * hosts in its private network.
+ * hosts in the node's private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);

@@ -49,8 +49,8 @@ export type ClockVerdict =
   /** The clock of the peer is wrong: our clock agrees with most clocks, and the clock of the peer does not. */
   | { readonly kind: 'peer'; readonly peerId: PeerId; readonly offsetMs: number }
   /**
-   * The clock of the peer differs from our clock, and neither of the two agrees with most clocks. The node therefore
-   * cannot decide which clock is wrong.
+   * The clock of the peer differs from our clock, and neither of the two clocks agrees with most clocks. The node
+   * therefore cannot decide which clock is wrong.
    */
   | { readonly kind: 'unclear'; readonly peerId: PeerId; readonly offsetMs: number };
 

@@ -20,10 +20,10 @@ export interface OwnTip {
  * announce no tip.
  *
  * A node of release 2.3.8 announces the height and broadhash of the genesis block until it receives a block by gossip.
- * The node does so even if it has synchronised before. Such an announcement therefore shows nothing about the tip of
- * the peer. If the consensus counted this peer as a peer with another tip, a newly started network could deadlock. The
- * nodes that still announce the genesis block would prevent the other nodes from forging. Without a new block, they
- * would never announce another tip.
+ * The node does so even if it has synchronised before. This announcement therefore shows nothing about the tip of the
+ * peer. If the consensus counted this peer as a peer with another tip, a newly started network could deadlock. The
+ * nodes that still announce the genesis block would prevent the other nodes from forging. Without a new block, the
+ * nodes that announce the genesis block would never announce another tip.
  *
  * @param isYoung whether our chain has only the genesis block
  * @param nethash broadhash of a chain with only the genesis block

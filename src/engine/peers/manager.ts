@@ -80,8 +80,8 @@ export class PeerManager {
   readonly #scoring: PeerScoring;
   #dropped: DroppedPeer[] = [];
   /**
-   * For each address, the reason of the latest failed dial, lasting reasons excluded. A later successful dial does not
-   * remove the reason.
+   * For each address, the reason of the latest dial that failed for a temporary reason. A later successful dial does
+   * not remove the reason.
    */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #stopped = true;

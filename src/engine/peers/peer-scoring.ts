@@ -121,7 +121,7 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // A ban of the address would also hit the named peer.
+    // A ban of the address would also affect the named peer.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_DISCONNECTED_FOR_OFFENCE', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

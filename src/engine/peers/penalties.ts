@@ -1,7 +1,7 @@
 /**
  * Defines the points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is
- * disconnected and its address is banned for a day. The address is not banned if a named peer has it. Only an offence
- * that no honest node can commit, such as a block that is wrong on any chain, costs all points.
+ * disconnected and its address is banned for a day. The address is not banned if a named peer has this address. Only an
+ * offence that no honest node can commit, such as a block that is wrong on any chain, costs all points.
  */
 
 import type { PeerOffenceCode } from '../../ports/transport.ts';

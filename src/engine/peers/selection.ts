@@ -7,8 +7,8 @@ import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
 /**
- * Sufficient number of tried peers. With fewer tried peers, the node draws new and tried peers with equal chance, and
- * dials seeds.
+ * Sufficient number of tried peers. With fewer tried peers, the node draws new and tried peers with equal probability,
+ * and dials seeds.
  */
 export const TRIED_ENOUGH = 100;
 /**
@@ -146,13 +146,13 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 
 /**
  * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
- * attacker cannot get into these groups at will. Each netgroup has a number that only this node knows (`netgroupOf`).
- * The first group has the connections of the netgroups with the highest numbers. The second group has the connections
- * with the shortest round trips. The third group has the connections of the peers for whom this node could answer the
- * largest share of requests. The fourth group is the older half of the remaining connections. Among the connections
- * that are not safe, the function chooses a random connection of the netgroup that has the most inbound connections. An
- * attacker with many connections therefore usually loses one of its own connections. If all connections are safe, the
- * function chooses the youngest connection. The result is undefined if there is no connection.
+ * attacker cannot easily get connections into these groups. Each netgroup has a number that only this node knows
+ * (`netgroupOf`). The first group has the connections of the netgroups with the highest numbers. The second group has
+ * the connections with the shortest round trips. The third group has the connections of the peers for whom this node
+ * could answer the largest share of requests. The fourth group is the older half of the remaining connections. Among
+ * the connections that are not safe, the function chooses a random connection of the netgroup that has the most inbound
+ * connections. An attacker with many connections therefore usually loses one of its own connections. If all connections
+ * are safe, the function chooses the youngest connection. The result is undefined if there is no connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup, which other nodes must not be able to predict
  */

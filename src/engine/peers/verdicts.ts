@@ -33,7 +33,7 @@ export interface VerdictSources {
    * infinite if the node does not dial the address again.
    */
   dialDueMs(peerId: PeerId): number;
-  /** The reason of the latest failed dial of an address, lasting reasons excluded; undefined if there is none. */
+  /** The reason of the latest dial of an address that failed for a temporary reason; undefined if there is none. */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 

@@ -58,8 +58,8 @@ const REPORTED_IDS_MAX = 10;
  */
 const FAILURE_LOG_MS = 600_000;
 /**
- * Codes of rejections whose reason may end with time. After a rejection with one of these codes, the transaction stays
- * in the journal.
+ * Codes of rejections whose reason may no longer apply later. After a rejection with one of these codes, the
+ * transaction stays in the journal.
  */
 const RETRYABLE_REJECTIONS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
@@ -105,10 +105,10 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a client's transaction and writes it to the journal. If both succeed, the node accepts the transaction and
-   * announces it to its peers. If the journal has no room, the result has the code `POOL_FULL`. If the write fails, the
-   * result has the code `TRANSACTION_NOT_KEPT`. If the pool already has the transaction, the node refuses the new copy,
-   * but announces the transaction of the pool again.
+   * Checks a client's transaction and writes it to the journal. If the check and the write succeed, the node accepts
+   * the transaction and announces it to its peers. If the journal has no room, the result has the code `POOL_FULL`. If
+   * the write fails, the result has the code `TRANSACTION_NOT_KEPT`. If the pool already has the transaction, the node
+   * refuses the new copy, but announces the transaction of the pool again.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -130,9 +130,9 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a member's signature from a client, and adds it to its pending transaction. Then writes the transaction with
-   * the signature to the journal, even if the transaction came from a peer. If the journal has no room or the write
-   * fails, the client gets a refusal, but the pool keeps the signature.
+   * Checks a member's signature from a client, and adds the signature to its pending transaction. Then writes the
+   * transaction with the signature to the journal, even if the transaction came from a peer. If the journal has no room
+   * or the write fails, the client gets a refusal, but the pool keeps the signature.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
@@ -144,8 +144,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Writes a member's signature to the journal if the journal has its transaction. Called after the pool has added the
-   * signature to the pending transaction. The signature may come from a client or a peer.
+   * Writes a member's signature to the journal if the journal has the transaction of the signature. Called after the
+   * pool has added the signature to the pending transaction. The signature may come from a client or a peer.
    */
   signatureAdded(signature: MemberSignature): void {
     const { journal } = this.#dependencies;

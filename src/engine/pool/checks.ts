@@ -34,14 +34,14 @@ export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transacti
 }
 
 /**
- * Makes the checks of `Rules.validateTransaction` at the tip: the type and the primary signature, in generation 2 also
- * id and fee. Returns the errors.
+ * Makes the checks of `Rules.validateTransaction` at the tip, and returns the errors. The checks cover the type and the
+ * primary signature, and in generation 2 also id and fee.
  */
 export function validateAtTip(context: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);
 }
 
-/** Checks whether the type is allowed at the tip. If it is, makes all checks that depend on the state. */
+/** Checks whether the type is allowed at the tip. If the type is allowed, makes all checks that depend on the state. */
 export function verifyAtTip(context: PoolContext, transaction: Transaction): TransactionVerdict {
   const { rules } = context;
   const typeErrors = rules.typeErrors(transaction, contextOf(context.tip()));

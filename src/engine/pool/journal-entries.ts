@@ -8,7 +8,7 @@ import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
 /**
  * Maximum number of transactions in the journal. A pool with the largest configurable limits has room for the same
- * number of transactions. If the journal is full, confirmed transactions leave it to make room.
+ * number of transactions. If the journal is full, confirmed transactions leave the journal to make room.
  */
 const JOURNALED_MAX = 25_000;
 /**

@@ -276,7 +276,7 @@ export class TransactionPool {
     return this.#queues.get(id)?.transaction;
   }
 
-  /** Whether the pool has the transaction and knows that it needs members' signatures. */
+  /** Whether the pool has the transaction and knows that the transaction needs members' signatures. */
   isOfGroup(id: TransactionId): boolean {
     return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
@@ -339,8 +339,8 @@ export class TransactionPool {
   }
 
   /**
-   * Returns the members' signatures of up to `limit` transactions in `pending` that have such signatures, in the order
-   * in which the transactions entered `pending`.
+   * Returns the members' signatures of transactions in `pending`, in the order in which the transactions entered
+   * `pending`. The result has at most `limit` transactions, all with members' signatures.
    */
   pendingSignatures(
     limit: number,

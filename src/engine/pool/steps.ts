@@ -37,7 +37,7 @@ export function verifyValidated(context: PoolContext, queues: PoolQueues, countM
 
 /**
  * Moves one transaction to `verified` or `pending` if it is valid in the state; drops it otherwise. The transaction has
- * already passed `validateAtTip`, at the present tip or at an earlier one.
+ * already passed `validateAtTip`, at the present tip or at an earlier tip.
  *
  * @returns false if the transaction was dropped
  */

@@ -91,7 +91,9 @@ export class VerificationBudget {
     this.#groups = { peers: group(), namedPeers: group(), clients: group(), localClients: group() };
   }
 
-  /** @param address the address that sent the transaction or signature; one address must always have the same text */
+  /**
+   * @param address the address that sent the transaction or signature; the text of one address must always be the same
+   */
   payer(address: string, group: BudgetGroup): Payer {
     const { clock, spentMs } = this.#dependencies;
     return {

@@ -1,6 +1,6 @@
 /**
- * Holds the downloaded batches that the consumer has not taken yet. A full store of batches pauses the download, so that
- * a slow consumer and large blocks do not fill the memory.
+ * Holds the downloaded batches of blocks that the consumer (`sync-from-peer.ts`) has not taken yet. If too many batches
+ * wait, the download pauses, so that a slow consumer and large blocks do not fill the memory.
  */
 
 import type { Block } from '../../protocol/types.ts';
@@ -30,7 +30,7 @@ export interface Batch {
   readonly blocks: readonly Block[];
   /** The peer that sent the blocks. */
   readonly peerId: PeerId;
-  /** Resolves when the blocks are prepared; rejects if the preparation fails. */
+  /** Resolves when the blocks are prepared (`DownloadSource.prepare`); rejects if the preparation fails. */
   readonly prepared: Promise<void>;
 }
 

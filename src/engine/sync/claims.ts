@@ -1,10 +1,10 @@
 /**
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. After a failed claim, the
- * node therefore doubts some claims for some time. The doubted claims are those of peers in the same netgroup, and of
- * all peers with the same direction of connection (inbound or outbound). Forging never waits for a doubted claim. The
- * signer of a claim is the delegate that signed the claimed tip. After a failed claim, the node also ignores blocks of
- * the claim's signer until the next round.
+ * node therefore doubts some claims for some time. The doubted claims are the claims of peers in the same netgroup, and
+ * the claims of all peers with the same direction of connection (inbound or outbound). Forging never waits for a
+ * doubted claim. The signer of a claim is the delegate that signed the claimed tip. After a failed claim, the node also
+ * ignores blocks of the claim's signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -188,8 +188,8 @@ class Download {
       const bytes = approximateJsonBytes(answer);
       return { peerId, blocks: decodeBatch(answer, parent, peerId, codec), bytes };
     } catch (error) {
-      // An error in decoding the answer is also returned here, so that it is reported for the peer that sent the
-      // answer, not for the sync peer.
+      // An error in decoding the answer is also returned here. The caller then reports the error for the peer that sent
+      // the answer, not for the sync peer.
       return { peerId, error };
     }
   }

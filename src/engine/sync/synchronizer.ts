@@ -111,7 +111,7 @@ export class Synchronizer {
    * or if the newest applied block is in the current or the previous slot.
    */
   #lastProgressMs = -Infinity;
-  /** Whether this node has applied blocks of the current sync, so that the claim of the sync peer was true. */
+  /** Whether this node has applied blocks of the current sync. If true, the sync peer has proved its claim. */
   #hasProved = false;
   /**
    * Id of our tip at the last check. A better announced tip counts only if our tip did not change during a whole
