@@ -70,7 +70,7 @@ export function defaultEd25519(): Ed25519 {
   return fallback;
 }
 
-/** @throws ProtocolError `ED25519_BACKEND_WRONG` naming the first edge case with a wrong answer */
+/** @throws ProtocolError `ED25519_BACKEND_WRONG` with the first edge case that got a wrong answer */
 export function checkBackend(backend: Ed25519): void {
   for (const vector of ED25519_VECTORS) {
     const answer = backend.verify({

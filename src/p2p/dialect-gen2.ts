@@ -16,7 +16,7 @@ export interface Gen2DialectOptions {
   readonly nethash: string;
   /** Protocol version of this node as `major.minor`. A peer must have the same major number. */
   readonly protocolVersion: string;
-  /** Oldest accepted application version of peers that send no protocol version. Default `1.0.0`. */
+  /** Oldest accepted application version of peers that send no protocol version. The default is `1.0.0`. */
   readonly minVersion?: string;
   /** Nonce that identifies this node in its messages: 16 characters. */
   readonly nonce: string;

@@ -22,7 +22,10 @@ export interface WireDialect {
   readonly path: string;
   /** True if a banned IP is refused with HTTP 401 instead of a close code. */
   readonly bansAtUpgrade: boolean;
-  /** Names of the one-way events that this node receives. An event in an envelope has the name of the envelope here. */
+  /**
+   * Names of the one-way events that this node receives. For an event in an envelope, the list has the name of the
+   * envelope.
+   */
   readonly events: readonly string[];
   /** The generation whose rates of procedures and events apply. */
   readonly generation: Generation;

@@ -1,4 +1,7 @@
-/** Answers the calls of a peer on one connection, in the dialect of the generation, a limited number at a time. */
+/**
+ * Answers the calls of a peer on one connection, in the dialect of the generation. Only a limited number of calls is
+ * answered at the same time.
+ */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -50,7 +53,7 @@ export class PeerCalls {
     this.#peer = peer;
   }
 
-  /** Share of recent requests that this node answered, 0 to 1; undefined if there was none. */
+  /** Share of recent requests that this node answered, 0 to 1; undefined if there were no recent requests. */
   get responsiveness(): number | undefined {
     const { asked, answered, lastMs } = this.#requests;
     if (asked === 0 || this.#context.clock.nowMs() - lastMs > REQUESTS_REMEMBERED_MS) return undefined;

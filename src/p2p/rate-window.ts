@@ -1,4 +1,4 @@
-/** Rate limits: counters in fixed windows of time, and token buckets of bytes. */
+/** Implements rate limits with counters in fixed windows of time, and with token buckets of bytes. */
 
 import type { Clock } from '../ports/clock.ts';
 
@@ -27,7 +27,7 @@ export class RateWindow {
     return this.#uses;
   }
 
-  /** Lets a running window begin again now, and keeps its count. */
+  /** Restarts a running window at the current time, and keeps its count of uses. */
   extend(nowMs: number): void {
     if (this.leftMs(nowMs) > 0 && nowMs >= this.#startMs) this.#startMs = nowMs;
   }
@@ -49,7 +49,7 @@ export class Pacer {
     this.#perSecondMax = perSecondMax;
   }
 
-  /** Resolves when another start is allowed. */
+  /** Resolves when the rate allows the start of another action. */
   async wait(): Promise<void> {
     while (this.#second.use(this.#clock.nowMs()) > this.#perSecondMax) {
       const leftMs = this.#second.leftMs(this.#clock.nowMs());

@@ -1,6 +1,6 @@
 /**
- * Backpressure on a connection. While the node does not read, the peer's bytes stay in the connection. Several parts of
- * the node may pause a connection at the same time. Reading continues when no part pauses the connection.
+ * Applies backpressure to a connection. While the node does not read, the peer's bytes stay in the connection. Several
+ * parts of the node may pause a connection at the same time. Reading continues when no part pauses the connection.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';

@@ -38,7 +38,7 @@ export interface TransportOptions {
   readonly info?: NodeInfo;
   /** Maximum number of inbound connections at a time. */
   readonly inboundMax: number;
-  /** Maximum number of new connections from one address in ten seconds. Default 100. */
+  /** Maximum number of new connections from one address in ten seconds. The default is 100. */
   readonly arrivalsPerIpMax?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -49,23 +49,25 @@ export interface TransportOptions {
 interface TransportTimeouts {
   /**
    * Timeout for opening an outbound connection. The answer to its handshake has a second timeout of the same length.
-   * Default 2,000, as in the reference.
+   * The default is 2,000, as in the reference.
    */
   readonly dialMs: number;
-  /** Timeout of a request. Default 10,000. */
+  /** Timeout of a request. The default is 10,000. */
   readonly requestMs: number;
   /**
    * Time limit for each of the two handshakes of an inbound connection. The request for the WebSocket must arrive
-   * within this time. The handshake of the protocol must arrive within the same time after the WebSocket opened.
-   * Default 10,000, as in the reference.
+   * within this time. The handshake of the protocol must arrive within the same time after the WebSocket opened. The
+   * default is 10,000, as in the reference.
    */
   readonly handshakeMs: number;
   /**
-   * Time after which an inbound connection is closed if no message arrives, not even the answer to a heartbeat. Default
-   * 20,000, as in the reference.
+   * Time after which an inbound connection is closed if no message arrives, not even the answer to a heartbeat. The
+   * default is 20,000, as in the reference.
    */
   readonly pongMs: number;
-  /** Maximum time for which closing the transport waits for the peers to close their connections. Default 500. */
+  /**
+   * Maximum time for which closing the transport waits for the peers to close their connections. The default is 500.
+   */
   readonly leaveMs: number;
 }
 

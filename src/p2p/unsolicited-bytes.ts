@@ -240,9 +240,9 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds a pending request whose answer may be as large as the frame. Of these requests, the function chooses the one
-   * with the smallest maximum size of the answer. Therefore a small acknowledgement is not assigned to a request with a
-   * large answer. Among requests with the same maximum size, a request of the kind `blocks` comes first.
+   * Finds a pending request whose answer may be as large as the frame. Of these requests, the function chooses the
+   * request with the smallest maximum size of the answer. Therefore a small acknowledgement is not assigned to a
+   * request with a large answer. Among requests with the same maximum size, a request of the kind `blocks` comes first.
    */
   #requestFor(bytes: number, step: Step): PendingRequest | undefined {
     let best: PendingRequest | undefined;

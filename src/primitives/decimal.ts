@@ -18,9 +18,9 @@ export interface Decimal {
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
- * Limit of the number library of lisk-sdk. The limit applies to the decimal place of a number's first digit other than
- * 0. Units are place 0, tens are place 1, and tenths are place -1. The library refuses a number whose place is above
- * this limit. The library treats a number as zero if its place is below the negative limit.
+ * Limit of the number library of lisk-sdk. The limit applies to the decimal place of a number's first non-zero digit.
+ * Units are place 0, tens are place 1, and tenths are place -1. The library refuses a number whose place is above this
+ * limit. The library treats a number as zero if its place is below the negative limit.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
