@@ -42,7 +42,7 @@ export interface GenesisRequest {
   /** Key pair of the account that gets the whole supply, funds the other accounts, and votes for all delegates. */
   readonly funder: KeyPair;
   readonly delegates: readonly GenesisDelegate[];
-  /** Other accounts to fund, each with the amount in beddows that it gets. */
+  /** Other accounts to fund, each with the amount in beddows that the account gets. */
   readonly accounts?: readonly { readonly address: Address; readonly amount: bigint }[];
   /** Other votes, by accounts that the block funds. */
   readonly votes?: readonly { readonly voter: KeyPair; readonly delegates: readonly PublicKey[] }[];

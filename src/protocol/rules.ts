@@ -1,7 +1,8 @@
 /**
- * The interface between a generation and the engine. The implementations are pure and synchronous. An implementation
- * gets bytes, parameters and a state reader, and returns a decision or a rejection. Code of the engine must not depend
- * on type numbers, byte layouts or fork rules. If the engine needs one of these details, add a member to the interface.
+ * Defines the interface between a generation and the engine. The implementations are pure and synchronous. An
+ * implementation gets bytes, parameters and a state reader, and returns a decision or a rejection. Code of the engine
+ * must not depend on type numbers, byte layouts or fork rules. If the engine needs one of these details, add a member
+ * to the interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -182,7 +183,7 @@ export interface Rules {
   /** The relation of a received block to the tip. */
   forkStatus(tip: TipView, received: TipView): ForkStatus;
 
-  /** Whether an announced tip is better than another one; only the announced values are compared. */
+  /** Whether an announced tip is better than another announced tip; only the announced values are compared. */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
   /** The height up to which no block can be reverted, according to `state`; 0 if the generation has no finality. */
@@ -231,8 +232,8 @@ export interface Rules {
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds a header to use instead of the journal's last one, for a delegate that may have signed headers which are not
-   * in the journal.
+   * Finds a header to use instead of the journal's last header. Used for a delegate that may have signed headers which
+   * are not in the journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }

@@ -34,8 +34,8 @@ export type PlacedHeader = Pick<
 >;
 
 /**
- * Error codes of `buildBlock` for some of the codes with which `applyBlock` refuses a block. For any other code,
- * `buildBlock` throws `FORGE_REFUSED`.
+ * For some of the codes with which `applyBlock` refuses a block, the error code that `buildBlock` throws. For any other
+ * code, `buildBlock` throws `FORGE_REFUSED`.
  */
 const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',

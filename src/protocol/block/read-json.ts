@@ -1,6 +1,6 @@
 /**
  * Reads members of a block from JSON. Both generations use these functions. A member of a wrong form causes the error
- * `BlockRejected`. Its code is `BLOCK_MALFORMED`, unless the comment of a function names another code.
+ * `BlockRejected`. The code of this error is `BLOCK_MALFORMED`, unless the comment of a function names another code.
  */
 
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';

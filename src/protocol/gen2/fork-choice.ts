@@ -1,8 +1,8 @@
 /**
- * Fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks follow the same
- * parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the smaller id wins;
- * ids are compared as text. All nodes decide in this way, and the order of arrival does not matter (fork cause 5 of
- * lisk-sdk).
+ * Implements the fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks
+ * follow the same parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the
+ * smaller id wins; ids are compared as text. All nodes decide in this way, and the order of arrival does not matter
+ * (fork cause 5 of lisk-sdk).
  *
  * A received block may be one height above the tip and follow another parent (fork cause 1 of lisk-sdk). If the
  * received block is older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip,
@@ -31,7 +31,7 @@ export function forkStatus({ header: tip }: TipView, { header: received }: TipVi
   return received.generatorPublicKey === tip.generatorPublicKey ? 'doubleForging' : 'discard';
 }
 
-/** Whether an announced tip is better than another one. */
+/** Whether an announced tip is better than another announced tip. */
 export function isLonger(announced: AnnouncedTip, than: AnnouncedTip): boolean {
   return announced.height > than.height;
 }

@@ -50,8 +50,8 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
 }
 
 /**
- * Whether the chain that ends with `received` is better than the chain that ends with `tip`. Peers may have only
- * announced these tips.
+ * Whether the chain that ends with `received` is better than the chain that ends with `tip`. Both may also be tips that
+ * peers only announced.
  */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (

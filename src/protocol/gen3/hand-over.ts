@@ -1,10 +1,10 @@
 /**
- * Decides when a delegate may sign again although this node does not know all its earlier headers (LIP-0014). The node
- * waits until a block that is newer than all unknown headers is final. Each unknown header is then either on the chain
- * of this node or on an abandoned branch. An abandoned branch can be higher than this chain by at most the number of
- * slots that this chain missed. A new header that names this maximum height as the delegate's previous height
- * contradicts none of the unknown headers. On a chain whose only final block is the genesis block, the wait is limited
- * (`boundOfYoungChain`).
+ * Decides when a delegate may sign again although this node does not know all earlier headers of the delegate
+ * (LIP-0014). The node waits until a block that is newer than all unknown headers is final. Each unknown header is then
+ * either on the chain of this node or on an abandoned branch. An abandoned branch can be higher than this chain by at
+ * most the number of slots that this chain missed. A new header that names this maximum height as the delegate's
+ * previous height contradicts none of the unknown headers. On a chain whose only final block is the genesis block, the
+ * wait is limited (`boundOfYoungChain`).
  */
 
 import type { ChainParams } from '../params.ts';

@@ -1,6 +1,6 @@
 /**
- * The spending rule: the balance of a sender before a batch of transactions must cover the total that the sender spends
- * in the batch.
+ * Checks the spending rule: the balance of a sender before a batch of transactions must cover the total that the sender
+ * spends in the batch.
  */
 
 import type { StateReader } from '../state.ts';

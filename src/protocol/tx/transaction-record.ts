@@ -1,8 +1,7 @@
 /**
  * Defines the stored form (record) of a transaction: the bytes from which its id is computed, then members' signatures,
  * then additional data, then two bytes. These two bytes are the number of members' signatures, and flags that state
- * which data are present. The record contains each of the following additional data only if they are needed, in this
- * order:
+ * which data are present. The additional data follow in this order, and each item is present only if it is needed:
  *
  * - the fee, if it is not the fee of the type, as in a genesis block;
  * - the id, if it is not the computed id;

@@ -13,9 +13,9 @@ import { countedAmount } from './amounts.ts';
 /**
  * Maximum depth of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies
  * assets recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has
- * compiled. This depth is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for
- * long. This node must accept every asset that any lisk-sdk node can store. V8 in this node writes JSON of about 4,000
- * levels.
+ * compiled. This depth is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for a
+ * long time. This node must accept every asset that any lisk-sdk node can store. V8 in this node writes JSON of about
+ * 4,000 levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
