@@ -114,7 +114,7 @@ export async function encryptPassphrase(
 
 /**
  * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` for a malformed text; `PASSWORD_WRONG` if the password is wrong
- *   or the text was changed. The function cannot distinguish the last two cases
+ *   or the text was changed. The function cannot distinguish a wrong password from a changed text
  */
 export async function decryptPassphrase(encrypted: string | EncryptedPassphrase, password: string): Promise<string> {
   const { iterations, cipherText, iv, salt, tag } =

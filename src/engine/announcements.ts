@@ -190,7 +190,7 @@ export class Announcements<T> {
     this.#forgetOld();
     const peers = targets();
     const waiting = peers.map((peerId) => ({ peerId, state: this.#stateOf(peerId) }));
-    // The peers with the oldest last message come first.
+    // The peers to which the node has sent no message for the longest time come first.
     waiting.sort((a, b) => a.state.lastMs - b.state.lastMs);
     const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;

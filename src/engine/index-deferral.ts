@@ -17,7 +17,7 @@ export const FAR_BEHIND_SLOTS = 1000;
  * Lag of the indexes, in blocks and transactions, above which the indexes are backfilled. A lag of this size takes
  * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, which
  * takes some seconds for a short chain. If the rules refuse a downloaded block, the store reads the missing entries
- * again from the blocks, which also takes up to some seconds.
+ * again from the blocks, which also takes up to a few seconds.
  */
 export const LAG_MAX = 50_000;
 /**

@@ -8,12 +8,12 @@
  * delivers hardly any bytes, or if its message takes so long that the heartbeat would end the waiting connections. If
  * several messages take too long, the slowest connection loses its turn first.
  *
- * A connection that loses its turn may be the slow connection of an honest node. The node therefore only pauses it. It
- * gets another turn after all connections that have not lost a turn. During the pause, the bytes that its peer sends
- * collect in the socket. The parts of messages that these paused connections have delivered take memory, so the sum of
- * the parts is limited. A connection ends if it loses a second turn with the same message. It also ends if its part of
- * a message would make the sum exceed this limit. Without a limit on turns, connections that send only a few bytes
- * would get turns forever.
+ * A connection that loses its turn may be the slow connection of an honest node. This node therefore only pauses the
+ * connection. The connection gets another turn after all connections that have not lost a turn. During the pause, the
+ * bytes that its peer sends collect in the socket. The parts of messages that these paused connections have delivered
+ * take memory, so the sum of the parts is limited. A connection ends if it loses a second turn with the same message.
+ * It also ends if its part of a message would make the sum exceed this limit. Without a limit on turns, connections
+ * that send only a few bytes would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -36,7 +36,7 @@ const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
  * two of the largest messages, or for many messages that have just begun.
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
-/** Time between two checks of the turns while connections wait. */
+/** Time in milliseconds between two checks of the turns while connections wait. */
 const LOOK_MS = 1_000;
 /**
  * A connection is slow if it delivers fewer than 16,000 bytes between two checks. At this speed, a block of three

@@ -57,9 +57,9 @@ export interface SigningJournal {
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate, or has
-   *   handed the delegate over. Only events after the start of this process count, or after its last call of `adopt`,
-   *   `record` or `hold` for the delegate. `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as
-   *   described for `SigningJournal`
+   *   handed the delegate over. An event counts only if it came after the last call of `adopt`, `record` or `hold` for
+   *   the delegate in this process, or after the start of the process if there was no such call.
+   *   `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
@@ -100,8 +100,8 @@ export interface Watermark {
 
 /**
  * The watermarks of the delegates of a network. The watermarks stay up to date when somebody restores an old data
- * folder, because they are stored outside of this folder. The node can work without watermarks, so these functions do
- * not throw. If a watermark cannot be read, `read` returns undefined.
+ * folder, because they are stored outside of this folder. The node can work without watermarks, so the functions of
+ * this interface do not throw. If a watermark cannot be read, `read` returns undefined.
  */
 export interface SigningWatermarks {
   read(publicKey: PublicKey): Watermark | undefined;

@@ -110,7 +110,7 @@ const PACED: Sending = {
 };
 /**
  * Rate of lisk-sdk's requests during a synchronisation. The reference (lisk-sdk) applies each batch before it asks for
- * the next one, and its calls time out after 2 s at the earliest.
+ * the next batch, and its calls time out after 2 s at the earliest.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 2_000 };
 /** Rate of a request that a node sends once after connecting, and repeats a few times at most. */
@@ -213,7 +213,7 @@ export function limitsOf(row: RateRow): { readonly takenMax: number; readonly pe
 
 /**
  * Maximum number of frames from one honest peer that can arrive in one second: its calls and messages, its answers to
- * our calls, and its heartbeats. All requests of a synchronisation share one rate.
+ * calls of this node, and its heartbeats. All requests of a synchronisation share one rate.
  */
 export function honestFramesMax(generation: Generation): number {
   const isPaced = ({ own }: RateRow): boolean => own === PACED;

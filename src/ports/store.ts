@@ -94,8 +94,8 @@ export interface BackfillLimits {
 /** The indexes of transactions of a store. They may lag behind the chain while many blocks are appended. */
 export interface DeferrableIndexes {
   /**
-   * Number of blocks and transactions that the indexes of transactions lack. While the lag is above 0, lookups by id
-   * work, but queries of all other indexes of transactions lack results.
+   * Number of blocks and transactions whose entries are missing in the indexes of transactions. While the lag is above
+   * 0, lookups by id work, but queries of all other indexes of transactions lack results.
    */
   readonly indexLag: number;
   /**

@@ -36,8 +36,8 @@ export interface NodeInfo {
   /** Generation 2 only: the broadhash of the node's chain. */
   readonly broadhash?: string;
   /**
-   * Version of the tip block. Only nodes of generation 3 send this member and the next two members, which describe
-   * their tip.
+   * Version of the tip block. This member and the next two members describe the sender's tip. Only nodes of generation
+   * 3 send these members.
    */
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;

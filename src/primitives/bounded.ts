@@ -7,10 +7,10 @@ import { assert } from './errors.ts';
 
 /**
  * Map of at most `entriesMax` entries. The map drops entries that were not used recently. `get` and `set` use an entry,
- * but `has` and `entries` do not. Time is divided into spans. A span ends when `entriesMax / 2` entries were used in it
- * and a further entry is used. At the end of a span, the map drops each entry that was not used in that span. An entry
- * therefore survives at least the use of `entriesMax / 2` other entries. Each use of an entry costs one lookup. A
- * strict least-recently-used order would cost a removal and an insertion for each use.
+ * but `has` and `entries` do not. Time is divided into spans. A span ends when `entriesMax / 2` entries were used in
+ * the span and a further entry is used. At the end of a span, the map drops each entry that was not used in that span.
+ * An entry therefore survives at least the use of `entriesMax / 2` other entries. Each use of an entry costs one
+ * lookup. A strict least-recently-used order would cost a removal and an insertion for each use.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;

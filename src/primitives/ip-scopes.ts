@@ -3,8 +3,9 @@
  * Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025). For multicast, the
  * sources are RFC 5771 and RFC 4291. The table omits blocks that the registries call globally reachable, with three
  * exceptions. The table contains the blocks of AS112 and AMT, because only the servers of these services have addresses
- * there. The table also contains the blocks whose addresses embed an IPv4 address. It contains `192.0.0.0/24` and
- * `2001::/23` as a whole, although the registries call some addresses in these two blocks globally reachable.
+ * there. The table also contains the blocks whose addresses embed an IPv4 address. As the third exception, the table
+ * contains `192.0.0.0/24` and `2001::/23` as a whole, although the registries call some addresses in these two blocks
+ * globally reachable.
  */
 
 import { ipBytes } from './ip.ts';

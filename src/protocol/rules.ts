@@ -350,8 +350,8 @@ export interface Codec {
    */
   decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
   /**
-   * Reads the genesis block of a network folder. The network defines the content of this block, so only its form is
-   * checked.
+   * Reads the genesis block of a network folder. The network defines the content of this block, so the function checks
+   * only the form of the block.
    *
    * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE` or `BLOCK_TRANSACTION_INVALID`
    */

@@ -33,7 +33,10 @@ export interface VerdictSources {
    * infinite if the node does not dial the address again.
    */
   dialDueMs(peerId: PeerId): number;
-  /** The reason of the latest dial of an address that failed for a temporary reason; undefined if there is none. */
+  /**
+   * The close code and the reason with which the latest dial of an address failed for a temporary reason; undefined if
+   * there was no such dial.
+   */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }
 
