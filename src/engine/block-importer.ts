@@ -107,8 +107,8 @@ export class BlockImporter {
    * Applies fork choice to a block.
    *
    * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
-   * @throws BlockRejected if the header, signature or payload is wrong in the tip of a better chain or in a doubly
-   *   forged block. Also thrown for the tip of a better chain if its slot has not begun
+   * @throws BlockRejected if the tip of a better chain, or a doubly forged block, has a wrong header, signature or
+   *   payload. Also thrown if the slot of the tip of a better chain has not begun
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;

@@ -80,7 +80,7 @@ export interface FetcherOptions {
 interface Refusal {
   /**
    * Peers that sent the transaction, the newest last. The node does not ask these peers for the transaction while it
-   * remembers the refusal.
+   * remembers that the pool refused the transaction.
    */
   readonly givers: readonly PeerId[];
   /** Number of times that peers sent the transaction. */

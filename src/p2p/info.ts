@@ -7,7 +7,7 @@ import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './fr
 /** A `PeerInfo` while it is read. */
 type ReadInfo = { -readonly [Name in keyof PeerInfo]: PeerInfo[Name] };
 
-/** Names of the members of an info with values of one type, except the members of its address. */
+/** Names of the members of an info whose values have the type `Value`. The members of the address are left out. */
 type MembersOf<Value> = {
   [Name in Exclude<keyof PeerInfo, 'ip' | 'wsPort'>]-?: Required<PeerInfo>[Name] extends Value ? Name : never;
 }[Exclude<keyof PeerInfo, 'ip' | 'wsPort'>];

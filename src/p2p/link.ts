@@ -14,7 +14,7 @@ import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
  * Maximum number of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent
- * bytes reads too slowly, and the next message, call or answer to this peer disconnects it.
+ * bytes reads too slowly, and the node disconnects it at the next message, call or answer to this peer.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**

@@ -32,7 +32,7 @@ export interface ListenOptions {
   readonly clock: Clock;
   /** Time limit for each of the two handshakes of a new connection (see `TransportTimeouts.handshakeMs`). */
   readonly handshakeTimeoutMs: number;
-  /** Time without a message, such as the answer to a heartbeat, after which a connection is closed. */
+  /** Time after which a connection is closed if no message arrives, not even the answer to a heartbeat. */
   readonly pongTimeoutMs: number;
   /**
    * Maximum number of connections without a handshake at a time. At the maximum, a new connection replaces one

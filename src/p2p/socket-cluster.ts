@@ -92,7 +92,10 @@ export interface ServerEvents {
   upgraded(webSocket: WebSocket, request: IncomingMessage): void;
   /** Called when the library has made a socket for an upgraded connection. */
   created(socket: ServerSocket): void;
-  /** Called for each message. Returns the value that the library handles instead of the text; null for none. */
+  /**
+   * Called for each message. Returns the value that the library handles instead of the text; null if the frame is
+   * dropped.
+   */
   frame(socket: ServerSocket, text: unknown): unknown;
   /** Called for the handshake frame. Returns whether to answer the frame. */
   handshake(socket: ServerSocket): boolean;

@@ -9,9 +9,9 @@
  * but only up to a limit. A connection that delivers more small frames than this limit is closed. Large frames never
  * close a connection, because they may be blocks that an honest node passes on. Dropping a large frame costs nothing.
  *
- * Nodes write the number of the request first in an answer, so the beginning of a frame shows whether it may be an
- * answer (`seemsAnswer`). An event that begins like an answer therefore counts as the answer, and does not count
- * against the budgets. For this reason, the frame filter drops every event that begins like an answer.
+ * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
+ * (`seemsAnswer`). An event that begins like an answer therefore counts as the answer, and does not count against the
+ * budgets. For this reason, the frame filter drops every event that begins like an answer.
  *
  * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. The
  * heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
@@ -69,8 +69,8 @@ export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_0
  */
 export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /**
- * Share of one peer in the budget of all peers, for frames of any size. The budget of all peers gains 128 times as many
- * bytes in each second as a share.
+ * Share of one peer in the budget of all peers, for frames of any size. In each second, the budget of all peers gains
+ * 128 times as many bytes as the share of one peer.
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**

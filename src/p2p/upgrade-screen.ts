@@ -1,6 +1,7 @@
 /**
  * Checks a connection before the HTTP parser gets it. The only allowed input is one request for a WebSocket. Without
- * this check, the parser would handle all requests in a packet, perhaps thousands, before the node could stop it.
+ * this check, the parser would handle all requests in a packet, perhaps thousands, before the node could stop the
+ * parser.
  */
 
 import type { Socket } from 'node:net';

@@ -144,7 +144,9 @@ export type BlockRejectionCode =
    * and then refuses the block.
    */
   | 'BLOCK_UNSTORABLE'
-  /** A transaction of the block is invalid, is already in the chain, or cannot be applied at its place in the block. */
+  /**
+   * A transaction of the block is invalid, is already in the chain, or cannot be applied at its position in the block.
+   */
   | 'BLOCK_TRANSACTION_INVALID';
 
 export class BlockRejected extends ProtocolError {

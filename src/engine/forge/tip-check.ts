@@ -71,7 +71,7 @@ const UNFINISHED_BLOCKS = 1;
 const STALL_MS = 30_000;
 /**
  * Time in milliseconds after a stall for which connections from before the stall do not count. In this time, the
- * transport closes dead connections (a connection that is silent for twenty seconds), and the other peers announce
+ * transport closes dead connections (connections that are silent for twenty seconds), and the other peers announce
  * their tips again.
  */
 const HEARTBEATS_MS = 30_000;

@@ -83,8 +83,8 @@ export class DialPlan {
 
   /**
    * Returns the Unix time in milliseconds from which the node may dial the address; 0 if the node need not wait. The
-   * result is infinite for an own address. For a peer that is not a fixed peer, the result is also infinite after a
-   * dial that failed with a code of `FINAL_CODES`.
+   * result is infinite for an address of this node itself. For a peer that is not a fixed peer, the result is also
+   * infinite after a dial that failed with a code of `FINAL_CODES`.
    */
   dueMs(peerId: PeerId): number {
     return this.isOwn(peerId) ? Number.POSITIVE_INFINITY : (this.#waits.get(peerId)?.dueMs ?? 0);

@@ -117,7 +117,10 @@ const QUOTED = 3;
 /** Characters of a number or another simple value, with its comma. */
 const SIMPLE = 8;
 
-/** Approximate size of a decoded JSON value in bytes of JSON. The estimate is much faster than writing the JSON. */
+/**
+ * Estimates how many bytes a decoded JSON value has when it is written as JSON. The estimate is much faster than
+ * writing the JSON.
+ */
 export function approximateJsonBytes(value: unknown): number {
   if (typeof value === 'string') return value.length + QUOTED;
   if (typeof value !== 'object' || value === null) return SIMPLE;

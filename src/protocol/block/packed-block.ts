@@ -88,7 +88,7 @@ export function unpackTransactions(packed: Buffer, codec: Codec): Transaction[] 
 
 /**
  * Unpacks the transaction at an index, counted from 0; undefined if `packed` has fewer transactions. The result does
- * not refer to the packed bytes.
+ * not share memory with the packed bytes.
  */
 export function unpackTransaction(packed: Buffer, index: number, codec: Codec): Transaction | undefined {
   let left = index;

@@ -26,7 +26,8 @@ const TRANSACTIONS_MAX = 150;
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 
 /**
- * Reads the transactions of a block. A missing list, or another value that is false in JavaScript, counts as empty.
+ * Reads the transactions of a block. A missing list, or another value that counts as false in JavaScript, is read as an
+ * empty list.
  *
  * @param transactionsMax maximum length of the list; a longer list is refused before any transaction is read
  * @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID`

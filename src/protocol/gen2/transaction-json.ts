@@ -1,6 +1,6 @@
 /**
- * Converts transactions of generation 2 to JSON and back. The JSON of one transaction that is read is called a
- * document.
+ * Converts transactions of generation 2 to JSON and back. In this module, a document is the JSON of one transaction
+ * that is read.
  */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';

@@ -8,8 +8,8 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * Number of lists before the active list (see `minHeightActive`) that are searched for an interruption. Votes reach
- * back three rounds.
+ * Number of lists before the active list (see `minHeightActive`) in which the function looks for the delegate. Votes
+ * reach back three rounds.
  */
 const LISTS_LOOKED_BACK = 3;
 

@@ -30,8 +30,8 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 }
 
 /**
- * Whether the asset is an object, or missing (or another value that is false in JavaScript). A missing asset counts as
- * an empty object. The schema check refuses any other value because of its type.
+ * Whether the asset is an object, is missing, or is another value that counts as false in JavaScript. A missing asset
+ * counts as an empty object. The schema check refuses any other value because of its type.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));
