@@ -190,7 +190,7 @@ export class Chain {
    * chain already has blocks at these heights. If the rules refuse a block, the blocks before the refused block stay in
    * the chain. If the blocks are far behind the network, the indexes may lag until `completeIndexes`.
    *
-   * @param perCommit maximum number of blocks in one commit; if it is absent, the number is larger while the indexes lag
+   * @param perCommit maximum number of blocks in one commit; by default, the number is larger while the indexes lag
    * @throws BranchRejected for the first refused block; or another error of `commit` or `completeIndexes`
    * @throws ProtocolError `TIP_MOVED` if the blocks no longer follow the tip
    */
