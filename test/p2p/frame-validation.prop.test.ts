@@ -111,6 +111,22 @@ test('before arrays and objects are created, their depth is limited, but not the
   t.is(parseJson(JSON.stringify(text)), text);
 });
 
+test('strings with quotes and backslashes hide their brackets, and only theirs, from the limit of the depth', (t) => {
+  const characters = fc.constantFrom('"', '\\', '[', ']', 'a');
+  const texts = fc.array(characters, { maxLength: 30 }).map((each) => each.join(''));
+  const inside = (depth: number, text: string) =>
+    parseJson(`${'['.repeat(depth)}${JSON.stringify(text)},"",[]${']'.repeat(depth)}`);
+  fc.assert(
+    fc.property(texts, (text) => {
+      t.not(inside(3_420, text), undefined, text);
+      t.is(inside(3_421, text), undefined, text);
+    }),
+    { numRuns: 300 },
+  );
+  t.is(parseJson('["'), undefined);
+  t.is(parseJson('"\\"'), undefined);
+});
+
 test('an accepted frame has only the members of the message layer', (t) => {
   const events = new Set(['remote-message', 'rpc-request']);
   fc.assert(
