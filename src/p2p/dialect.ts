@@ -27,7 +27,7 @@ export interface WireDialect {
    * envelope.
    */
   readonly events: readonly string[];
-  /** The generation whose rates of procedures and events apply. */
+  /** The generation whose rows of `RATES` limit how often a node may use each procedure and event on a connection. */
   readonly generation: Generation;
   /**
    * Packs the answer that reports a failed call on a connection of this direction; undefined if the node should send an

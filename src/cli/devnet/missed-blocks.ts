@@ -1,7 +1,7 @@
 /**
- * Counts missed blocks without the missed block that the genesis block causes. The genesis block uses one slot of the
- * first round, so one delegate has no block in the first round. The chain counts a missed block for this delegate, like
- * the reference.
+ * Counts the missed blocks of delegates, except one. The genesis block uses one slot of the first round, so one delegate
+ * has no slot in the first round. Like the reference, the chain counts a missed block for this delegate. This module
+ * subtracts it.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';

@@ -73,7 +73,7 @@ export interface TransactionType extends TransactionLayout {
   matches?(context: TransactionContext): boolean;
 }
 
-/** Returns the payload of a transaction as the kind that its type requires. */
+/** Returns the payload, narrowed to the given kind. A payload of another kind fails an assertion. */
 export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Extract<Payload, { kind: K }> {
   // The message is built only for a wrong kind, because this code runs several times for each transaction.
   if (payload.kind !== kind) assert(false, `payload of a ${kind} transaction is a ${payload.kind}`);
