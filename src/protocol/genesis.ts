@@ -9,6 +9,7 @@ import { idOf, sha256, sha256Hex } from '../crypto/hash.ts';
 import { addressOf } from '../crypto/keys.ts';
 import { hexOf, utf8 } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
+import { GENESIS_TRANSACTIONS_MAX } from './block/read-json.ts';
 import { payloadHashOf, type BlockFormat } from './block/validate.ts';
 import { GENESIS_SUPPLY } from './params.ts';
 import { totalAmountOf } from './tx/amounts.ts';
@@ -60,13 +61,17 @@ export interface Genesis {
 
 /**
  * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, or if two delegates or usernames are equal. Also
- *   thrown if an account gets no amount, or if the accounts get more than the supply. The error is also thrown if two
- *   transactions are equal, for example two transfers of the same amount to the same account
+ *   thrown if an account gets no amount, if the accounts get more than the supply, or if the block would have more than
+ *   `GENESIS_TRANSACTIONS_MAX` transactions. The error is also thrown if two transactions are equal, for example two
+ *   transfers of the same amount to the same account
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
-  const transactions = orders(request, format).map(({ sender, payload }) =>
-    signedTransaction(sender, payload, format, ed25519),
-  );
+  const ordered = orders(request, format);
+  if (ordered.length > GENESIS_TRANSACTIONS_MAX) {
+    const reason = `it would have ${ordered.length} transactions, and ${GENESIS_TRANSACTIONS_MAX} is the maximum`;
+    throw invalid(reason, { transactions: ordered.length });
+  }
+  const transactions = ordered.map(({ sender, payload }) => signedTransaction(sender, payload, format, ed25519));
   checkDistinct(transactions);
   const generatorPublicKey = hexOf(request.generator.publicKey);
   const unsigned: Block = {

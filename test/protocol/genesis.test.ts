@@ -153,6 +153,10 @@ test('a block that defines no valid network is refused with the reason', (t) => 
       },
       /two of its transactions are equal/,
     ],
+    [
+      { accounts: Array.from({ length: 65_535 }, (_, index) => ({ address, amount: BigInt(index + 1) })) },
+      /it would have 65\d{3} transactions, and 65535 is the maximum/,
+    ],
     [{ delegates: [one, { ...one, keyPair: keyPairOf('two') }] }, /a username is given twice/],
     [{ delegates: [one, { ...one, username: 'two' }] }, /a delegate is registered twice/],
   ];
