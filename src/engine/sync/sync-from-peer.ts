@@ -92,7 +92,8 @@ export async function syncFromPeer(
     from = chain.tip.header;
   }
   const after = chain.tip.header;
-  observer.log('info', 'SYNC_ENDED', 'downloaded all that the peer has', {
+  const what = dependencies.isStopped() ? 'stopped the download' : 'downloaded all that the peer has';
+  observer.log('info', 'SYNC_ENDED', what, {
     peer: peerId,
     height: after.height,
     blocks: after.height - commonHeight,

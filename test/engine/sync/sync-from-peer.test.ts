@@ -36,14 +36,19 @@ function transfersOf(maker: ChainMaker, count: number) {
 }
 
 /**
- * Follows the rival branch with a memory budget in bytes. @returns the error code, and the heights after which blocks
- * were requested
+ * Follows the rival branch with a memory budget in bytes. @returns the error code, the heights after which blocks
+ * were requested, and the texts of the log
  */
-async function synced({ lone, rival }: Awaited<ReturnType<typeof setUpBranches>>, branchBytesMax?: number) {
+async function synced(
+  { lone, rival }: Awaited<ReturnType<typeof setUpBranches>>,
+  branchBytesMax?: number,
+  isStopped = () => false,
+) {
   const { codec } = rival.rules;
   const heightOf = new Map<string, number>();
   for (let height = 1; height <= rival.tip.height; height += 1) heightOf.set(rival.state.header(height)!.id, height);
   const askedAfter: number[] = [];
+  const logged: string[] = [];
   const answer = (request: PeerRequest): unknown => {
     if (request.kind === 'highestCommonBlock') {
       const heights = request.blockIds.map((id) => heightOf.get(id) ?? 0);
@@ -61,18 +66,18 @@ async function synced({ lone, rival }: Awaited<ReturnType<typeof setUpBranches>>
       request: <R extends PeerRequest>(_peerId: string, request: R) => Promise.resolve(answer(request) as AnswerTo<R>),
     },
     clock: new VirtualTime(0).clock(),
-    observer: SILENT,
+    observer: { ...SILENT, log: (_level, _code, text) => void logged.push(text) },
     sameTipPeers: () => [],
     peerFailed: () => undefined,
     isTipAsked: true,
-    isStopped: () => false,
+    isStopped,
     othersWait: () => false,
     ...(branchBytesMax === undefined ? {} : { branchBytesMax }),
   }).then(
     () => 'synced',
     (error: unknown) => (error instanceof ProtocolError ? error.code : String(error)),
   );
-  return { code, askedAfter };
+  return { code, askedAfter, logged };
 }
 
 test('a rival branch with more bytes than a node keeps is given up, and the tip stays', async (t) => {
@@ -89,4 +94,15 @@ test('the same branch is synced when it fits', async (t) => {
   const all = await setUpBranches();
   t.is((await synced(all)).code, 'synced');
   t.is(all.lone.chain.tip.header.id, all.rival.tip.id);
+});
+
+test('the log does not claim a complete download if the node stopped it', async (t) => {
+  const all = await setUpBranches();
+  grown(all.maker, 3 * BATCH);
+  all.lone.nowS = Math.max(all.lone.nowS, all.maker.tip.timestamp);
+  const ahead = { ...all, rival: all.maker };
+  t.deepEqual((await synced(ahead, undefined, () => true)).logged, ['downloading blocks', 'stopped the download']);
+  t.true(all.lone.chain.tip.header.height < all.maker.tip.height);
+  t.deepEqual((await synced(ahead)).logged, ['downloading blocks', 'downloaded all that the peer has']);
+  t.is(all.lone.chain.tip.header.id, all.maker.tip.id);
 });
