@@ -24,6 +24,13 @@ export interface CandidateDependencies {
   readonly broadhash: () => string;
 }
 
+/** A tip that a peer announces. */
+export interface PeerTip {
+  /** Block id or broadhash of the tip; undefined if the peer announces neither. */
+  readonly name: string | undefined;
+  readonly height: number;
+}
+
 export class Candidates {
   readonly #dependencies: CandidateDependencies;
 
@@ -64,19 +71,25 @@ export class Candidates {
     return largest?.[this.#dependencies.random.below(largest.length)];
   }
 
+  /** Returns the tip that a peer announces; undefined if the peer is not connected. */
+  tipOf(peerId: PeerId): PeerTip | undefined {
+    const connection = this.#dependencies.transport.connections().find((each) => each.peerId === peerId);
+    return connection && { name: tipName(connection), height: connection.info.height ?? 0 };
+  }
+
   /**
    * Returns up to `SAME_TIP_PEERS_MAX` peers that announce the same tip as the sync peer. The peers that we dialled
    * come first.
+   *
+   * @param tip the tip that the sync peer announces, or last announced before it disconnected
    */
-  sameTipPeersOf(syncPeer: PeerId): readonly PeerId[] {
+  sameTipPeersOf(syncPeer: PeerId, tip: PeerTip | undefined): readonly PeerId[] {
     const { transport, backoff } = this.#dependencies;
-    const connections = transport.connections();
-    const tip = connections.find(({ peerId }) => peerId === syncPeer);
-    const name = tip === undefined ? undefined : tipName(tip);
+    const name = tip?.name;
     if (name === undefined) return [];
-    const others = connections.filter(
-      (other) => other.peerId !== syncPeer && tipName(other) === name && !backoff.isBackingOff(other.peerId),
-    );
+    const others = transport
+      .connections()
+      .filter((other) => other.peerId !== syncPeer && tipName(other) === name && !backoff.isBackingOff(other.peerId));
     return [...others.filter(isOutbound), ...others.filter((other) => !isOutbound(other))]
       .slice(0, SAME_TIP_PEERS_MAX)
       .map(({ peerId }) => peerId);

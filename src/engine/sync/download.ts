@@ -32,6 +32,8 @@ export interface DownloadSource {
    * batch.
    */
   readonly sameTipPeers: () => readonly PeerId[];
+  /** Returns false if the sync peer has disconnected. Its missing answer then says nothing about other peers. */
+  readonly isSyncPeerConnected: () => boolean;
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
@@ -158,7 +160,7 @@ class Download {
     if (syncPeerError === undefined) return undefined;
     // If a same-tip peer sent the parent, the sync peer may not know the parent, because the same-tip peer is on
     // another branch. The same-tip peer may then be at fault.
-    if (parentFrom !== undefined && parentFrom !== syncPeer) {
+    if (parentFrom !== undefined && parentFrom !== syncPeer && this.#source.isSyncPeerConnected()) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }
     throw syncPeerError instanceof Error ? syncPeerError : new Error(messageOf(syncPeerError));

@@ -45,6 +45,7 @@ export interface SyncFromPeerDependencies {
   readonly observer: Observer;
   /** Returns peers with the same tip as the given peer. The node may also ask the returned peers for blocks. */
   readonly sameTipPeers: (peerId: PeerId) => readonly PeerId[];
+  readonly isSyncPeerConnected: () => boolean;
   /**
    * Called for a same-tip peer that failed, or whose block was refused or caused an internal error. Also called for the
    * sync peer if it did not send a batch that another peer then sent.
@@ -108,13 +109,14 @@ export async function syncFromPeer(
  *   calls this function again from the current tip
  */
 async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFromPeerDependencies): Promise<boolean> {
-  const { chain, transport, clock, sameTipPeers, peerFailed, isStopped } = dependencies;
+  const { chain, transport, clock, sameTipPeers, isSyncPeerConnected, peerFailed, isStopped } = dependencies;
   // The node switches to a rival branch only after the branch has proved to be better. Before this proof, the node asks
   // only the sync peer for blocks of the branch.
   let isOurs = from.height === chain.tip.header.height;
   const batches = downloadAfter(from, {
     syncPeer: peerId,
     sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
+    isSyncPeerConnected,
     transport,
     clock,
     codec: chain.rules.codec,

@@ -19,7 +19,7 @@ import type { BlockHeader } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import type { GenerationProfile } from '../generation-profile.ts';
 import { SyncFailures } from './sync-failures.ts';
-import { Candidates } from './candidates.ts';
+import { Candidates, type PeerTip } from './candidates.ts';
 import { type Claim, Claims } from './claims.ts';
 import { syncFromPeer } from './sync-from-peer.ts';
 import { ProgressMeter } from './progress.ts';
@@ -98,6 +98,8 @@ export class Synchronizer {
   readonly #meter = new ProgressMeter();
   /** The peer from which the node syncs, or last synced. */
   #syncPeer: PeerId | undefined;
+  /** Tip that the sync peer announced when it was last seen connected. */
+  #syncPeerTip: PeerTip | undefined;
   #progressLoggedMs = 0;
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
@@ -178,8 +180,7 @@ export class Synchronizer {
   /** The progress of the current run; undefined if no run is active. */
   get progress(): SyncProgress | undefined {
     if (this.#run === undefined || this.#syncPeer === undefined) return undefined;
-    const syncPeer = this.#transport.connections().find(({ peerId }) => peerId === this.#syncPeer);
-    return this.#meter.read(syncPeer?.info.height ?? 0);
+    return this.#meter.read(this.#tipOfSyncPeer(this.#syncPeer)?.height ?? 0);
   }
 
   start(): void {
@@ -299,6 +300,8 @@ export class Synchronizer {
     let isAhead = false;
     let hasFailed = false;
     this.#syncPeer = peerId;
+    this.#syncPeerTip = undefined;
+    this.#tipOfSyncPeer(peerId);
     this.#hasProved = false;
     const nowMs = this.#clock.nowMs();
     this.#progressLoggedMs = nowMs;
@@ -310,7 +313,8 @@ export class Synchronizer {
         transport: { request: (to, request) => this.#ask(to, request, tried) },
         clock: this.#clock,
         observer: this.#observer,
-        sameTipPeers: (syncPeer) => this.#candidates.sameTipPeersOf(syncPeer),
+        sameTipPeers: (syncPeer) => this.#candidates.sameTipPeersOf(syncPeer, this.#tipOfSyncPeer(syncPeer)),
+        isSyncPeerConnected: () => this.#candidates.tipOf(peerId) !== undefined,
         peerFailed: (other, error) => {
           if (other === peerId) hasFailed = true;
           this.#failures.sameTipPeerFailed(other, error);
@@ -366,6 +370,12 @@ export class Synchronizer {
       signer: shown?.generatorPublicKey,
       tip: height === undefined ? undefined : { height, maxHeightPrevoted },
     };
+  }
+
+  /** The tip that the sync peer announces now, or announced before it disconnected. */
+  #tipOfSyncPeer(syncPeer: PeerId): PeerTip | undefined {
+    this.#syncPeerTip = this.#candidates.tipOf(syncPeer) ?? this.#syncPeerTip;
+    return this.#syncPeerTip;
   }
 
   get #isStale(): boolean {

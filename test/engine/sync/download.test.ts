@@ -41,6 +41,7 @@ class DownloadFixture {
   workMs = 0;
   /** Height from which on the preparation of a batch fails. */
   unpreparedFrom = Infinity;
+  isSyncPeerConnected = true;
   end: 'whole' | 'stopped' | ProtocolError | undefined;
   endedMs = 0;
 
@@ -76,6 +77,7 @@ class DownloadFixture {
     const download = downloadAfter(maker.network.genesis, {
       syncPeer,
       sameTipPeers: () => others,
+      isSyncPeerConnected: () => this.isSyncPeerConnected,
       clock: this.time.clock(),
       codec,
       transport: {
@@ -239,6 +241,12 @@ test('another peer on a branch that the sync peer does not know is reported as d
   await fixture.run();
   t.is((fixture.end as ProtocolError).code, 'REQUEST_FAILED');
   t.deepEqual(fixture.failed, ['diverged SYNC_HELPER_DIVERGED']);
+  // If the sync peer has disconnected, nobody knows whether it has the blocks of the other peer.
+  const gone = new DownloadFixture({ syncPeer, diverged: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
+  gone.isSyncPeerConnected = false;
+  await gone.run();
+  t.is((gone.end as ProtocolError).code, 'REQUEST_FAILED');
+  t.deepEqual(gone.failed, []);
   t.is(rival.tip.height, HEIGHT);
 
   /** Makes another branch above a height. */

@@ -68,6 +68,7 @@ async function synced(
     clock: new VirtualTime(0).clock(),
     observer: { ...SILENT, log: (_level, _code, text) => void logged.push(text) },
     sameTipPeers: () => [],
+    isSyncPeerConnected: () => true,
     peerFailed: () => undefined,
     isTipAsked: true,
     isStopped,

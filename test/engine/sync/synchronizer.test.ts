@@ -156,6 +156,42 @@ test('a lagging node fetches the missing blocks in several answers', async (t) =
   t.is(b.endings, 1);
 });
 
+test('when the sync peer disconnects, a peer with the same tip sends the rest, and the target height stays', async (t) => {
+  const { bench: b, rival } = await bench(5, 0, 150);
+  const { height } = rival.tip;
+  const all = [rival.network.genesis, ...blocksOf(rival, 1)];
+  const after = (id: string): readonly unknown[] => {
+    const at = all.findIndex((block) => block.id === id);
+    return all.slice(at + 1, at + 11).map((block) => rival.rules.codec.blockToJson(block));
+  };
+  const targets = new Set<number | undefined>();
+  let requests = 0;
+  b.peers.set('leaving', {
+    maker: rival,
+    blocksAfter: (id) => {
+      b.lone.nowS += 2;
+      requests += 1;
+      if (requests === 1) return after(id);
+      b.peers.delete('leaving');
+      throw new ProtocolError('REQUEST_FAILED', { reason: 'closed' });
+    },
+  });
+  b.peers.set('staying', {
+    maker: rival,
+    blocksAfter: (id) => {
+      // At first slower than the other peer, so that the other peer is asked after a block of this peer.
+      b.lone.nowS += requests === 1 ? 5 : 0;
+      if (requests > 1) targets.add(b.synchronizer.progress?.targetHeight);
+      return after(id);
+    },
+  });
+  await b.run('leaving', true);
+  t.is(requests, 2);
+  t.is(b.tipId, rival.tip.id);
+  t.deepEqual([...targets], [height]);
+  t.deepEqual(b.penalties, []);
+});
+
 test('a sync far behind the network that its peer ends early leaves complete indexes', async (t) => {
   const rival = new ChainMaker();
   const [from, to] = rival.network.accounts;
