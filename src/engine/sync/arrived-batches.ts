@@ -119,13 +119,26 @@ const SIMPLE = 8;
 
 /**
  * Estimates how many bytes a decoded JSON value has when it is written as JSON. The estimate is much faster than
- * writing the JSON.
+ * writing the JSON. The function is not recursive, because recursion into an asset that nests thousands of levels could
+ * overflow the stack.
  */
 export function approximateJsonBytes(value: unknown): number {
-  if (typeof value === 'string') return value.length + QUOTED;
-  if (typeof value !== 'object' || value === null) return SIMPLE;
-  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + approximateJsonBytes(item), QUOTED);
-  let sum = QUOTED;
-  for (const [name, member] of Object.entries(value)) sum += name.length + QUOTED + approximateJsonBytes(member);
+  let sum = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const item = open.pop();
+    if (typeof item === 'string') sum += item.length + QUOTED;
+    else if (typeof item !== 'object' || item === null) sum += SIMPLE;
+    else if (Array.isArray(item)) {
+      sum += QUOTED;
+      for (const each of item as readonly unknown[]) open.push(each);
+    } else {
+      sum += QUOTED;
+      for (const [name, member] of Object.entries(item)) {
+        sum += name.length + QUOTED;
+        open.push(member);
+      }
+    }
+  }
   return sum;
 }
