@@ -1,0 +1,78 @@
+/** Tests that downloaded blocks take no more memory than the node's budget for them (`node/memory-budget.ts`). */
+
+import { createHash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import test from 'ava';
+
+import { loadConfig } from '../../../src/config/load.ts';
+import { loadNetwork, packagedNetworkDirectory } from '../../../src/config/network.ts';
+import { approximateJsonBytes, batchBytesMax } from '../../../src/engine/sync/arrived-batches.ts';
+import { budgetsOf } from '../../../src/node/memory-budget.ts';
+import { FRAME_BYTES_MAX } from '../../../src/p2p/frame-validation.ts';
+import type { Block } from '../../../src/protocol/types.ts';
+import { ChainMaker } from '../../support/chain-maker.ts';
+
+const MB = 1_000_000;
+const BLOCKS = 100;
+const KEYS = 15;
+
+let count = 0;
+
+/** Hexadecimal text that no other call returns. */
+function hex(bytes: number): string {
+  count += 1;
+  return createHash('sha512').update(String(count)).digest('hex').slice(0, 2 * bytes);
+}
+
+/** A registration of a group, as JSON. Any peer can send it: a block is validated only when its turn comes. */
+function registration(): object {
+  const keysgroup = Array.from({ length: KEYS }, () => `+${hex(32)}`);
+  return { type: 12, senderPublicKey: hex(32), signature: hex(64), asset: { min: 2, lifetime: 24, keysgroup } };
+}
+
+/** An answer with small objects: their own size is larger than their JSON. */
+function answer(maker: ChainMaker): string {
+  const block = { ...maker.rules.codec.blockToJson(maker.network.genesis), previousBlockId: '1' };
+  return JSON.stringify(
+    Array.from({ length: BLOCKS }, () => ({ ...block, transactions: Array.from({ length: 20 }, registration) })),
+  );
+}
+
+test('downloaded blocks of small objects fit into the budget', (t) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const used = (): number => {
+    for (let times = 0; times < 3; times += 1) collect();
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const maker = new ChainMaker();
+  const { codec } = maker.rules;
+  const read = (text: string): { readonly bytes: number; readonly blocks: readonly Block[] } => {
+    const json = JSON.parse(text) as unknown[];
+    return { bytes: approximateJsonBytes(json), blocks: json.map((each) => codec.blockFromJson(each)) };
+  };
+  // The first answer also compiles code.
+  read(answer(maker));
+  const before = used();
+  const kept: (readonly Block[])[] = [];
+  let bytes = 0;
+  while (bytes < batchBytesMax(0)) {
+    const batch = read(answer(maker));
+    t.true(batch.bytes < FRAME_BYTES_MAX);
+    kept.push(batch.blocks);
+    bytes += batch.bytes;
+  }
+  const taken = used() - before;
+  const config = loadConfig({
+    network: loadNetwork(packagedNetworkDirectory('devnet')),
+    environment: {},
+    flags: new Map(),
+  });
+  const budget = budgetsOf(config).find(({ name }) => name === 'downloaded blocks')?.bytesMax ?? 0;
+  const figures = `${Math.round(taken / MB)} MB for ${Math.round(bytes / MB)} MB of JSON, budget ${Math.round(budget / MB)} MB`;
+  t.log(figures);
+  t.true(taken < budget, figures);
+  t.true(kept.length > 0);
+});
