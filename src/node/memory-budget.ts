@@ -61,8 +61,11 @@ const BASE_BYTES = 150 * MB;
 const TRANSACTION_BYTES = 12 * KB;
 /** Factor by which stored blocks grow when they are decoded (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;
-/** Factor by which JSON grows when it becomes objects. */
-const OBJECTS_PER_JSON = 4;
+/**
+ * Factor by which JSON grows when it becomes the objects of blocks, with what the check of their signatures keeps. The
+ * factor is 3.4 for blocks of a network, and below 6 for the worst blocks that a peer can send.
+ */
+const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;
 const BLOCK_TRANSACTIONS = 25;
 const ANNOUNCED_KINDS = 2;

@@ -15,7 +15,7 @@ const BATCHES_MAX = 12;
  * Size of the batches in memory, in bytes of JSON, at which the download pauses. A batch of 34 blocks with 25 transfers
  * each takes about 400,000 bytes, so only large transactions reach this size.
  */
-const PAUSE_BYTES = 15_000_000;
+const PAUSE_BYTES = 9_000_000;
 /** Maximum number of batches that the consumer gets at once. */
 const JOINED_MAX = 4;
 

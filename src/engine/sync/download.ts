@@ -187,8 +187,8 @@ class Download {
     try {
       const answer = await transport.request(peerId, { kind: 'blocksAfter', blockId: parent.id });
       this.#learn(peerId, clock.nowMs() - askedMs);
-      const bytes = approximateJsonBytes(answer);
-      return { peerId, blocks: decodeBatch(answer, parent, peerId, codec), bytes };
+      const blocks = decodeBatch(answer, parent, peerId, codec);
+      return { peerId, blocks, bytes: approximateJsonBytes(answer) + originalTextLength(blocks) };
     } catch (error) {
       // An error in decoding the answer is also returned here. The caller then reports the error for the peer that sent
       // the answer, not for the sync peer.
@@ -218,6 +218,16 @@ class Download {
       timer.cancel();
     }
   }
+}
+
+/**
+ * Number of characters of the assets that the blocks keep as text. An asset may be much longer than its JSON in the
+ * answer: `1e20` becomes 21 digits.
+ */
+function originalTextLength(blocks: readonly Block[]): number {
+  let sum = 0;
+  for (const { transactions } of blocks) for (const { written } of transactions) sum += written?.asset?.length ?? 0;
+  return sum;
 }
 
 function decodeBatch(answer: readonly unknown[], after: Parent, peerId: PeerId, codec: Codec): readonly Block[] {

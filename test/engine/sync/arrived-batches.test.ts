@@ -72,9 +72,9 @@ test('the download pauses at twelve batches, and what the consumer works on coun
   t.true(await isResolved(space));
 });
 
-test('the download pauses at fifteen megabytes', async (t) => {
+test('the download pauses at nine megabytes', async (t) => {
   const arrived = new ArrivedBatches();
-  arrived.add(batch(0, 'peer', 14_999_999));
+  arrived.add(batch(0, 'peer', 8_999_999));
   t.true(await isResolved(arrived.space()));
   arrived.add(batch(1, 'peer', 1));
   const space = arrived.space();

@@ -8,7 +8,7 @@ import type { Batch } from '../../../src/engine/sync/arrived-batches.ts';
 import { downloadAfter } from '../../../src/engine/sync/download.ts';
 import { codeOf, messageOf, ProtocolError } from '../../../src/primitives/errors.ts';
 import type { AnswerTo, PeerRequest } from '../../../src/ports/transport.ts';
-import type { Block } from '../../../src/protocol/types.ts';
+import type { Block, Json } from '../../../src/protocol/types.ts';
 import { ChainMaker } from '../../support/chain-maker.ts';
 import { VirtualTime } from '../../sim/virtual-clock.ts';
 import { blocksOf, forkOf, grown } from '../chain/lone-chain.ts';
@@ -286,13 +286,39 @@ test('large answers are fetched ahead up to a size', async (t) => {
   fixture.workMs = 5000;
   await fixture.run(2);
   t.is(fixture.end, 'stopped');
-  t.is(fixture.prepared.length, 5, 'five answers of three megabytes reach the size');
+  t.is(fixture.prepared.length, 3, 'three answers of three megabytes reach the size');
 
   const whole = new DownloadFixture({ syncPeer: large });
   whole.workMs = 100;
   await whole.run();
   t.is(whole.end, 'whole', 'the download goes on when the consumer has released answers');
   t.deepEqual(whole.heights, ALL);
+});
+
+test('answers are also measured by the text that their assets become, which may be longer than their JSON', async (t) => {
+  // `1e20` is kept as 21 digits.
+  const numbers = JSON.parse(`[${'1e20,'.repeat(45_000)}1]`) as Json;
+  const [transaction] = maker.network.genesis.transactions;
+  const registration = {
+    ...codec.transactionToJson(transaction!),
+    type: 10,
+    asset: { username: 'alice', numbers },
+  };
+  const heavy: unknown[] = [];
+  let previousBlockId = maker.network.genesis.id;
+  for (const block of chain.slice(1)) {
+    const json = { ...codec.blockToJson(block), previousBlockId, transactions: [registration] };
+    heavy.push(json);
+    previousBlockId = codec.blockFromJson(json).id;
+    if (heavy.length === 20) break;
+  }
+  let answered = 0;
+  const fixture = new DownloadFixture({
+    syncPeer: { latencyMs: 10, answer: () => heavy.slice(answered, (answered += 1)) },
+  });
+  fixture.workMs = 5000;
+  await fixture.run(2);
+  t.is(fixture.prepared.length, 7, 'each answer is 360,000 bytes by its values, and a million characters in memory');
 });
 
 test('a batch that cannot be prepared fails only when it is taken', async (t) => {
