@@ -8,10 +8,13 @@ import test from 'ava';
 import { loadConfig } from '../../../src/config/load.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../../src/config/network.ts';
 import { approximateJsonBytes, batchBytesMax } from '../../../src/engine/sync/arrived-batches.ts';
+import { downloadAfter } from '../../../src/engine/sync/download.ts';
 import { budgetsOf } from '../../../src/node/memory-budget.ts';
 import { FRAME_BYTES_MAX } from '../../../src/p2p/frame-validation.ts';
+import type { AnswerTo, PeerRequest } from '../../../src/ports/transport.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { ChainMaker } from '../../support/chain-maker.ts';
+import { VirtualTime } from '../../sim/virtual-clock.ts';
 
 const MB = 1_000_000;
 const BLOCKS = 100;
@@ -39,9 +42,67 @@ function answer(maker: ChainMaker): string {
   );
 }
 
-test('downloaded blocks of small objects fit into the budget', (t) => {
+/** Returns a function that collects garbage. */
+function collector(): () => void {
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  return runInNewContext('gc') as () => void;
+}
+
+test.serial('blocks that a stopped consumer has not taken are released, even if a peer is still silent', async (t) => {
+  const collect = collector();
+  const maker = new ChainMaker();
+  maker.growTo(9);
+  const { codec } = maker.rules;
+  const heights = [2, 3, 4, 5, 6, 7, 8];
+  const arrived: WeakRef<Block>[] = [];
+  /** Settles the request that the peer has not answered. As long as it can be settled, what waits for it stays. */
+  let settle: ((answer: unknown[]) => void) | undefined;
+  const download = downloadAfter(maker.network.genesis, {
+    syncPeer: 'peer',
+    sameTipPeers: () => [],
+    transport: {
+      request: <R extends PeerRequest>() => {
+        const height = heights.shift();
+        const answer = new Promise<unknown[]>((resolve) => {
+          if (height === undefined) settle = resolve;
+          else resolve([codec.blockToJson(maker.state.block(height)!)]);
+        });
+        return answer as unknown as Promise<AnswerTo<R>>;
+      },
+    },
+    clock: new VirtualTime(0).clock(),
+    codec,
+    peerFailed: () => undefined,
+    prepare: (blocks) => {
+      arrived.push(...blocks.map((block) => new WeakRef(block)));
+      return Promise.resolve();
+    },
+  });
+  await download.next();
+  for (let turn = 0; turn < 100 && settle === undefined; turn += 1) await nextTurn();
+  t.is(arrived.length, 7);
+  await download.return();
+  await nextTurn();
+  collect();
+  await nextTurn();
+  collect();
+  const held = arrived.flatMap((ref) => ref.deref()?.height ?? []);
+  // The pending request needs the newest block.
+  t.deepEqual(
+    held.filter((height) => height < 8),
+    [],
+  );
+  settle?.([]);
+});
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+test.serial('downloaded blocks of small objects fit into the budget', (t) => {
+  const collect = collector();
   const used = (): number => {
     for (let times = 0; times < 3; times += 1) collect();
     const { heapUsed, external } = process.memoryUsage();
