@@ -65,6 +65,16 @@ export class ArrivedBatches {
   }
 
   /**
+   * Call when the consumer takes no more batches. Ends the download and releases all blocks: a request that a peer has
+   * not answered keeps this object in memory until the request ends.
+   */
+  close(): void {
+    this.#waiting.length = 0;
+    this.#taken = [];
+    this.end();
+  }
+
+  /**
    * Waits for the next blocks. The result joins up to `JOINED_MAX` consecutive batches of one peer that have arrived.
    * With the call, the consumer also states that it no longer needs the blocks of the previous call.
    *

@@ -74,7 +74,7 @@ export async function* downloadAfter(from: Parent, source: DownloadSource): Asyn
     }
   } finally {
     download.stop();
-    arrived.end();
+    arrived.close();
   }
 }
 
