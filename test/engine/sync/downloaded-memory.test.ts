@@ -25,7 +25,10 @@ let count = 0;
 /** Hexadecimal text that no other call returns. */
 function hex(bytes: number): string {
   count += 1;
-  return createHash('sha512').update(String(count)).digest('hex').slice(0, 2 * bytes);
+  return createHash('sha512')
+    .update(String(count))
+    .digest('hex')
+    .slice(0, 2 * bytes);
 }
 
 /** A registration of a group, as JSON. Any peer can send it: a block is validated only when its turn comes. */
