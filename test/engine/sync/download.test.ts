@@ -154,6 +154,20 @@ test('each peer at the same tip is tried, and the fastest one sends most', async
   t.true(fixture.endedMs < 2500, `${fixture.endedMs}`);
 });
 
+test('a peer that is quick but sends single blocks does not slow a download down', async (t) => {
+  const alone = new DownloadFixture({ syncPeer: { latencyMs: 60 } });
+  await alone.run();
+  const single = (id: string): readonly unknown[] => {
+    const at = chain.findIndex((block) => block.id === id);
+    return chain.slice(at + 1, at + 2).map((block) => codec.blockToJson(block));
+  };
+  const slowed = new DownloadFixture({ syncPeer: { latencyMs: 60 }, drip: { latencyMs: 40, answer: single } });
+  await slowed.run();
+  t.deepEqual(slowed.heights, ALL);
+  t.true(slowed.askedOf('drip') < 5, `${slowed.askedOf('drip')} requests`);
+  t.true(slowed.endedMs < 1.5 * alone.endedMs, `${slowed.endedMs} ms instead of ${alone.endedMs} ms`);
+});
+
 test('a silent sync peer costs only moments while others have its chain', async (t) => {
   const fixture = new DownloadFixture({
     syncPeer: { latencyMs: Infinity },
