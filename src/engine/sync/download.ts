@@ -1,7 +1,7 @@
 /**
  * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
  * block before the batch, so the node can ask for a batch only after the previous batch has arrived. The node asks the
- * sync peer or a peer that announces the same tip, and prefers the peer that has answered fastest so far. If the asked
+ * sync peer or a peer that announces the same tip, and prefers the peer that has sent blocks fastest so far. If the asked
  * peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
 
@@ -102,8 +102,11 @@ type Answer = Omit<SizedBatch, 'prepared'> | { readonly peerId: PeerId; readonly
 
 class Download {
   readonly #source: DownloadSource;
-  /** Estimated time of an answer in milliseconds, from the answers so far. */
-  readonly #expectedMs = new Map<PeerId, number>();
+  /**
+   * Estimated time of a peer for each block, in milliseconds, from the answers so far. The time of an answer alone would
+   * prefer a peer that quickly sends single blocks.
+   */
+  readonly #msPerBlock = new Map<PeerId, number>();
   readonly #excluded = new Set<PeerId>();
   #isStopped = false;
 
@@ -139,7 +142,7 @@ class Download {
       if (this.#isStopped) break;
       if (answer === undefined) {
         for (const peerId of open.keys())
-          this.#expectedMs.set(peerId, Math.max(this.#expected(peerId), SECOND_REQUEST_MS));
+          this.#msPerBlock.set(peerId, Math.max(this.#expected(peerId), SECOND_REQUEST_MS));
         continue;
       }
       open.delete(answer.peerId);
@@ -166,7 +169,7 @@ class Download {
     throw syncPeerError instanceof Error ? syncPeerError : new Error(messageOf(syncPeerError));
   }
 
-  /** Chooses the peer with the shortest expected answering time. A peer that the node has never asked comes first. */
+  /** Chooses the peer with the shortest expected time for each block. A peer that the node has never asked comes first. */
   #choose(asked: ReadonlySet<PeerId>): PeerId | undefined {
     const { syncPeer, sameTipPeers } = this.#source;
     let best: PeerId | undefined;
@@ -178,7 +181,7 @@ class Download {
   }
 
   #expected(peerId: PeerId): number {
-    return this.#expectedMs.get(peerId) ?? 0;
+    return this.#msPerBlock.get(peerId) ?? 0;
   }
 
   async #ask(peerId: PeerId, parent: Parent): Promise<Answer> {
@@ -186,8 +189,9 @@ class Download {
     const askedMs = clock.nowMs();
     try {
       const answer = await transport.request(peerId, { kind: 'blocksAfter', blockId: parent.id });
-      this.#learn(peerId, clock.nowMs() - askedMs);
+      const tookMs = clock.nowMs() - askedMs;
       const blocks = decodeBatch(answer, parent, peerId, codec);
+      this.#learn(peerId, tookMs / Math.max(1, blocks.length));
       return { peerId, blocks, bytes: approximateJsonBytes(answer) + originalTextLength(blocks) };
     } catch (error) {
       // An error in decoding the answer is also returned here. The caller then reports the error for the peer that sent
@@ -196,9 +200,9 @@ class Download {
     }
   }
 
-  #learn(peerId: PeerId, tookMs: number): void {
-    const before = this.#expectedMs.get(peerId);
-    this.#expectedMs.set(peerId, before === undefined ? tookMs : before + NEWEST_WEIGHT * (tookMs - before));
+  #learn(peerId: PeerId, msPerBlock: number): void {
+    const before = this.#msPerBlock.get(peerId);
+    this.#msPerBlock.set(peerId, before === undefined ? msPerBlock : before + NEWEST_WEIGHT * (msPerBlock - before));
   }
 
   /**
