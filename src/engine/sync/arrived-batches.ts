@@ -128,9 +128,10 @@ const QUOTED = 3;
 const SIMPLE = 8;
 
 /**
- * Estimates how many bytes a decoded JSON value has when it is written as JSON. The estimate is much faster than
- * writing the JSON. The function is not recursive, because recursion into an asset that nests thousands of levels could
- * overflow the stack.
+ * Estimates how many bytes a value has when it is written as JSON. The estimate is much faster than writing the JSON.
+ * Pass decoded blocks, and not the answer of a peer: blocks keep unusual assets as text, and an asset can be much longer
+ * as text than in the answer (`1e20` becomes 21 digits). The function is not recursive, because recursion into a value
+ * that nests thousands of levels could overflow the stack.
  */
 export function approximateJsonBytes(value: unknown): number {
   let sum = 0;

@@ -192,7 +192,7 @@ class Download {
       const tookMs = clock.nowMs() - askedMs;
       const blocks = decodeBatch(answer, parent, peerId, codec);
       this.#learn(peerId, tookMs / Math.max(1, blocks.length));
-      return { peerId, blocks, bytes: approximateJsonBytes(answer) + originalTextLength(blocks) };
+      return { peerId, blocks, bytes: approximateJsonBytes(blocks) };
     } catch (error) {
       // An error in decoding the answer is also returned here. The caller then reports the error for the peer that sent
       // the answer, not for the sync peer.
@@ -222,16 +222,6 @@ class Download {
       timer.cancel();
     }
   }
-}
-
-/**
- * Number of characters of the assets that the blocks keep as text. An asset may be much longer than its JSON in the
- * answer: `1e20` becomes 21 digits.
- */
-function originalTextLength(blocks: readonly Block[]): number {
-  let sum = 0;
-  for (const { transactions } of blocks) for (const { written } of transactions) sum += written?.asset?.length ?? 0;
-  return sum;
 }
 
 function decodeBatch(answer: readonly unknown[], after: Parent, peerId: PeerId, codec: Codec): readonly Block[] {

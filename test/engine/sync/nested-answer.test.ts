@@ -38,6 +38,7 @@ test('a block whose asset nests three thousand levels is downloaded', async (t) 
   const download = downloadAfter(maker.network.genesis, {
     syncPeer: 'peer',
     sameTipPeers: () => [],
+    isSyncPeerConnected: () => true,
     transport: {
       request: <R extends PeerRequest>() => Promise.resolve((answers.shift() ?? []) as unknown as AnswerTo<R>),
     },
