@@ -2,7 +2,7 @@
  * The commands and their flags. The code of each command is in `commands/`, and is loaded when the command is called.
  */
 
-import { Argument, Command } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import { bloomeryHome, networkNames } from '../config/network.ts';
 import { packageVersion } from '../config/package.ts';
 import type { Shell } from './completion.ts';
@@ -70,7 +70,11 @@ export function createProgram(): Command {
     .option('--data-dir <dir>', 'folder for data; the node uses a folder of the network in it')
     .option('--http-port <port>', "port of the HTTP interface (default: the network's)", integerFrom(0, 65_535))
     .option('--ws-port <port>', "port for peers (default: the network's)", integerFrom(0, 65_535))
-    .option('--peer <ip:port>', 'peer that the node always dials; may be repeated', collectPeers)
+    .addOption(
+      new Option('--peer <ip:port>', 'peer that the node always dials; may be repeated')
+        .argParser(collectPeers)
+        .conflicts('peers'),
+    )
     .option('--no-peers', 'connect to no peers')
     .option('--no-forging', 'never forge')
     .option(

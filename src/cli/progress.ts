@@ -6,6 +6,7 @@
 import { isatty } from 'node:tty';
 import { systemClock } from '../node/system.ts';
 import type { Clock } from '../ports/clock.ts';
+import { durationText } from '../primitives/duration.ts';
 import { writeStderr } from './output.ts';
 
 /** Progress of a command that works through blocks. */
@@ -148,15 +149,6 @@ export function progressText({ what, height, blocks, seconds, fraction }: Progre
     parts.push(`${durationText((seconds / fraction) * Math.max(1 - fraction, 0))} left`);
   }
   return parts.join(', ');
-}
-
-/** For example `1 h 05 min`, `3 min 20 s`, `12 s`. */
-export function durationText(seconds: number): string {
-  const whole = Math.round(seconds);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  if (whole >= 3600) return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
-  if (whole >= 60) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
-  return `${whole} s`;
 }
 
 function percentOf(fraction: number): number {

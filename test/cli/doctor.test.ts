@@ -203,6 +203,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   },
   CONSENSUS_LOW: status({ consensus: 20 }),
   SYNC_FAILS: decided('sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }),
+  BLOCKS_OF_FUTURE: decided('sync', 'BLOCK_TIMESTAMP_INVALID', { reason: 'block 7: Invalid block timestamp' }),
   BLOCKS_REFUSED: decided('chain', 'BLOCK_SIGNATURE_INVALID', { height: 1001 }),
   FORGING_OFF: { 'node/status/forging': [{ publicKey: KEY, forging: false }] },
   DELEGATE_NOT_ACTIVE: { 'node/status/forging': [{ publicKey: 'cd'.repeat(32), forging: true }] },

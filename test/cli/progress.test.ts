@@ -1,5 +1,6 @@
 import test from 'ava';
-import { createProgress, createStepProgress, durationText, progressText } from '../../src/cli/progress.ts';
+import { createProgress, createStepProgress, progressText } from '../../src/cli/progress.ts';
+import { durationText } from '../../src/primitives/duration.ts';
 
 /** Creates a progress display with recorded output and a clock that the test sets. */
 function setUpProgress(isTTY: boolean, fromHeight: number) {
@@ -26,6 +27,8 @@ test('durations are printed in their two largest units', (t) => {
   t.is(durationText(11.6), '12 s');
   t.is(durationText(200), '3 min 20 s');
   t.is(durationText(3900), '1 h 05 min');
+  t.is(durationText(47 * 3600), '47 h 00 min');
+  t.is(durationText(331_762_804), '3839 d 20 h');
 });
 
 test('a terminal gets a progress bar that is redrawn in place and cleared at the end', (t) => {

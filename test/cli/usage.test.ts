@@ -64,6 +64,10 @@ const wrongUses: readonly (readonly [args: readonly string[], message: RegExp])[
   [['start', '--network'], /argument missing/],
   [['start', '--network', 'devnet', '--http-port', 'eighty'], /--http-port .*must be an integer from 0 to 65535/],
   [['start', '--network', 'devnet', '--ws-port', '70000'], /--ws-port .*must be an integer/],
+  [
+    ['start', '--network', 'devnet', '--no-peers', '--peer', '127.0.0.1:5000'],
+    /'--peer .*' cannot be used with option '--no-peers'/,
+  ],
   [['start', '--network', 'devnet', '--frob'], /unknown option '--frob': see `bloomery start --help`/],
   [['start', '--network', 'devnet', 'more'], /too many arguments/],
   [

@@ -122,7 +122,7 @@ test('a node without peers on a stalled chain is not ready; with a peer it is re
   fake.api.status = since(501);
   const alone = await ask('/readyz');
   t.is(alone.status, 503);
-  t.like(alone.body, { ready: false, reason: 'The node has no peers, and its last block is 301 s old.' });
+  t.like(alone.body, { ready: false, reason: 'The node has no peers, and its last block is 5 min 01 s old.' });
   const info: PeerEntry['info'] = { ip: '10.0.0.1', wsPort: 5000, height: 2 };
   fake.peers = [{ info, state: 'disconnected' }];
   t.is((await ask('/readyz')).status, 503);

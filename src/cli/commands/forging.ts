@@ -7,7 +7,7 @@ import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { ForgingStatusFlags, ForgingSwitchFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
-import { durationText } from '../progress.ts';
+import { durationText } from '../../primitives/duration.ts';
 import { readSecret } from '../wallet/secrets.ts';
 import { printJson, printLine, report } from '../output.ts';
 

@@ -4,7 +4,7 @@ import { softwareVersionOf } from '../../primitives/software-version.ts';
 import { shownAddress } from '../ask-node.ts';
 import { nodeClient, type NodeState } from '../node-client.ts';
 import type { StatusFlags } from '../flags.ts';
-import { durationText } from '../progress.ts';
+import { durationText } from '../../primitives/duration.ts';
 import { printJson, printLine } from '../output.ts';
 
 /** @throws ProtocolError like `nodeClient` */
@@ -58,7 +58,7 @@ function versionText({ version, build }: { readonly version: string; readonly bu
 function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];
   return [
-    ['network height', `${networkHeight}`],
+    ['network height', peers === 0 && networkHeight === 0 ? 'unknown' : `${networkHeight}`],
     ['peers', `${peers}`],
     ['consensus', `${consensus} %`],
   ];

@@ -131,6 +131,10 @@ export const FAULTS = {
     'The node repeatedly fails to download blocks.',
     'The evidence names the reason. If all peers fail in the same way, no peer shares this node’s branch: restore a snapshot.',
   ),
+  BLOCKS_OF_FUTURE: error(
+    'The node refuses blocks because of their time: the clock of this machine may be behind.',
+    'Compare the clock of this machine with a time server, and correct it (timedatectl set-ntp true, chrony). The node continues by itself.',
+  ),
   BLOCKS_REFUSED: error(
     'The node refuses blocks of the network repeatedly.',
     'Compare the version of the node and its network folder (exceptions.json) with other nodes; run `bloomery verify`.',

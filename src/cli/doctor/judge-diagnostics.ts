@@ -78,11 +78,10 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
     TIMES_MIN,
   );
   const height = samples.at(-1)?.height ?? 0;
-  addFinding(
-    'BLOCKS_REFUSED',
-    of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded })),
-    TIMES_MIN,
-  );
+  const refused = of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded }));
+  // A wrong clock explains refusals by the time of blocks, but no other refusals.
+  const areAllByTime = refused.every(({ code }) => code === 'BLOCK_TIMESTAMP_INVALID');
+  addFinding(areAllByTime ? 'BLOCKS_OF_FUTURE' : 'BLOCKS_REFUSED', refused, TIMES_MIN);
   return findings;
 }
 

@@ -1,5 +1,6 @@
 /** Judges the answers that a running node gave over HTTP. */
 
+import { durationText } from '../../primitives/duration.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { PeerVerdictState } from '../node-client.ts';
 import { activeDelegatesOf } from '../round-length.ts';
@@ -25,14 +26,23 @@ const UNFINAL_BLOCKS_MIN = 20;
 const CLOSE_OTHER_NETWORK = 4104;
 /** Faults that follow when a node cannot store blocks. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
+/** Faults that follow when a node refuses all new blocks. */
+const WITHOUT_NEW_BLOCKS: readonly FaultCode[] = [
+  'NODE_LAGS',
+  'CONSENSUS_LOW',
+  'BLOCKS_REFUSED',
+  'SYNC_FAILS',
+  'NETWORK_STANDS_STILL',
+];
 /**
  * For each fault, its consequences. If the doctor reports a fault, it does not report the consequences, because they
  * would distract from the cause.
  */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // A node whose clock is slow refuses new blocks as future blocks.
-  CLOCK_OFF: ['NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
-  CLOCK_BEHIND_TIP: ['CLOCK_SET', 'NODE_LAGS', 'CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS', 'NETWORK_STANDS_STILL'],
+  CLOCK_OFF: ['BLOCKS_OF_FUTURE', ...WITHOUT_NEW_BLOCKS],
+  CLOCK_BEHIND_TIP: ['BLOCKS_OF_FUTURE', 'CLOCK_SET', ...WITHOUT_NEW_BLOCKS],
+  BLOCKS_OF_FUTURE: WITHOUT_NEW_BLOCKS,
   FOLDER_TAKEN_OVER: UNWRITTEN,
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
@@ -93,7 +103,7 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
   const ageS = staleTipS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)
-    findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${ageS} s old`));
+    findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${durationText(ageS)} old`));
   // Generation 2 has no finality, so only nodes of generation 3 (protocol version 2) are checked.
   const unfinalMax = Math.max(UNFINAL_BLOCKS_MIN, UNFINAL_ROUNDS_MAX * activeDelegatesOf(constants));
   if (constants.protocolVersion.startsWith('2') && height - finalized > unfinalMax)
@@ -121,7 +131,7 @@ function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
 }
 
 function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
-  const none = `${peers.length} addresses are known, none is connected`;
+  const none = `known addresses: ${peers.length}, none is connected`;
   const failed = peers.find(({ reason }) => reason !== undefined && reason !== '');
   return failed === undefined ? none : `${none}; ${failed.ip}:${failed.wsPort ?? '?'}: ${failed.reason}`;
 }

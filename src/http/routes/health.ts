@@ -4,6 +4,7 @@
  */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
+import { durationText } from '../../primitives/duration.ts';
 import type { Route } from '../route.ts';
 import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
@@ -65,17 +66,17 @@ async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string 
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
   if (-ageS > api.params.blockTimeS) {
-    return `The clock of the node is ${-ageS} s behind its last block.`;
+    return `The clock of the node is ${durationText(-ageS)} behind its last block.`;
   }
   const isOld = ageS > (isForging ? TIP_AGE_SLOTS_MAX : FOLLOWER_TIP_AGE_SLOTS_MAX) * api.params.blockTimeS;
   if (isOld) {
     const connected = (await api.peers()).filter(({ state }) => state === 'connected');
-    if (connected.length === 0) return `The node has no peers, and its last block is ${ageS} s old.`;
+    if (connected.length === 0) return `The node has no peers, and its last block is ${durationText(ageS)} old.`;
     // The whole network may have stopped making blocks. The heights of the peers show this, but a peer that has just
     // connected may not have announced its height.
     const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
     if (heights.length === 0) {
-      return `No connected peer has sent its height yet, and the last block is ${ageS} s old.`;
+      return `No connected peer has sent its height yet, and the last block is ${durationText(ageS)} old.`;
     }
     const reached = heights.toSorted((a, b) => b - a)[Math.ceil(heights.length / 2) - 1] ?? 0;
     if (reached - height > LAG_BLOCKS_MAX) {

@@ -209,7 +209,7 @@ const HISTORY_ROUTE: Route = {
   method: 'GET',
   path: '/node/history',
   summary:
-    'Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers.',
+    'Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. A step in which the node neither changed its chain nor was asked for the history has no entry.',
   parameters: [
     queryParameter('span', {
       type: 'string',

@@ -83,12 +83,12 @@ test.serial('blocks that a stopped consumer has not taken are released, even if 
     },
   });
   await download.next();
-  for (let turn = 0; turn < 100 && settle === undefined; turn += 1) await nextTurn();
+  for (let turn = 0; turn < 100 && settle === undefined; turn += 1) await yieldToOthers();
   t.is(arrived.length, 7);
   await download.return();
-  await nextTurn();
+  await yieldToOthers();
   collect();
-  await nextTurn();
+  await yieldToOthers();
   collect();
   const held = arrived.flatMap((ref) => ref.deref()?.height ?? []);
   // The pending request needs the newest block.
@@ -99,7 +99,7 @@ test.serial('blocks that a stopped consumer has not taken are released, even if 
   settle?.([]);
 });
 
-function nextTurn(): Promise<void> {
+function yieldToOthers(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
