@@ -496,7 +496,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the last hour or day of this node, at most since its start, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers. */
+  /** Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. A step in which the node neither changed its chain nor was asked for the history has no entry. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -548,7 +548,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of the multisignature group whose signatures a transaction in the pool needs. Shows which members have signed, and how many signatures the transaction needs. */
+  /** Lists the members of the multisignature group that must sign a transaction in the pool. Shows which members have signed, and how many signatures the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -623,7 +623,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, peers that do not want to be listed are missing, too. */
+  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, a peer can ask not to be listed; the list then omits this peer. */
   'GET /peers': {
     parameters: {
       ip?: string | undefined;
@@ -1362,7 +1362,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the last hour or day of this node, at most since its start, for charts: blocks, transactions, missed slots, reorgs, block delay, pool, peers. */
+  /** Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. A step in which the node neither changed its chain nor was asked for the history has no entry. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -1414,7 +1414,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of the multisignature group whose signatures a transaction in the pool needs. Shows which members have signed, and how many signatures the transaction needs. */
+  /** Lists the members of the multisignature group that must sign a transaction in the pool. Shows which members have signed, and how many signatures the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1489,7 +1489,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, peers that do not want to be listed are missing, too. */
+  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, a peer can ask not to be listed; the list then omits this peer. */
   'GET /peers': {
     parameters: {
       ip?: string | undefined;

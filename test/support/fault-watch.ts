@@ -44,10 +44,13 @@ const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
 
 /**
  * Fault codes that other tests cover. Real processes share the clock of the machine, so the simulator tests clocks that
- * jump or differ (`test/sim/scripted/time.test.ts`, `test/engine/forge/clock-set.test.ts`). The fault of undelivered
- * alerts appears only after minutes (`test/node/notify`, `test/cli/doctor.test.ts`).
+ * jump or differ (`test/sim/scripted/time.test.ts`, `test/engine/forge/clock-set.test.ts`). Blocks of the future are the
+ * only sign of a slow clock if the chain has no new blocks (`test/engine/sync/synchronizer.test.ts`,
+ * `test/cli/doctor.test.ts`). The fault of undelivered alerts appears only after minutes (`test/node/notify`,
+ * `test/cli/doctor.test.ts`).
  */
 const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
+  'BLOCKS_OF_FUTURE',
   'CLOCKS_DIFFER',
   'CLOCK_BEHIND_TIP',
   'CLOCK_SET',
