@@ -28,8 +28,8 @@ export function openGenesis(store: ChainStore, rules: Rules, genesis: Block): vo
     throw new ProtocolError(
       'GENESIS_MISMATCH',
       { stored: first.id, configured: genesis.id },
-      `the data directory belongs to a network with genesis block ${first.id}, not ${genesis.id}: ` +
-        'choose another data directory, or the network of this data directory',
+      `the data folder belongs to a network with genesis block ${first.id}, not ${genesis.id}: ` +
+        'choose another data folder, or the network of this data folder',
     );
   }
 }

@@ -323,7 +323,7 @@ function lockOf(file: string): ProcessLock {
     throw new ProtocolError(
       'JOURNAL_IN_USE',
       { file, pid: error.data['pid'] },
-      `${file}: in use by ${String(error.data['owner'])}, and two nodes must not forge from one data directory: ` +
+      `${file}: in use by ${String(error.data['owner'])}, and two nodes must not forge from one data folder: ` +
         'stop that process, or choose another folder with --data-dir',
       { cause: error },
     );

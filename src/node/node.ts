@@ -135,7 +135,7 @@ const MEGABYTE = 1_000_000;
 /**
  * Starts a node.
  *
- * @throws ProtocolError that names the cause, for example a port in use, a foreign or locked data directory, or a
+ * @throws ProtocolError that names the cause, for example a port in use, a foreign or locked data folder, or a
  *   passphrase that cannot be decrypted. After an error, nothing stays open
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {

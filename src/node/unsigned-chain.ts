@@ -29,6 +29,6 @@ export function refuseUnsigned(store: Pick<NoteStore, 'note'>, directory: string
     'STORE_OF_DEVNET',
     { directory },
     `The chain in ${directory} is that of a devnet with unsigned blocks or transactions, so no other node accepts it. ` +
-      'Continue it with bloomery devnet, or start this node with another data directory.',
+      'Continue it with bloomery devnet, or start this node with another data folder.',
   );
 }

@@ -109,7 +109,7 @@ test.serial('a configuration file with a misspelt key is refused with file and k
   t.deepEqual(readdirSync(folder), ['config.json5']);
 });
 
-test.serial('a file in the place of the data directory is refused', async (t) => {
+test.serial('a file in the place of the data folder is refused', async (t) => {
   const file = join(temporaryFolder(t), 'file');
   writeFileSync(file, '');
   const ports = ['--http-port', '0', '--ws-port', '0'];
@@ -127,7 +127,7 @@ test.serial('a file in the place of the data directory is refused', async (t) =>
   }
 });
 
-test.serial('a data directory that cannot be created is refused at once', async (t) => {
+test.serial('a data folder that cannot be created is refused at once', async (t) => {
   for (const command of [
     ['devnet', '--nodes', '1'],
     ['start', '--network', 'devnet'],
@@ -142,7 +142,7 @@ test.serial('a data directory that cannot be created is refused at once', async 
   }
 });
 
-test.serial('a data directory of another network is refused with advice and left unchanged', async (t) => {
+test.serial('a data folder of another network is refused with advice and left unchanged', async (t) => {
   const folder = temporaryFolder(t);
   const data = join(folder, 'data');
   const other = join(folder, 'other');

@@ -164,7 +164,7 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPe
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
     `the peer's chain differs from this chain below height ${floorHeight}, and those blocks can no longer be reverted: ` +
-      'if the network follows that chain, start again with an empty data directory',
+      'if the network follows that chain, start again with an empty data folder',
   );
 }
 
@@ -225,7 +225,7 @@ async function changeBranch(
         'SYNC_BRANCH_TOO_LARGE',
         { commonHeight, blocks: branch.length, bytes },
         `the peer's chain differs from this chain after height ${commonHeight}, and ${branch.length} blocks of it (${bytes} bytes) have ` +
-          'not shown it to be the better one: if the network follows that chain, start again with an empty data directory',
+          'not shown it to be the better one: if the network follows that chain, start again with an empty data folder',
       );
     }
   }

@@ -214,7 +214,7 @@ function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: strin
       throw new ProtocolError(
         'STORE_UNREADABLE',
         { directory },
-        `${directory} holds a database that is not a chain store. Give this node another data directory.`,
+        `${directory} holds a database that is not a chain store. Give this node another data folder.`,
       );
     }
     keyValue.transact((writer) => {
@@ -240,7 +240,7 @@ function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: strin
       'STORE_GENERATION_MISMATCH',
       { directory, found: generation, expected: params.generation },
       `The chain store in ${directory} belongs to generation ${generation ?? 'unknown'}, and this network is generation ` +
-        `${params.generation}. Name the network of this chain, or another data directory.`,
+        `${params.generation}. Name the network of this chain, or another data folder.`,
     );
   }
   const network = metaOf(keyValue, META_NETWORK);
@@ -249,7 +249,7 @@ function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: strin
       'STORE_NETWORK_MISMATCH',
       { directory, found: network, expected: networkOf(params) },
       `The chain store in ${directory} belongs to another network (genesis block, nethash and network identifier ` +
-        `${network ?? 'unknown'} instead of ${networkOf(params)}). Name the network of this chain, or another data directory.`,
+        `${network ?? 'unknown'} instead of ${networkOf(params)}). Name the network of this chain, or another data folder.`,
     );
   }
   refuseOtherParams(metaOf(keyValue, META_PARAMS) ?? '', params, directory);
@@ -291,7 +291,7 @@ function refuseOtherParams(found: string, params: ChainParams, directory: string
     'STORE_PARAMS_MISMATCH',
     { directory, differences },
     `The chain store in ${directory} was written under other parameters of this network (${differences.join('; ')}). ` +
-      'Start it with the network folder that it was written with, give this node another data directory, or remove the ' +
+      'Start it with the network folder that it was written with, give this node another data folder, or remove the ' +
       'folder to start again.',
   );
 }

@@ -242,7 +242,7 @@ function lockOf(directory: string, clock: Clock | undefined): ProcessLock {
     throw new ProtocolError(
       'STORE_IN_USE',
       { directory, pid, owner },
-      `The chain store in ${directory} is in use by ${String(owner)}. Stop that process, or give this node another data directory.`,
+      `The chain store in ${directory} is in use by ${String(owner)}. Stop that process, or give this node another data folder.`,
       { cause: error },
     );
   }

@@ -12,7 +12,7 @@ const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 export function refusalToWrite(directory: string, error: unknown): ProtocolError {
   const { code } = error as NodeJS.ErrnoException;
   if (isMissingRight(error)) return storeNotAllowed(directory, 'write to', directory, error);
-  const instead = 'or give this node another data directory';
+  const instead = 'or give this node another data folder';
   if (isReadOnlyMedium(error)) {
     return new ProtocolError(
       'STORE_NOT_ALLOWED',

@@ -95,7 +95,7 @@ for (const [change, code, words] of [
       const error = await t.throwsAsync(openIn(directory, paramsWith(change)), { instanceOf: ProtocolError, code });
       t.true(error?.message.includes(words));
       t.true(error?.message.includes(directory));
-      t.regex(error?.message ?? '', /another data directory/);
+      t.regex(error?.message ?? '', /another data folder/);
       await (await openIn(directory)).close();
       t.pass('its own network can still open it');
     });
@@ -496,13 +496,13 @@ test('without write access or room a write to a store is refused with that reaso
   });
   t.deepEqual(outcomes, [
     'STORE_NOT_ALLOWED: The chain store in /data cannot be written to: its file system is read-only. Mount it for writing, or ' +
-      'give this node another data directory.',
+      'give this node another data folder.',
     'STORE_WRITE_FAILED: The chain store in /data cannot be written: ENOSPC: said. Make room on its disk, or give this node ' +
-      'another data directory.',
+      'another data folder.',
     'STORE_NOT_ALLOWED: The chain store in /data cannot be opened: this user may not write to /data. Run the command as the ' +
       'user that runs the node, or give that user the folder and all in it (chown).',
     'STORE_WRITE_FAILED: The chain store in /data cannot be written: EIO: said. Check the health of its disk, or give this ' +
-      'node another data directory.',
+      'node another data folder.',
   ]);
 });
 
