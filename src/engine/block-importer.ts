@@ -15,7 +15,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import { momentMs, slotAt } from '../protocol/slots.ts';
 import type { Block } from '../protocol/types.ts';
-import { BlockRejected, type ForkStatus } from '../protocol/verdict.ts';
+import { BlockRejected, isByClock, type ForkStatus } from '../protocol/verdict.ts';
 import type { Chain } from './chain.ts';
 import { BranchRejected } from './commit.ts';
 import { SerialQueue } from './serial-queue.ts';
@@ -183,6 +183,7 @@ export class BlockImporter {
       blockId: block.id,
       delegate: block.generatorPublicKey,
       reason: rejection.message,
+      ...(isByClock(rejection) ? { isByClock: true } : {}),
     });
     return { kind: 'refused', rejection };
   }

@@ -96,7 +96,7 @@ export class IndexDeferral {
     users.completed();
   }
 
-  /** True from `begin` to the end of the backfill, unless a process needs complete indexes. */
+  /** True from `begin` to the end of the backfill, if `begin` deferred the indexes. */
   get isLagging(): boolean {
     return this.#sinceMs !== undefined;
   }

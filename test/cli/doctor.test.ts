@@ -203,7 +203,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   },
   CONSENSUS_LOW: status({ consensus: 20 }),
   SYNC_FAILS: decided('sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }),
-  BLOCKS_OF_FUTURE: decided('sync', 'BLOCK_TIMESTAMP_INVALID', { reason: 'block 7: Invalid block timestamp' }),
+  BLOCKS_OF_FUTURE: decided('sync', 'BLOCK_TIMESTAMP_INVALID', { isByClock: true }),
   BLOCKS_REFUSED: decided('chain', 'BLOCK_SIGNATURE_INVALID', { height: 1001 }),
   FORGING_OFF: { 'node/status/forging': [{ publicKey: KEY, forging: false }] },
   DELEGATE_NOT_ACTIVE: { 'node/status/forging': [{ publicKey: 'cd'.repeat(32), forging: true }] },
@@ -280,6 +280,15 @@ test.serial('a successful download and the failures before it are not faults', a
     ['sync', 'SYNC_ENDED', { blocks: 0 }],
   ]);
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...failing })), ['SYNC_FAILS']);
+});
+
+test.serial('the clock is named only for refusals that a slow clock explains', async (t) => {
+  const future = ['sync', 'BLOCK_TIMESTAMP_INVALID', { isByClock: true }] as const;
+  const past = ['sync', 'BLOCK_TIMESTAMP_INVALID', { reason: 'its slot is that of its parent' }] as const;
+  const mixed = decidedInTurn([future, future, past, future]);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...mixed })), ['BLOCKS_OF_FUTURE']);
+  const old = decidedInTurn([past, past, past]);
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...old })), ['BLOCKS_REFUSED']);
 });
 
 test.serial('downloads that peers do not answer are failures', async (t) => {

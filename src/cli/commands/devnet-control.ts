@@ -8,7 +8,7 @@ import { askDevnet } from '../devnet/control-client.ts';
 import { isControlFileThere } from '../devnet/control-file.ts';
 import {
   delayMsOfText,
-  durationText,
+  millisecondsText,
   lossOfText,
   nodesOfText,
   partsOfText,
@@ -201,9 +201,9 @@ function faultLines({ parts, nodes }: ActiveFaults): readonly string[] {
   const cut = parts.length === 0 ? [] : [`partition ${parts.map((part) => part.join(',')).join(' | ')}`];
   const own = nodes.map(({ node, delayMs, loss, skewMs }) => {
     const words = [
-      ...(delayMs === 0 ? [] : [`delay ${durationText(delayMs)}`]),
+      ...(delayMs === 0 ? [] : [`delay ${millisecondsText(delayMs)}`]),
       ...(loss === 0 ? [] : [`loss ${Number((loss * 100).toFixed(3))}%`]),
-      ...(skewMs === 0 ? [] : [`clock ${skewMs > 0 ? '+' : ''}${durationText(skewMs)}`]),
+      ...(skewMs === 0 ? [] : [`clock ${skewMs > 0 ? '+' : ''}${millisecondsText(skewMs)}`]),
     ];
     return `node ${node}  ${words.join(', ')}`;
   });

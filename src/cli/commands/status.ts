@@ -58,7 +58,7 @@ function versionText({ version, build }: { readonly version: string; readonly bu
 function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];
   return [
-    ['network height', peers === 0 && networkHeight === 0 ? 'unknown' : `${networkHeight}`],
+    ['network height', networkHeight === 0 ? 'unknown' : `${networkHeight}`],
     ['peers', `${peers}`],
     ['consensus', `${consensus} %`],
   ];

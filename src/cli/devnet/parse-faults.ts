@@ -89,6 +89,6 @@ export function durationMsOf(text: string): number | undefined {
   return Number.isInteger(ms) ? ms : undefined;
 }
 
-export function durationText(ms: number): string {
+export function millisecondsText(ms: number): string {
   return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
 }

@@ -79,9 +79,14 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
   );
   const height = samples.at(-1)?.height ?? 0;
   const refused = of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded }));
-  // A wrong clock explains refusals by the time of blocks, but no other refusals.
-  const areAllByTime = refused.every(({ code }) => code === 'BLOCK_TIMESTAMP_INVALID');
-  addFinding(areAllByTime ? 'BLOCKS_OF_FUTURE' : 'BLOCKS_REFUSED', refused, TIMES_MIN);
+  // The node marks each refusal that a slow clock of this machine explains.
+  const byClock = refused.filter(({ fields }) => fields['isByClock'] === true);
+  addFinding('BLOCKS_OF_FUTURE', byClock, TIMES_MIN);
+  addFinding(
+    'BLOCKS_REFUSED',
+    refused.filter((diagnostic) => !byClock.includes(diagnostic)),
+    TIMES_MIN,
+  );
   return findings;
 }
 

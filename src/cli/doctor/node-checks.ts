@@ -42,7 +42,8 @@ const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // A node whose clock is slow refuses new blocks as future blocks.
   CLOCK_OFF: ['BLOCKS_OF_FUTURE', ...WITHOUT_NEW_BLOCKS],
   CLOCK_BEHIND_TIP: ['BLOCKS_OF_FUTURE', 'CLOCK_SET', ...WITHOUT_NEW_BLOCKS],
-  BLOCKS_OF_FUTURE: WITHOUT_NEW_BLOCKS,
+  // A peer can invent blocks of the future, so this fault does not hide that the node lags.
+  BLOCKS_OF_FUTURE: ['CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS'],
   FOLDER_TAKEN_OVER: UNWRITTEN,
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],

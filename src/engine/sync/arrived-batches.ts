@@ -20,7 +20,9 @@ const PAUSE_BYTES = 9_000_000;
 const JOINED_MAX = 4;
 
 /**
- * Largest sum of the sizes of all batches in memory, in bytes of JSON. @param answerBytesMax largest size of one batch
+ * Approximate largest sum of the sizes of all batches in memory, in bytes of JSON.
+ *
+ * @param answerBytesMax largest size of one answer. The text of unusual assets may be longer than in the answer
  */
 export function batchBytesMax(answerBytesMax: number): number {
   return PAUSE_BYTES + answerBytesMax;
@@ -75,13 +77,13 @@ export class ArrivedBatches {
   }
 
   /**
-   * Waits for the next blocks. The result joins up to `JOINED_MAX` consecutive batches of one peer that have arrived.
-   * With the call, the consumer also states that it no longer needs the blocks of the previous call.
+   * Waits for the next blocks. The call also tells that the consumer no longer needs the blocks of the previous call.
    *
+   * @param joins whether to join up to `JOINED_MAX` consecutive batches of one peer that have arrived
    * @returns undefined after the last batch
    * @throws the error that ended the download
    */
-  async take(): Promise<Batch | undefined> {
+  async take(joins: boolean): Promise<Batch | undefined> {
     this.#taken = [];
     this.#changed();
     await this.#until(() => this.#waiting.length > 0 || this.#end !== undefined);
@@ -91,7 +93,7 @@ export class ArrivedBatches {
       return undefined;
     }
     const other = this.#waiting.findIndex(({ peerId }) => peerId !== first.peerId);
-    this.#taken = this.#waiting.splice(0, Math.min(JOINED_MAX, other < 0 ? Infinity : other));
+    this.#taken = this.#waiting.splice(0, Math.min(joins ? JOINED_MAX : 1, other < 0 ? Infinity : other));
     return joined(first.peerId, this.#taken);
   }
 

@@ -21,7 +21,9 @@ const BLOCKS_PER_ANSWER_MAX = 100;
  * fraction of this time.
  */
 const SECOND_REQUEST_MS = 1500;
-/** Weight of the newest answer in the estimate of a peer's answering time. */
+/** Number of blocks in an answer of a lisk-sdk node, except the last answer. */
+const USUAL_BLOCKS = 34;
+/** Weight of the newest answer in the estimate of a peer's time for a block. */
 const NEWEST_WEIGHT = 0.3;
 
 export interface DownloadSource {
@@ -34,6 +36,8 @@ export interface DownloadSource {
   readonly sameTipPeers: () => readonly PeerId[];
   /** Returns false if the sync peer has disconnected. Its missing answer then says nothing about other peers. */
   readonly isSyncPeerConnected: () => boolean;
+  /** Returns whether a batch may have several answers of a peer. The download calls this function for each batch. */
+  readonly joinsAnswers: () => boolean;
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
@@ -68,7 +72,7 @@ export async function* downloadAfter(from: Parent, source: DownloadSource): Asyn
   void fetchAll(from, download, arrived);
   try {
     for (;;) {
-      const batch = await arrived.take();
+      const batch = await arrived.take(source.joinsAnswers());
       if (batch === undefined) return;
       yield batch;
     }
@@ -84,18 +88,41 @@ export async function* downloadAfter(from: Parent, source: DownloadSource): Asyn
  */
 async function fetchAll(from: Parent, download: Download, arrived: ArrivedBatches): Promise<void> {
   try {
-    let batch = await download.fetch(from, undefined);
-    for (;;) {
-      const parent = batch?.blocks.at(-1);
-      if (batch === undefined || parent === undefined) break;
-      arrived.add(batch);
+    let end: End | undefined = { parent: from, parentFrom: undefined };
+    while (end !== undefined) {
+      end = await fetchOne(end, download, arrived);
       await arrived.space();
-      batch = await download.fetch(parent, batch.peerId);
     }
     arrived.end();
   } catch (error) {
     arrived.end({ error });
   }
+}
+
+/** The end of the downloaded blocks: the last block, and the peer that sent it. */
+interface End {
+  readonly parent: Parent;
+  /** Undefined if the last block is ours. */
+  readonly parentFrom: PeerId | undefined;
+}
+
+/**
+ * Requests one batch, and adds it to `arrived`. Only this function has the batch: while the next request is open, a
+ * stopped download keeps no blocks.
+ *
+ * @returns the new end; undefined if no batch follows
+ * @throws the error of `Download.fetch`
+ */
+async function fetchOne(
+  { parent, parentFrom }: End,
+  download: Download,
+  arrived: ArrivedBatches,
+): Promise<End | undefined> {
+  const batch = await download.fetch(parent, parentFrom);
+  const last = batch?.blocks.at(-1);
+  if (batch === undefined || last === undefined) return undefined;
+  arrived.add(batch);
+  return { parent: { id: last.id, height: last.height }, parentFrom: batch.peerId };
 }
 
 type Answer = Omit<SizedBatch, 'prepared'> | { readonly peerId: PeerId; readonly error: unknown };
@@ -130,6 +157,7 @@ class Download {
     const asked = new Set<PeerId>();
     const open = new Map<PeerId, Promise<Answer>>();
     let syncPeerError: unknown;
+    let hasSyncPeerLeft = false;
     while (!this.#isStopped) {
       const next = this.#choose(asked);
       if (next !== undefined) {
@@ -142,14 +170,16 @@ class Download {
       if (this.#isStopped) break;
       if (answer === undefined) {
         for (const peerId of open.keys())
-          this.#msPerBlock.set(peerId, Math.max(this.#expected(peerId), SECOND_REQUEST_MS));
+          this.#msPerBlock.set(peerId, Math.max(this.#expected(peerId), SECOND_REQUEST_MS / USUAL_BLOCKS));
         continue;
       }
       open.delete(answer.peerId);
       if ('error' in answer) {
         this.#excluded.add(answer.peerId);
-        if (answer.peerId === syncPeer) syncPeerError = answer.error;
-        else this.#source.peerFailed(answer.peerId, answer.error);
+        if (answer.peerId === syncPeer) {
+          syncPeerError = answer.error;
+          hasSyncPeerLeft = !this.#source.isSyncPeerConnected();
+        } else this.#source.peerFailed(answer.peerId, answer.error);
       } else if (answer.blocks.length > 0) {
         const { blocks, peerId, bytes } = answer;
         if (syncPeerError !== undefined) this.#source.peerFailed(syncPeer, syncPeerError);
@@ -160,10 +190,10 @@ class Download {
         this.#excluded.add(answer.peerId);
       }
     }
-    if (syncPeerError === undefined) return undefined;
+    if (syncPeerError === undefined || this.#isStopped) return undefined;
     // If a same-tip peer sent the parent, the sync peer may not know the parent, because the same-tip peer is on
     // another branch. The same-tip peer may then be at fault.
-    if (parentFrom !== undefined && parentFrom !== syncPeer && this.#source.isSyncPeerConnected()) {
+    if (parentFrom !== undefined && parentFrom !== syncPeer && !hasSyncPeerLeft) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }
     throw syncPeerError instanceof Error ? syncPeerError : new Error(messageOf(syncPeerError));

@@ -41,7 +41,9 @@ export class SyncFailures {
     const { code } = cause;
     if (code.startsWith('STORE_')) throw error;
     const reason = messageOf(error);
-    observer.log('warn', code, 'could not synchronise with a peer', { peer: peerId, reason });
+    const wasByClock = cause instanceof BlockRejected && isByClock(cause);
+    const fields = { peer: peerId, reason, ...(wasByClock ? { isByClock: true } : {}) };
+    observer.log('warn', code, 'could not synchronise with a peer', fields);
     // Our own chain has changed during the sync, so the peer is not at fault. The next check of announced tips decides
     // whether to sync again.
     if (code === 'TIP_MOVED') return;
@@ -55,7 +57,7 @@ export class SyncFailures {
     // does not count as a failure of the peer. A peer at our height has not claimed a better chain. A branch of this
     // peer that is not better is therefore no failure of the peer.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
-    const isItsFault = !(cause instanceof BlockRejected && isByClock(cause)) && !isRival;
+    const isItsFault = !wasByClock && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
     // The node checked the block at its place in the peer's chain, so no honest peer has this block.

@@ -93,7 +93,7 @@ export async function syncFromPeer(
     from = chain.tip.header;
   }
   const after = chain.tip.header;
-  const what = dependencies.isStopped() ? 'stopped the download' : 'downloaded all that the peer has';
+  const what = dependencies.isStopped() ? 'stopped the download' : 'the download has ended';
   observer.log('info', 'SYNC_ENDED', what, {
     peer: peerId,
     height: after.height,
@@ -117,6 +117,8 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFro
     syncPeer: peerId,
     sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
     isSyncPeerConnected,
+    // Each answer of a rival branch may prove the branch, and the node validates an answer without a pause.
+    joinsAnswers: () => isOurs,
     transport,
     clock,
     codec: chain.rules.codec,

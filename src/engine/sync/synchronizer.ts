@@ -180,7 +180,7 @@ export class Synchronizer {
   /** The progress of the current run; undefined if no run is active. */
   get progress(): SyncProgress | undefined {
     if (this.#run === undefined || this.#syncPeer === undefined) return undefined;
-    return this.#meter.read(this.#tipOfSyncPeer(this.#syncPeer)?.height ?? 0);
+    return this.#meter.read(this.#refreshedSyncPeerTip(this.#syncPeer)?.height ?? 0);
   }
 
   start(): void {
@@ -301,7 +301,7 @@ export class Synchronizer {
     let hasFailed = false;
     this.#syncPeer = peerId;
     this.#syncPeerTip = undefined;
-    this.#tipOfSyncPeer(peerId);
+    this.#refreshedSyncPeerTip(peerId);
     this.#hasProved = false;
     const nowMs = this.#clock.nowMs();
     this.#progressLoggedMs = nowMs;
@@ -313,7 +313,7 @@ export class Synchronizer {
         transport: { request: (to, request) => this.#ask(to, request, tried) },
         clock: this.#clock,
         observer: this.#observer,
-        sameTipPeers: (syncPeer) => this.#candidates.sameTipPeersOf(syncPeer, this.#tipOfSyncPeer(syncPeer)),
+        sameTipPeers: (syncPeer) => this.#candidates.sameTipPeersOf(syncPeer, this.#refreshedSyncPeerTip(syncPeer)),
         isSyncPeerConnected: () => this.#candidates.tipOf(peerId) !== undefined,
         peerFailed: (other, error) => {
           if (other === peerId) hasFailed = true;
@@ -373,7 +373,7 @@ export class Synchronizer {
   }
 
   /** The tip that the sync peer announces now, or announced before it disconnected. */
-  #tipOfSyncPeer(syncPeer: PeerId): PeerTip | undefined {
+  #refreshedSyncPeerTip(syncPeer: PeerId): PeerTip | undefined {
     this.#syncPeerTip = this.#candidates.tipOf(syncPeer) ?? this.#syncPeerTip;
     return this.#syncPeerTip;
   }

@@ -28,7 +28,7 @@ test('batches of one peer are joined, up to four and up to the first of another 
   arrived.add(batch(6));
   arrived.end();
   const taken: unknown[] = [];
-  for (let each = await arrived.take(); each !== undefined; each = await arrived.take()) {
+  for (let each = await arrived.take(true); each !== undefined; each = await arrived.take(true)) {
     taken.push([each.peerId, ...each.blocks.map(({ height }) => height - 2)]);
   }
   t.deepEqual(taken, [
@@ -39,6 +39,12 @@ test('batches of one peer are joined, up to four and up to the first of another 
   ]);
 });
 
+test('batches are taken one by one if they must not be joined', async (t) => {
+  const arrived = new ArrivedBatches();
+  for (let at = 0; at < 3; at += 1) arrived.add(batch(at));
+  for (let at = 0; at < 3; at += 1) t.is((await arrived.take(false))?.blocks.length, 1);
+});
+
 test('joined blocks are prepared when each batch is, and a failed batch fails them', async (t) => {
   const arrived = new ArrivedBatches();
   let prepare: () => void = () => undefined;
@@ -47,7 +53,7 @@ test('joined blocks are prepared when each batch is, and a failed batch fails th
   });
   arrived.add(batch(0));
   arrived.add({ ...batch(1), prepared });
-  const taken = await arrived.take();
+  const taken = await arrived.take(true);
   if (taken === undefined) return t.fail();
   t.false(await isResolved(taken.prepared));
   prepare();
@@ -55,7 +61,7 @@ test('joined blocks are prepared when each batch is, and a failed batch fails th
 
   arrived.add(batch(2));
   arrived.add({ ...batch(3), prepared: Promise.reject(new Error('not prepared')) });
-  const failed = await arrived.take();
+  const failed = await arrived.take(true);
   await t.throwsAsync(() => failed?.prepared ?? Promise.resolve(), { message: 'not prepared' });
 });
 
@@ -66,9 +72,9 @@ test('the download pauses at twelve batches, and what the consumer works on coun
   arrived.add(batch(11));
   const space = arrived.space();
   t.false(await isResolved(space));
-  await arrived.take();
+  await arrived.take(true);
   t.false(await isResolved(space), 'the consumer has four of them, and they are still in memory');
-  await arrived.take();
+  await arrived.take(true);
   t.true(await isResolved(space));
 });
 
@@ -79,9 +85,9 @@ test('the download pauses at nine megabytes', async (t) => {
   arrived.add(batch(1, 'peer', 1));
   const space = arrived.space();
   t.false(await isResolved(space));
-  await arrived.take();
+  await arrived.take(true);
   t.false(await isResolved(space));
-  const next = arrived.take();
+  const next = arrived.take(true);
   t.true(await isResolved(space), 'the consumer asks for the next blocks, so it has released those');
   arrived.end();
   t.is(await next, undefined);
@@ -93,8 +99,8 @@ test('an error comes after the batches before it, and an end frees who waits for
   const space = arrived.space();
   arrived.end({ error: new Error('silent') });
   t.true(await isResolved(space));
-  for (let at = 0; at < 3; at += 1) t.is((await arrived.take())?.blocks.length, 4);
-  await t.throwsAsync(() => arrived.take(), { message: 'silent' });
+  for (let at = 0; at < 3; at += 1) t.is((await arrived.take(true))?.blocks.length, 4);
+  await t.throwsAsync(() => arrived.take(true), { message: 'silent' });
 });
 
 test('the approximate size of JSON is near its size', (t) => {

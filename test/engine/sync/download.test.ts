@@ -78,6 +78,7 @@ class DownloadFixture {
       syncPeer,
       sameTipPeers: () => others,
       isSyncPeerConnected: () => this.isSyncPeerConnected,
+      joinsAnswers: () => true,
       clock: this.time.clock(),
       codec,
       transport: {

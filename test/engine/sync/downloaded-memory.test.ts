@@ -54,9 +54,10 @@ function collector(): () => void {
 test.serial('blocks that a stopped consumer has not taken are released, even if a peer is still silent', async (t) => {
   const collect = collector();
   const maker = new ChainMaker();
-  maker.growTo(9);
+  maker.growTo(16);
   const { codec } = maker.rules;
-  const heights = [2, 3, 4, 5, 6, 7, 8];
+  /** Height of the first of the two blocks in each answer. */
+  const heights = [2, 4, 6, 8, 10, 12, 14];
   const arrived: WeakRef<Block>[] = [];
   /** Settles the request that the peer has not answered. As long as it can be settled, what waits for it stays. */
   let settle: ((answer: unknown[]) => void) | undefined;
@@ -64,12 +65,13 @@ test.serial('blocks that a stopped consumer has not taken are released, even if 
     syncPeer: 'peer',
     sameTipPeers: () => [],
     isSyncPeerConnected: () => true,
+    joinsAnswers: () => true,
     transport: {
       request: <R extends PeerRequest>() => {
         const height = heights.shift();
         const answer = new Promise<unknown[]>((resolve) => {
           if (height === undefined) settle = resolve;
-          else resolve([codec.blockToJson(maker.state.block(height)!)]);
+          else resolve([height, height + 1].map((each) => codec.blockToJson(maker.state.block(each)!)));
         });
         return answer as unknown as Promise<AnswerTo<R>>;
       },
@@ -84,18 +86,14 @@ test.serial('blocks that a stopped consumer has not taken are released, even if 
   });
   await download.next();
   for (let turn = 0; turn < 100 && settle === undefined; turn += 1) await yieldToOthers();
-  t.is(arrived.length, 7);
+  t.is(arrived.length, 14);
   await download.return();
   await yieldToOthers();
   collect();
   await yieldToOthers();
   collect();
   const held = arrived.flatMap((ref) => ref.deref()?.height ?? []);
-  // The pending request needs the newest block.
-  t.deepEqual(
-    held.filter((height) => height < 8),
-    [],
-  );
+  t.deepEqual(held, []);
   settle?.([]);
 });
 
@@ -139,5 +137,4 @@ test.serial('downloaded blocks of small objects fit into the budget', (t) => {
   const figures = `${Math.round(taken / MB)} MB for ${Math.round(bytes / MB)} MB of JSON, budget ${Math.round(budget / MB)} MB`;
   t.log(figures);
   t.true(taken < budget, figures);
-  t.true(kept.length > 0);
 });

@@ -39,6 +39,7 @@ test('a block whose asset nests three thousand levels is downloaded', async (t) 
     syncPeer: 'peer',
     sameTipPeers: () => [],
     isSyncPeerConnected: () => true,
+    joinsAnswers: () => true,
     transport: {
       request: <R extends PeerRequest>() => Promise.resolve((answers.shift() ?? []) as unknown as AnswerTo<R>),
     },

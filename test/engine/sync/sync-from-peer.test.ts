@@ -104,6 +104,6 @@ test('the log does not claim a complete download if the node stopped it', async 
   const ahead = { ...all, rival: all.maker };
   t.deepEqual((await synced(ahead, undefined, () => true)).logged, ['downloading blocks', 'stopped the download']);
   t.true(all.lone.chain.tip.header.height < all.maker.tip.height);
-  t.deepEqual((await synced(ahead)).logged, ['downloading blocks', 'downloaded all that the peer has']);
+  t.deepEqual((await synced(ahead)).logged, ['downloading blocks', 'the download has ended']);
   t.is(all.lone.chain.tip.header.id, all.maker.tip.id);
 });

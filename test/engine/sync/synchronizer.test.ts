@@ -47,6 +47,8 @@ class Bench {
   readonly penalties: string[] = [];
   /** The logged errors, each with code and reason. */
   readonly errors: string[] = [];
+  /** Codes of the refusals for which the log names the clock. */
+  readonly byClock: string[] = [];
   readonly synchronizer: Synchronizer;
   endings = 0;
 
@@ -64,6 +66,7 @@ class Bench {
       observer: {
         ...SILENT,
         log: (level, code, _message, fields) => {
+          if (fields?.['isByClock'] === true) this.byClock.push(code);
           if (level === 'error') this.errors.push(`${code} ${String(fields?.['reason'])}`);
         },
       },
@@ -379,6 +382,7 @@ test('a slow clock causes no penalty, and the node applies the blocks that it ca
   await b.run();
   t.is(b.lone.chain.tip.header.id, rival.state.header(9)!.id);
   t.deepEqual(b.penalties, []);
+  t.deepEqual(b.byClock, ['BLOCK_TIMESTAMP_INVALID']);
 });
 
 test("a peer that sends a block in its parent's slot gets a penalty, because no clock explains this block", async (t) => {
@@ -390,6 +394,7 @@ test("a peer that sends a block in its parent's slot gets a penalty, because no 
   b.lone.nowS = plain.timestamp;
   await b.run('liar', true);
   t.deepEqual(b.penalties, ['liar SYNC_BRANCH_INVALID']);
+  t.deepEqual(b.byClock, []);
 });
 
 test('a block refused for a transaction of the next slot causes no penalty', async (t) => {
