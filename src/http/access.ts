@@ -218,8 +218,8 @@ function ownNames(names: readonly string[]): (name: string) => boolean {
 }
 
 /**
- * Reads the Host header, in lower case, with its port. The default port is left out. Undefined for a text that is not a
- * host.
+ * Parses the text of a Host header. Returns a URL with the host in lower case, and with the port unless it is the
+ * default port. Undefined for a text that is not a host.
  */
 function hostOf(host: string): URL | undefined {
   return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;

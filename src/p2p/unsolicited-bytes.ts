@@ -94,9 +94,9 @@ export const FLOOD_WINDOW_MS = 60_000;
 const PAUSE_MS_MAX = 5_000;
 /**
  * Maximum number of bytes of messages that have been read and not handled yet, for this number of connections. This
- * maximum is the sum of the burst of all peers, the reserve of each peer, and the budgets for heavy frames and for
- * heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy
- * answers. Answers with blocks are counted where they are kept (`engine/sync/download.ts`).
+ * maximum is a sum of four budgets: for small frames of all peers, for small frames of each connection, for heavy
+ * frames, and for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy
+ * answers. Answers with blocks are counted where they are kept (`engine/sync/arrived-batches.ts`).
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;

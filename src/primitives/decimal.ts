@@ -83,7 +83,7 @@ const LIMB = 10 ** LIMB_PLACES;
  * fifty terms.
  */
 const TERMS_MAX = 8_000;
-/** Maximum number of limbs of a whole number. Four limbs have room for 48 digits. */
+/** Maximum number of limbs of the result of `integer` for a sum with decimal terms. Four limbs hold 48 digits. */
 const WHOLE_LIMBS_MAX = 4;
 
 /** Neighbouring limbs of a number. */

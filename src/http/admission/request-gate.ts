@@ -147,8 +147,8 @@ export class RequestGate {
 
   #bytesToPass(held: Buffer): number {
     if (this.#exchange === undefined) return upToHeadEnd(held);
-    // The end of a chunked body looks like the end of a head. If the same bytes occur inside a chunk, they only split
-    // the data into more parts.
+    // The end of a chunked body looks like the end of a head. If the same bytes occur inside an HTTP chunk, the gate
+    // passes the body to the parser in more pieces, which does no harm.
     return isChunked(this.#exchange.request) ? upToHeadEnd(held) : Math.min(held.length, this.#exchange.bodyBytesLeft);
   }
 }

@@ -81,8 +81,8 @@ export interface TransactionRules extends Pick<
     verify: SignatureOracle,
   ): TransactionVerdict;
   /**
-   * Applies a batch in order to `state`, limits the spending of each sender, and updates vote weights. Returns a
-   * verdict for each transaction. A failing or pending transaction changes nothing.
+   * Applies the transactions of a batch to `state`, one after another, limits the spending of each sender, and updates
+   * vote weights. Returns a verdict for each transaction. A failing or pending transaction changes nothing.
    *
    * @param tried for each transaction, the overlay that was passed to `tryTransaction` over the same `state`; the
    *   verdict of each transaction must have been `ok`
