@@ -85,7 +85,7 @@ export class ChangeLogger {
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
-    observer.log('debug', 'BRANCH_LEFT', 'left a branch', fields);
+    observer.log('debug', 'BRANCH_ABANDONED', 'left a branch', fields);
   }
 
   /**

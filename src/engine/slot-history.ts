@@ -34,7 +34,7 @@ const LOOKS_MAX = 500;
 /** Modules whose log lines with a slot number are stored as events of that slot. */
 const MODULES: ReadonlySet<string> = new Set(['chain', 'forge']);
 const SWITCHED = 'FORGING_SWITCHED';
-const BRANCH_LEFT = 'BRANCH_LEFT';
+const BRANCH_ABANDONED = 'BRANCH_ABANDONED';
 const DELEGATE_ORDER_UNCERTAIN = 'DELEGATE_ORDER_UNCERTAIN';
 
 /** The part of a slot report that comes from this history. */
@@ -109,7 +109,7 @@ export class SlotHistory {
       );
       return;
     }
-    if (code === BRANCH_LEFT) {
+    if (code === BRANCH_ABANDONED) {
       const { fromSlot, toSlot, forHeight, forBlockId } = fields;
       const branch = {
         ...{ timeMs, fromSlot: Number(fromSlot), toSlot: Number(toSlot) },

@@ -55,13 +55,14 @@ test('switches of delegates are kept in order', (t) => {
 
 test('reverted branches are kept with their slots, up to a limit', (t) => {
   const { slots, chain } = records();
-  chain.log('debug', 'BRANCH_LEFT', 'left a branch', { fromSlot: 7, toSlot: 20, forHeight: 3, forBlockId: '17' });
-  chain.log('debug', 'BRANCH_LEFT', 'left a branch', { fromSlot: 30, toSlot: 31 });
+  chain.log('debug', 'BRANCH_ABANDONED', 'left a branch', { fromSlot: 7, toSlot: 20, forHeight: 3, forBlockId: '17' });
+  chain.log('debug', 'BRANCH_ABANDONED', 'left a branch', { fromSlot: 30, toSlot: 31 });
   t.deepEqual(slots.report(0, 1).branches, [
     { timeMs: 1000, fromSlot: 7, toSlot: 20, forHeight: 3, forBlockId: '17' },
     { timeMs: 1000, fromSlot: 30, toSlot: 31 },
   ]);
-  for (let times = 0; times < 500; times += 1) chain.log('debug', 'BRANCH_LEFT', 'left', { fromSlot: 1, toSlot: 2 });
+  for (let times = 0; times < 500; times += 1)
+    chain.log('debug', 'BRANCH_ABANDONED', 'left', { fromSlot: 1, toSlot: 2 });
   t.is(slots.report(0, 1).branches.length, 200);
 });
 

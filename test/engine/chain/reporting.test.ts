@@ -29,7 +29,7 @@ test('when a block wins a tie, both the old tip and the new one are reported', a
   t.deepEqual(lone.logged, [
     'TIE_BROKEN',
     'BLOCK_REVERTED',
-    'BRANCH_LEFT',
+    'BRANCH_ABANDONED',
     'blocks_applied_total 1',
     'blocks_reverted_total 1',
     'reorgs_total 1',
@@ -53,7 +53,7 @@ test('a move to a better branch is one reorg, whatever its length', async (t) =>
     'CHAIN_REORG',
     'BLOCK_REVERTED',
     'BLOCK_REVERTED',
-    'BRANCH_LEFT',
+    'BRANCH_ABANDONED',
     'blocks_applied_total 3',
     'blocks_reverted_total 2',
     'reorgs_total 1',
@@ -83,7 +83,7 @@ test('a rollback reports only the reverted blocks', async (t) => {
   t.deepEqual(lone.logged, [
     'BLOCK_REVERTED',
     'BLOCK_REVERTED',
-    'BRANCH_LEFT',
+    'BRANCH_ABANDONED',
     'blocks_reverted_total 2',
     'reorgs_total 1',
     'event: reverted 4 3',
