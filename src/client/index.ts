@@ -3,7 +3,8 @@
 import { readAmounts } from './amounts.ts';
 import { eventsOf } from './event-stream.ts';
 import { AMOUNTS } from './generated.ts';
-import type { Client, ClientOptions, EventOptions, Generation, Method, WaitOptions } from './types.ts';
+import { systemClock } from './system.ts';
+import type { Client, ClientClock, ClientOptions, EventOptions, Generation, Method, WaitOptions } from './types.ts';
 
 export type * from './generated.ts';
 export type * from './types.ts';
@@ -61,13 +62,15 @@ class HttpClient {
   readonly #base: string;
   readonly #fetch: typeof fetch;
   readonly #timeoutMs: number;
+  readonly #clock: ClientClock;
 
-  constructor(url: string, { generation = 3, fetch: own, timeoutMs = TIMEOUT_MS }: ClientOptions<3>) {
+  constructor(url: string, { generation = 3, fetch: own, timeoutMs = TIMEOUT_MS, clock }: ClientOptions<3>) {
     this.generation = generation;
     this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
     // The arrow function is needed because browsers refuse `fetch` when it is called as a method of another object.
     this.#fetch = own ?? ((input, init) => fetch(input, init));
     this.#timeoutMs = timeoutMs;
+    this.#clock = clock ?? systemClock;
   }
 
   get(path: string, parameters: Values = {}): Promise<unknown> {
@@ -118,25 +121,25 @@ class HttpClient {
         // or a lost connection, the client opens the stream again.
         if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
       }
-      if (!isAborted(signal)) await pause(retryMs, signal);
+      if (!isAborted(signal)) await pause(retryMs, signal, this.#clock);
     }
   }
 
   async waitFor(id: string, options: WaitOptions = {}): Promise<{ height: number; blockId: string }> {
     const { confirmations = 1, final = false, timeoutMs = WAIT_MS, pollMs = POLL_MS, signal } = options;
-    for (const endMs = performance.now() + timeoutMs; ;) {
+    for (const endMs = this.#clock.nowMs() + timeoutMs; ;) {
       signal?.throwIfAborted();
       const [found] = (await this.#list('/transactions', { id })).data as readonly Confirmed[];
       if (found !== undefined && found.confirmations >= confirmations) {
         const { height, blockId } = found;
         if (!final || (await this.#finalHeight()) >= height) return { height, blockId };
       }
-      if (performance.now() >= endMs) {
+      if (this.#clock.nowMs() >= endMs) {
         const state =
           found === undefined ? 'in no block' : `in block ${found.height} with ${found.confirmations} confirmations`;
         throw new ClientError('TIMEOUT', `after ${timeoutMs} ms the transaction ${id} is ${state}`);
       }
-      await pause(pollMs, signal);
+      await pause(pollMs, signal, this.#clock);
     }
   }
 
@@ -255,14 +258,14 @@ function reasonOf(body: unknown): string {
   return [message ?? error, detail].filter((each) => typeof each === 'string').join(': ');
 }
 
-function pause(timeMs: number, signal: AbortSignal | undefined): Promise<void> {
+function pause(timeMs: number, signal: AbortSignal | undefined, clock: ClientClock): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      clearTimeout(timer);
+      timer.cancel();
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    const timer = setTimeout(done, timeMs);
+    const timer = clock.after(timeMs, done);
     signal?.addEventListener('abort', done, { once: true });
   });
 }

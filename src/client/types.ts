@@ -107,6 +107,14 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A clock of the caller, for example in tests. The client imports no other module, so it has a type of its own. */
+export interface ClientClock {
+  /** Milliseconds since any fixed moment. */
+  nowMs(): number;
+  /** Runs `work` once, `delayMs` from now. */
+  after(delayMs: number, work: () => void): { cancel(): void };
+}
+
 export interface ClientOptions<G extends Generation> {
   /** Generation of the node; default 3. */
   readonly generation?: G;
@@ -114,6 +122,8 @@ export interface ClientOptions<G extends Generation> {
   readonly fetch?: typeof fetch;
   /** Time limit for an answer in milliseconds; default 30,000. Event streams have no time limit. */
   readonly timeoutMs?: number;
+  /** Clock for the pauses between attempts and for the time limit of `waitFor`; the clock of the runtime by default. */
+  readonly clock?: ClientClock;
 }
 
 export interface Client<G extends Generation> {

@@ -190,3 +190,20 @@ test('a list that is not one, or has no cursor, gives an error of the client', a
   await cut.next();
   t.regex(await failure(cut.next()), /^INVALID_ANSWER .* without a cursor; has the node http\.strictDialect\?$/);
 });
+
+test('a client takes its pauses and time limits from the clock of the caller', async (t) => {
+  let nowMs = 0;
+  const delays: number[] = [];
+  const clock = {
+    nowMs: () => nowMs,
+    after: (delayMs: number, work: () => void) => {
+      delays.push(delayMs);
+      nowMs += delayMs;
+      queueMicrotask(work);
+      return { cancel: () => undefined };
+    },
+  };
+  const client = createClient('http://127.0.0.1:1', { clock, fetch: async () => Response.json({ data: [] }) });
+  await t.throwsAsync(client.waitFor('1', { timeoutMs: 60_000, pollMs: 20_000 }), { code: 'TIMEOUT' });
+  t.deepEqual(delays, [20_000, 20_000, 20_000]);
+});
