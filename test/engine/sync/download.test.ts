@@ -42,6 +42,7 @@ class DownloadFixture {
   /** Height from which on the preparation of a batch fails. */
   unpreparedFrom = Infinity;
   isSyncPeerConnected = true;
+  joinsAnswers = true;
   end: 'whole' | 'stopped' | ProtocolError | undefined;
   endedMs = 0;
 
@@ -78,7 +79,7 @@ class DownloadFixture {
       syncPeer,
       sameTipPeers: () => others,
       isSyncPeerConnected: () => this.isSyncPeerConnected,
-      joinsAnswers: () => true,
+      joinsAnswers: () => this.joinsAnswers,
       clock: this.time.clock(),
       codec,
       transport: {
@@ -193,6 +194,20 @@ test('silent other peers cost only moments', async (t) => {
   t.true(fixture.endedMs < 6500, `${fixture.endedMs}`);
 });
 
+test('a peer with one late answer is asked again before a peer that is always slow', async (t) => {
+  let requests = 0;
+  const late = {
+    get latencyMs() {
+      requests += 1;
+      return requests === 1 ? Infinity : 10;
+    },
+  };
+  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 1400 }, late });
+  await fixture.run();
+  t.deepEqual(fixture.heights, ALL);
+  t.true(fixture.askedOf('late') > 10, `${fixture.askedOf('late')}`);
+});
+
 test('another peer whose answer reveals a defect of ours is named, and others send the rest', async (t) => {
   const answer = (): never => {
     throw new RangeError('a number that nobody thought of');
@@ -286,6 +301,17 @@ test('a limited number of batches is fetched ahead, and work on the first begins
   const asked = fixture.asked.length;
   await fixture.time.runUntil(fixture.time.nowMs + 10_000);
   t.true(fixture.asked.length <= asked + 1);
+});
+
+test('answers are passed on one by one while they may not be joined', async (t) => {
+  const fixture = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
+  fixture.workMs = 5000;
+  fixture.joinsAnswers = false;
+  await fixture.run(3);
+  t.deepEqual(
+    fixture.batches.map(({ blocks }) => blocks.length),
+    [BATCH, BATCH, BATCH],
+  );
 });
 
 test('large answers are fetched ahead up to a size, which counts the text that assets become', async (t) => {
