@@ -25,7 +25,8 @@ const REPORT_MS = 200;
 /**
  * The node sends a message to each ready reader at least every 250 ms. If the reader has handled no message for
  * `QUIET_MS_MAX` milliseconds, it probably did not run. Messages about new blocks may then wait behind requests that
- * the reader handles first. Before the next request, the reader therefore looks for new blocks in the store.
+ * the reader handles first, or the node waits for the reader's confirmation before it sends them. At the next message
+ * or request, the reader therefore looks for new blocks in the store.
  */
 const QUIET_MS_MAX = 500;
 
@@ -88,7 +89,13 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       const rules = rulesOf(params);
       reader = await openComplete({ directory, codec: rules.codec, params }, send);
       node = createReaderApi({ rules, identity, reader, channel });
-      http = createHttpServer(node.api, { ...options, observer, shared, listenOn: given, beforeRequest });
+      http = createHttpServer(node.api, {
+        ...options,
+        observer,
+        shared,
+        listenOn: given,
+        beforeRequest: refreshIfQuiet,
+      });
       const ports = await http.start();
       const { plain, tls } = http.sockets();
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
@@ -101,7 +108,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
     }
   };
 
-  const beforeRequest = (): void => {
+  const refreshIfQuiet = (): void => {
     const nowMs = performance.now();
     if (nowMs - heardMs <= QUIET_MS_MAX) return;
     heardMs = nowMs;
@@ -125,6 +132,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   };
 
   process.on('message', (message: ToReader, socket: ListeningSocket | undefined) => {
+    refreshIfQuiet();
     heardMs = performance.now();
     switch (message.kind) {
       case 'socket':

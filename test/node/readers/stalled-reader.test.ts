@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { setUpEvents } from '../../http/event-fixture.ts';
 import { watchForks } from '../../support/forked-readers.ts';
 
@@ -11,32 +11,57 @@ import { watchForks } from '../../support/forked-readers.ts';
 const STALLED_MS = 700;
 const ROUNDS = 5;
 
-test('requests that waited while a reader was stopped are answered for the newest block', async (t) => {
+/** A node with one reader and a connection to this reader. */
+async function stalledReader(t: ExecutionContext) {
   const fixture = await setUpEvents(t, { processes: 1 });
   const readers = watchForks(t);
   fixture.append(5);
   const { port } = new URL(await fixture.serve());
-  const tipHeight = (): number => fixture.blocks.at(-1)?.height ?? 0;
   const [reader] = readers;
   t.truthy(reader);
   const socket = connect(Number(port), '127.0.0.1');
   t.teardown(() => socket.destroy());
   await once(socket, 'connect');
-  const heightOfAnswer = async (): Promise<number> => {
-    let text = '';
-    while (!/\r\n\r\n/.test(text)) text += String(((await once(socket, 'data')) as [Buffer])[0]);
-    return Number(/^X-Height: (\d+)/im.exec(text)?.[1]);
+  return {
+    fixture,
+    signal: (name: 'SIGSTOP' | 'SIGCONT') => reader?.kill(name),
+    request: () => void socket.write('HEAD /api/blocks?limit=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'),
+    heightOfAnswer: async (): Promise<number> => {
+      let text = '';
+      while (!/\r\n\r\n/.test(text)) text += String(((await once(socket, 'data')) as [Buffer])[0]);
+      return Number(/^X-Height: (\d+)/im.exec(text)?.[1]);
+    },
+    tipHeight: (): number => fixture.blocks.at(-1)?.height ?? 0,
   };
-  const request = 'HEAD /api/blocks?limit=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
-  socket.write(request);
+}
+
+test.serial('requests that waited while a reader was stopped are answered for the newest block', async (t) => {
+  const { fixture, signal, request, heightOfAnswer, tipHeight } = await stalledReader(t);
+  request();
   t.is(await heightOfAnswer(), tipHeight());
   for (let round = 0; round < ROUNDS; round += 1) {
-    reader?.kill('SIGSTOP');
-    socket.write(request);
+    signal('SIGSTOP');
+    request();
     await sleep(STALLED_MS);
     fixture.append(1);
     await sleep(50);
-    reader?.kill('SIGCONT');
+    signal('SIGCONT');
+    t.is(await heightOfAnswer(), tipHeight(), `round ${round}`);
+  }
+});
+
+test.serial('a reader that was stopped and then hears only a ping answers for the newest block', async (t) => {
+  const { fixture, signal, request, heightOfAnswer, tipHeight } = await stalledReader(t);
+  request();
+  t.is(await heightOfAnswer(), tipHeight());
+  // The node sends no update as long as the reader has not confirmed the update before.
+  fixture.listeners.clear();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    signal('SIGSTOP');
+    fixture.append(1);
+    await sleep(STALLED_MS);
+    request();
+    signal('SIGCONT');
     t.is(await heightOfAnswer(), tipHeight(), `round ${round}`);
   }
 });
