@@ -65,24 +65,38 @@ test("a block mined later gets the slot of the machine's clock", async (t) => {
   t.is(slotAt(tips(devnet)[0]!.timestamp, network.params), slotAtMs(machine.nowMs, network.params));
 });
 
-test('a slot that begins while its forger is asked is not counted as empty', async (t) => {
+test('a slot that ends while the nodes are asked to forge is not left empty', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, network, machine, nodes } = devnet;
   await timekeeper.begin(undefined);
   await timekeeper.mine(1);
-  // The clock enters the next slot between two requests to a node: the request for its current slot, and the request to
-  // forge.
-  machine.nowMs += 2 * network.params.blockTimeS * 1000 - 1;
-  let isBefore = true;
+  // The nodes forge one after the other, and the machine's clock enters the next slot between two of them.
+  let requestsBefore = Infinity;
+  let previous: Promise<unknown> = Promise.resolve();
   for (const { agent } of nodes) {
     const handle = agent.handle.bind(agent);
     agent.handle = (request) => {
-      if (request.op === 'forge' && isBefore) machine.nowMs += 1;
-      isBefore &&= request.op !== 'forge';
-      return handle(request);
+      if (request.op !== 'forge') return handle(request);
+      const answer = previous.then(() => {
+        if (requestsBefore === 0) machine.nowMs += 1;
+        requestsBefore -= 1;
+        return handle(request);
+      });
+      previous = answer;
+      return answer;
     };
   }
-  t.like(await timekeeper.mine(5), { emptySlots: 0, height: 7 });
+  let height = 2;
+  for (let owner = 0; owner < network.delegates.length; owner += 1) {
+    for (const [index] of nodes.entries()) {
+      const atMs = timekeeper.nowMs();
+      const slot = slotAtMs(atMs, network.params) + 2;
+      machine.nowMs += slotStartMs(slot, network.params) - 1 - atMs;
+      requestsBefore = index;
+      height += 2;
+      t.like(await timekeeper.mine(2), { emptySlots: 0, height }, `after ${index} requests, at height ${height}`);
+    }
+  }
   t.true(isOne(devnet));
 });
 

@@ -42,7 +42,8 @@ export class SlotMiner {
   }
 
   /**
-   * Makes the owners of the next slots forge. The nodes are held afterwards: they forge only on request.
+   * Makes the owners of the next slots forge. Afterwards the nodes forge only on request, and their clocks stand still in
+   * the last slot. The caller must set the clocks of the nodes again.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */
@@ -53,18 +54,21 @@ export class SlotMiner {
     this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(states));
     let [emptySlots, transactions] = [0, 0];
     for (let mined = 0; mined < count && !isStopped(); mined += 1) {
-      const slot = Math.max(slotAtMs(clock.nowMs(), params), this.#triedSlot + 1);
+      const nowMs = clock.nowMs();
+      const slot = Math.max(slotAtMs(nowMs, params), this.#triedSlot + 1);
       this.#triedSlot = slot;
-      if (slot > slotAtMs(clock.nowMs(), params)) clock.moveTo(slotStartMs(slot, params));
-      // All nodes must have the new time before they receive a block of the new slot.
-      await nodes.askAll({ op: 'set', setting: clock.setting, isHeld: true });
+      const atMs = Math.max(nowMs, slotStartMs(slot, params));
+      if (atMs > nowMs) clock.moveTo(atMs);
+      // All nodes must have the new time before they receive a block of the new slot. Their clocks stand still, because
+      // otherwise the slot could end for some nodes before its owner forges, and then no node would forge.
+      await nodes.askAll({ op: 'set', setting: { kind: 'frozen', atMs }, isHeld: true });
       const answers = await nodes.answers(nodes.all(), { op: 'forge' });
       // With wrong clocks or different chains, several nodes may forge in the same slot.
       const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>
         forged === undefined ? [] : [{ link, forged, after }],
       );
       if (forgers.length === 0) emptySlots += 1;
-      // The next slot may have begun before a node forged, so the block of this node may belong to the next slot.
+      // The clock of a node may differ from the devnet's clock, so the block of this node may belong to a later slot.
       this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
         state = after;

@@ -368,7 +368,9 @@ export class Timekeeper {
       void this.#queue
         .run(async () => {
           const isStill = this.#mode === 'interval' && this.#clock.setting.kind === 'running' && !this.#isStopped;
-          if (isStill) await this.#miner.mine(1);
+          if (!isStill) return;
+          await this.#miner.mine(1);
+          await this.#setAll();
         })
         .catch((error: unknown) => this.#reportFailure(error))
         .finally(() => this.#arm());
