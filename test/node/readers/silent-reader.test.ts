@@ -17,8 +17,8 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 
 const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
 const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
-/** The reader that hangs is killed after 2 s. The next reader has 4 s without a message, and so on. */
-const STARTING_PINGS_MAX = 8;
+/** The reader that hangs is killed after 4 s. The next reader has 8 s without a message, and so on. */
+const STARTING_PINGS_MAX = 16;
 /** Number of times that the only reader is killed, by default 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
