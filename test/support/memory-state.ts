@@ -4,15 +4,26 @@ import { StateOverlay, writeChanges } from '../../src/protocol/state.ts';
 import type { Account, Delegate, StateWriter } from '../../src/protocol/state.ts';
 import type { Address, Block, BlockHeader, PublicKey, TransactionId } from '../../src/protocol/types.ts';
 
+export interface MemoryStateOptions {
+  /** Number of newest blocks that the state keeps, with the ids of their transactions; by default all blocks. */
+  readonly keptBlocks?: number;
+}
+
 export class MemoryState implements StateWriter {
   readonly #accounts = new Map<Address, Account>();
   readonly #delegates = new Map<PublicKey, Delegate>();
   readonly #usernames = new Map<string, PublicKey>();
   readonly #roundLists = new Map<number, readonly PublicKey[]>();
-  readonly #blocks: Block[] = [];
+  readonly #blocks = new Map<number, Block>();
   readonly #transactions = new Set<TransactionId>();
   readonly #facts = new Map<string, string>();
+  readonly #keptBlocks: number;
   #bftState: Uint8Array | undefined;
+  #height = 0;
+
+  constructor({ keptBlocks = Infinity }: MemoryStateOptions = {}) {
+    this.#keptBlocks = keptBlocks;
+  }
 
   account(address: Address): Account | undefined {
     return this.#accounts.get(address);
@@ -51,7 +62,7 @@ export class MemoryState implements StateWriter {
   }
 
   block(height: number): Block | undefined {
-    return this.#blocks[height - 1];
+    return this.#blocks.get(height);
   }
 
   header(height: number): BlockHeader | undefined {
@@ -60,7 +71,7 @@ export class MemoryState implements StateWriter {
 
   /** The newest block. */
   tip(): Block {
-    const tip = this.#blocks.at(-1);
+    const tip = this.#blocks.get(this.#height);
     if (tip === undefined) throw new Error('the chain is empty');
     return tip;
   }
@@ -99,7 +110,15 @@ export class MemoryState implements StateWriter {
     const overlay = new StateOverlay(this);
     apply(overlay);
     writeChanges(overlay.changes(), this);
-    this.#blocks.push(block);
+    this.#height = block.height;
+    this.#blocks.set(block.height, block);
     for (const { id } of block.transactions) this.#transactions.add(id);
+    this.#forget(block.height - this.#keptBlocks);
+  }
+
+  #forget(height: number): void {
+    const { transactions = [] } = this.#blocks.get(height) ?? {};
+    for (const { id } of transactions) this.#transactions.delete(id);
+    this.#blocks.delete(height);
   }
 }
