@@ -115,8 +115,8 @@ class Search {
   readonly #transaction: Transaction;
   readonly #group: Group;
   /**
-   * The transaction without signatures. The search adds signatures to this copy, because the rules refuse a signature
-   * that the transaction already has.
+   * The transaction without signatures. The search tries each signature on this copy, because the rules refuse a
+   * signature that the transaction already has.
    */
   readonly #bare: Transaction;
   readonly #unassigned: Signature[];

@@ -175,9 +175,10 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 }
 
 /**
- * Reads a peer list, and skips each entry that cannot be used. In the `options` of its query, a dialling peer can claim
- * any address and port as its own. A real node passes this address and port on to every node that asks for the peer
- * list. If one bad entry made the whole list invalid, a stranger could get every honest node banned.
+ * Reads a peer list, and skips each entry that cannot be used. A peer that opens a connection can claim any address and
+ * port as its own, in the parameter `options` of the WebSocket URL. A real node passes this address and port on to
+ * every node that asks for the peer list. If one bad entry made the whole list invalid, a stranger could get every
+ * honest node banned.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason });

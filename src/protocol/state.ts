@@ -68,7 +68,10 @@ export interface StateReader {
   delegateKeyByUsername(username: string): PublicKey | undefined;
   /** All delegates, in no defined order. */
   delegates(): Iterable<Delegate>;
-  /** The unshuffled list that was frozen under this index, best delegate first. */
+  /**
+   * The list of delegates that was stored under this index (`listIndexOf` in `rounds.ts`), best delegate first. The
+   * forging order of a round is a shuffled copy of such a list.
+   */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
    * Data that the generation stores from block to block, for example the BFT state of generation 3. All calls return

@@ -9,8 +9,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Block } from '../../protocol/types.ts';
 
 /**
- * Time in milliseconds that a peer gets before it sends any blocks. The time is enough for the first answer and for the
- * last answer, which may be empty.
+ * Time in milliseconds that a peer has before it earns any. The time is longer than the wait for one answer. So the
+ * peer has enough time for its first answer, and for a last answer without blocks, which earns no time.
  */
 const FREE_MS = 12_000;
 /**

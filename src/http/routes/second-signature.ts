@@ -113,8 +113,8 @@ async function register(api: NodeApi, raw: unknown, client: string | undefined):
 const ALREADY = 'Account already has a second passphrase';
 
 /**
- * Renames the second secret to the spelling that error messages use. If the body has both spellings, the value under
- * the spelling of error messages counts.
+ * Renames `secondsecret` in the body to `secondSecret`, the spelling of the error messages. If the body has both
+ * members, the function ignores `secondsecret`.
  */
 function normalised(raw: unknown): unknown {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw;
