@@ -80,8 +80,8 @@ export interface AskerOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * True to use the paths without prefix. Only nodes of this software serve these paths. At these paths, a node sends
-   * all members, even with `http.strictDialect`. False to use the paths that every Lisk node answers.
+   * True to use the paths without the prefix `/api`. Only nodes of this software serve these paths. At these paths, a
+   * node sends all members, even with `http.strictDialect`. False to use the paths that every Lisk node answers.
    */
   readonly isOwnKind?: boolean;
 }
@@ -138,8 +138,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // An answer with a message, and with reasons or a status of at least 500, comes from a node that this machine may
-    // query.
+    // If an answer has a message, and also has reasons or a status of at least 500, it comes from a node that this
+    // machine may query.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(

@@ -32,7 +32,8 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
 }
 
 /**
- * The location of a network's chain under a data folder; the chain need not exist.
+ * The location of a network's chain below the folder of `--data-dir`, or else below `BLOOMERY_HOME`; the chain need not
+ * exist.
  *
  * @throws ProtocolError like `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
  */
@@ -44,11 +45,11 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
 }
 
 /**
- * The location of an existing chain under a data folder. Without a network in the flags, the data folder must contain
- * exactly one chain, or be the folder of a chain itself.
+ * The location of an existing chain below the folder of `--data-dir`, or else below `BLOOMERY_HOME`. Without a network
+ * in the flags, this folder must contain exactly one chain, or be the folder of a chain itself.
  *
- * @throws ProtocolError `USAGE` when the data folder has no chain of the network in the flags; without a network in the
- *   flags, `USAGE` when the data folder has no chain or several chains; errors like `locationOfNetwork`
+ * @throws ProtocolError `USAGE` when that folder has no chain of the network in the flags; without a network in the
+ *   flags, `USAGE` when that folder has no chain or several chains; errors like `locationOfNetwork`
  */
 export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   if (flags.network !== undefined) {
@@ -58,7 +59,7 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   }
   const home = bloomeryHome(process.env);
   const folder = dataFolderOf(flags.dataDir, home);
-  // The flag may name the folder of one chain, or the folder that contains the folders of chains.
+  // `--data-dir` may name the folder of one chain, or the folder that contains the folders of chains.
   const locations = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
   const [dataDirectory, other] = locations;
   if (dataDirectory === undefined) throw usageError(`there is no chain in ${folder}: correct --data-dir`);
@@ -80,8 +81,8 @@ function onBackfill(entries: number): void {
 }
 
 /**
- * Finds the network of the folder of a chain. A devnet with its own settings has its network folder beside the folders
- * of its nodes; other networks are found by name.
+ * Finds the network to which a chain belongs, from the folder of the chain. A devnet with its own settings has its
+ * network folder beside the folders of its nodes; other networks are found by name.
  */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);

@@ -103,8 +103,8 @@ function textOf(error: unknown): string {
 }
 
 /**
- * Removes repeated prefixes from an error text of `Closers`. Parts can contain further parts, and `Closers` adds one
- * prefix for each level.
+ * Removes repeated prefixes from an error text of `Closers`. The text repeats the prefix if the error of a step
+ * contains the text of another `Closers`.
  */
 function withOnePrefix(text: string): string {
   return text.startsWith(NOT_CLOSED) ? `${NOT_CLOSED}${text.replaceAll(NOT_CLOSED, '')}` : text;
@@ -118,8 +118,8 @@ const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
 };
 
 /**
- * Text for errors whose message contains `MDB_` and a name. The database library itself throws these errors, and they
- * are signs of damage.
+ * Text for errors whose message contains an error name of LMDB, such as `MDB_CORRUPTED`. The database library itself
+ * throws these errors, and they are signs of damage.
  */
 const STORE_DAMAGED =
   'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +

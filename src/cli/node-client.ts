@@ -1,4 +1,4 @@
-/** The typed queries that commands of operators and devnets send to a running node through `ask-node.ts`. */
+/** The typed queries to a running node that the commands for operators and for devnets send through `ask-node.ts`. */
 
 import type { Diagnostic, PeerVerdict } from '../ports/node-api.ts';
 import { FULL_STATUS, NODE_IDENTITY } from './answer-shapes.ts';
@@ -61,8 +61,8 @@ export interface DelegateCounts {
 export interface NodeClient {
   status(): Promise<NodeState>;
   /**
-   * `version` is the application version that the node reports to peers; `build` is the version of this software, if
-   * the node reports it.
+   * `version` is the application version that the node reports to peers. `build` is the version of the node's software,
+   * followed by the build time if the time is known; absent if the node does not report it.
    */
   constants(): Promise<{ readonly version: string; readonly build?: string; readonly nethash: string }>;
   /** Number of connected peers, at most 100. */

@@ -1,6 +1,6 @@
 /**
  * Common code of the two programs that run a node: `bloomery start` and the program of a devnet node. The code covers
- * the log, the watchdog, reports of defects, signals and an orderly end.
+ * the log, the watchdog, uncaught errors, signals and an orderly end.
  */
 
 import { resolve } from 'node:path';
@@ -43,14 +43,17 @@ export interface NodeProgram {
 }
 
 interface RunningInProgram {
-  /** Resolves when the store is damaged, so that the node cannot continue. */
+  /** Resolves when the node cannot continue because its store is damaged. */
   readonly damaged: Promise<ProtocolError>;
   close(): Promise<void>;
   /** Called once when the end begins. */
   stopping?(): void;
 }
 
-/** Opens the log, and starts the watchdog with its memory limit. Signals are handled from now on. */
+/**
+ * Opens the log, and starts the watchdog. Until the node has started, the watchdog checks only the memory and the heap
+ * of the process. Signals are handled from now on.
+ */
 export function beginNodeProgram(config: Config): NodeProgram {
   const metrics = new MetricsRegistry({ isOfProcess: true });
   const observer = createObserver({ metrics, ...logOptionsOf(config.log) });

@@ -1,8 +1,8 @@
 /**
- * Writes all output of commands, except questions to the user and warnings about what the user entered. Lines and data
- * go to standard output, notes to standard error output. Writing is synchronous: when a function of this file returns
- * without an error, the operating system has all bytes of the text. Only failures to write to standard error output are
- * ignored.
+ * Writes all output of commands, except questions to the user and warnings about what the user entered. Results go to
+ * standard output; notes and progress go to standard error output. Writing is synchronous: when a function that writes
+ * to standard output returns without an error, the operating system has all bytes of the text. Failures to write to
+ * standard error output are ignored.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
@@ -64,7 +64,7 @@ export function drawOnTerminal(text: string): void {
 
 /**
  * Reports a finished action. If the report cannot be written, the error names the finished action. Without that
- * message, the user could repeat the action, or lose the only copy of a result.
+ * message, the user could believe that the action failed, and could then repeat it or delete its result.
  *
  * @param done a clause, for example `the backup was made`
  */

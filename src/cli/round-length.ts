@@ -1,4 +1,4 @@
-/** Length of the rounds of a node's network, from its constants. */
+/** Number of blocks in a round, from the constants that a node reports. */
 
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 

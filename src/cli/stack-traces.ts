@@ -2,8 +2,9 @@
  * In stack traces, replaces positions in bundles by positions in source files. The programs are bundled into a few
  * files, and a position in a bundle does not help to find a fault.
  *
- * Node can read source maps itself. But Node reads the map of each file that it loads, which takes a tenth of the start
- * time. This file reads a map only when the `stack` of an error is read, and only for the positions in that trace.
+ * Node.js can read source maps itself. But Node.js reads the map of each file that it loads, which takes a tenth of the
+ * start time. This file reads a map only when the `stack` of an error is read, and only for the positions in that
+ * trace.
  */
 
 import { readFileSync } from 'node:fs';
@@ -92,8 +93,8 @@ function readMap(url: string): SourceMap | undefined {
 }
 
 /**
- * Returns the position in the source file for a position in a compiled file. The result comes from the last mapping in
- * the line that begins at or before the given column.
+ * Returns the position in the source file for a position in a compiled file. Of the mappings in the given line, the
+ * function uses the last one that begins at or before the given column.
  *
  * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
  *   are Base64 VLQ numbers, which are differences to the fields of the previous mapping

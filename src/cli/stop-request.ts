@@ -79,8 +79,8 @@ export function stopRequest(onSecond: (signal: string) => void): Promise<StopReq
 }
 
 /**
- * Makes the process remove its temporary paths at a signal of `STOP_SIGNALS`. The process then reports whether there
- * were any, and ends with the exit code of a failure.
+ * Makes the process remove its temporary files and folders at a signal of `STOP_SIGNALS`. The process then reports
+ * whether it had such files or folders, and ends with the exit code of a failure.
  */
 export function removeTemporaryFilesAtStop(): void {
   for (const signal of STOP_SIGNALS) {
@@ -93,7 +93,8 @@ export function removeTemporaryFilesAtStop(): void {
 }
 
 /**
- * Detects the end of a supervisor without a channel: when the supervisor ends, this process gets a new parent process.
+ * Detects the end of a supervisor to which this process has no IPC channel. When the supervisor ends, this process gets
+ * a new parent process.
  */
 function watchParent(onGone: () => void): void {
   const parent = process.ppid;

@@ -7,8 +7,8 @@ export interface RawEvent {
 }
 
 /**
- * Maximum length of an event, in characters. The largest event of a node, a transaction or a block header, is far
- * shorter.
+ * Maximum length of an event, in characters. The largest events of a node contain a transaction or a block header, and
+ * are far shorter.
  */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 

@@ -496,7 +496,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. A step in which the node neither changed its chain nor was asked for the history has no entry. */
+  /** Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. Each entry covers one step of 30 s or 10 min. A step has an entry only if the node changed its chain or answered this request in it. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -517,7 +517,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the latest diagnostics, newest first, each with its reason: for example refused blocks, dropped peers and missed slots. */
+  /** Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic has its reason. */
   'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
     answer: {
@@ -526,7 +526,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the events that the node recorded for each requested slot, with their reasons, for example a forged, refused or reverted block, or a pause of forging. */
+  /** Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has its reason. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -1362,7 +1362,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. A step in which the node neither changed its chain nor was asked for the history has no entry. */
+  /** Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. Each entry covers one step of 30 s or 10 min. A step has an entry only if the node changed its chain or answered this request in it. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -1383,7 +1383,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the latest diagnostics, newest first, each with its reason: for example refused blocks, dropped peers and missed slots. */
+  /** Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic has its reason. */
   'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
     answer: {
@@ -1392,7 +1392,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the events that the node recorded for each requested slot, with their reasons, for example a forged, refused or reverted block, or a pause of forging. */
+  /** Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has its reason. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {

@@ -1,4 +1,4 @@
-/** `bloomery/client`: queries a node over HTTP, in browsers and in Node. See docs/guides/client.md. */
+/** `bloomery/client`: queries a node over HTTP, in browsers and in Node.js. See docs/guides/client.md. */
 
 import { readAmounts } from './amounts.ts';
 import { eventsOf } from './event-stream.ts';
@@ -24,8 +24,8 @@ export class ClientError extends Error {
    * - `REFUSED`: the node answered with an error status.
    * - `TIMEOUT`: the node did not answer in time, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
-   * - `INVALID_ANSWER`: the answer is complete, but it is not valid JSON, or it lacks its list or its cursor. For example,
-   *   a program between client and node changed the answer.
+   * - `INVALID_ANSWER`: the answer is complete, but it is not valid JSON, or it lacks its list or its cursor. For
+   *   example, a program between client and node changed the answer.
    */
   readonly code: string;
   /** HTTP status of a refusal; undefined for other errors. */
@@ -96,7 +96,7 @@ class HttpClient {
       const { data, meta } = await this.#list(path, { limit: PAGE_ITEMS, ...parameters, after });
       yield* data;
       after = meta?.next;
-      // Without this check, a list would end after its first page.
+      // Without this check, the next request would have no cursor, so `items` would repeat the first page without end.
       if (after === undefined) throw this.#invalid(`${path} without a cursor; has the node http.strictDialect?`);
     }
   }

@@ -91,7 +91,8 @@ export interface EventOptions<K extends PropertyKey> {
 
 export interface WaitOptions {
   /**
-   * Number of confirmations to wait for: the block of the transaction and each block above it count as one. Default 1.
+   * Number of confirmations to wait for. The block of the transaction is the first confirmation, and each block above
+   * it adds one. Default 1.
    */
   readonly confirmations?: number;
   /**
@@ -107,7 +108,10 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A clock of the caller, for example in tests. The client imports no other module, so it has a type of its own. */
+/**
+ * A clock of the caller, for example in tests. The client imports nothing from outside of its folder, so it declares
+ * its own type of clock.
+ */
 export interface ClientClock {
   /** Milliseconds since any fixed moment. */
   nowMs(): number;
@@ -164,10 +168,11 @@ export interface Client<G extends Generation> {
   ): AsyncGenerator<ItemOf<G, P>, void, undefined>;
   /**
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
-   * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends the
-   * stream, sends an invalid event, or answers with a status of 500 or more. The client then continues after the last
-   * event with an id. Events without an id that occur before the stream is open again are lost. If the client has not
-   * received an id yet, events with an id are lost, too, unless `fromHeight` is given.
+   * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends
+   * the stream, sends an invalid event, or answers with a status of 500 or more. The client then continues after the
+   * last event with an id. Events without an id that occur before the stream is open again are lost. If the client has
+   * not received an id yet, and `lastEventId` was not given, events with an id are lost, too, unless `fromHeight` is
+   * given.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */

@@ -119,8 +119,8 @@ function defaultOf(
 ): unknown {
   if (named.path === 'http.processes') return processes ?? named.option.default;
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
-  // The default of `forging.waitThresholdS` suits the slots of mainnet. On a devnet with short slots, the default could
-  // be as long as a whole slot.
+  // The default of `forging.waitThresholdS` suits the slots of mainnet. On a devnet with short slots, this default
+  // could be as long as a whole slot. The default is therefore never longer than half a slot.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
   }
@@ -128,8 +128,8 @@ function defaultOf(
     return GEN2_CONSENSUS_MIN;
   }
   // The default is true on a network with published keys. On such a network, anybody can sign blocks for the delegates,
-  // so protection against double forging is useless. In addition, all delegates of a new network must be able to start
-  // forging.
+  // so protection against double forging is useless. In addition, the protection would delay the first blocks of a new
+  // network.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;
@@ -185,7 +185,7 @@ function checkTlsFiles({ http }: Config): void {
   }
 }
 
-/** Checks the ports of all listeners. A listener with port 0 gets a free port, or is not opened. */
+/** Refuses equal ports of two listeners, except port 0. A listener with port 0 gets a free port, or is not opened. */
 function checkPortsDiffer({ http, p2p }: Config): void {
   const ports = [
     ...(http.enabled

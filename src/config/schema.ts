@@ -310,7 +310,7 @@ export const OPTIONS = {
   },
   watchdog: {
     blockedMaxS: integer(
-      'Time for which the event loop may be blocked, or for which garbage collection may take nearly all time. After this time, the node ends, so that a supervisor restarts it; 0 for no limit. This limit applies only after the start of the node.',
+      'Time for which the event loop may be blocked, or for which garbage collection may take nearly all time. After this time, the node ends, so that a supervisor restarts it; 0 for no limit. The limit does not apply while the node starts.',
       30,
       0,
       3600,

@@ -1,7 +1,7 @@
 /**
  * Converts addresses from bytes to texts. The same addresses occur again and again, so their texts are cached. While a
- * text is in the cache, each call returns the same string object. Each `Map` needs the hash of a string. JavaScript
- * computes this hash only once for each string object.
+ * text is in the cache, each call returns the same string object. JavaScript computes the hash of a string object only
+ * once, so a string object that is used again makes look-ups in a `Map` faster.
  */
 
 /**

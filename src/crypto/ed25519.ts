@@ -1,7 +1,7 @@
 /**
  * Makes and checks Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22
- * accepts. A valid signature meets four conditions. S is below the group order. The public key is canonical. The public
- * key and R do not have small order. The verification equation holds without a cofactor. Libraries give different
+ * accepts. A valid signature meets four conditions. S is below the group order. The public key is canonical. Neither
+ * the public key nor R has small order. The verification equation holds without a cofactor. Libraries give different
  * answers for signatures and keys that break one of the conditions. Two nodes that give different answers would fork.
  * Cheap checks of the first three conditions therefore come before each call of an implementation (backend). A backend
  * must also answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
@@ -148,7 +148,8 @@ export function createNoble(): Ed25519 {
 }
 
 /**
- * Computes S*B - h*A, encodes the point, and compares the bytes with R. The comparison of bytes also refuses every
+ * Computes S*B - h*A, encodes the point, and compares the bytes with R. B is the base point, A is the public key, and h
+ * is the SHA-512 digest of R, A and the message, modulo the group order. The comparison of bytes also refuses every
  * non-canonical R.
  */
 function equationHolds(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {

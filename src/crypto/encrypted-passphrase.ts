@@ -24,9 +24,9 @@ export interface EncryptedPassphrase {
 export interface EncryptionOptions {
   /** Rounds of PBKDF2; 1,000,000 by default. */
   readonly iterations?: number;
-  /** 16 random bytes that were never used before. */
+  /** 1 to 1,024 bytes that were never used before, normally 16 random bytes. */
   readonly salt: Uint8Array;
-  /** 12 random bytes, never used before with the same password and salt. */
+  /** 12 bytes that were never used before with the same password and salt, normally random bytes. */
   readonly iv: Uint8Array;
 }
 
@@ -120,7 +120,7 @@ export async function decryptPassphrase(encrypted: string | EncryptedPassphrase,
   const { iterations, cipherText, iv, salt, tag } =
     typeof encrypted === 'string' ? parseEncryptedPassphrase(encrypted) : encrypted;
   const key = await deriveKey(password, salt, iterations, KEY_BYTES, 'sha256');
-  // The option `authTagLength` is necessary. Without this option, Node accepts a tag of only four bytes, which an
+  // The option `authTagLength` is necessary. Without this option, Node.js accepts a tag of only four bytes, which an
   // attacker can guess.
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(tag);

@@ -33,7 +33,7 @@ export interface Status {
   readonly reorgs?: { readonly count: number; readonly latest: readonly Reorg[] };
 }
 
-/** A reading process, which answers HTTP beside the node's main process. */
+/** A reading process: a process that answers HTTP requests, and that is separate from the node's main process. */
 export interface Reader {
   readonly reader: number;
   readonly state: 'starting' | 'up' | 'silent';
@@ -234,12 +234,13 @@ export interface HistoryPoint {
   readonly missedSlots: number;
   readonly reorgs: number;
   /**
-   * Mean time in milliseconds from the start of a slot until the node applied its block. Downloaded blocks do not count.
-   * Absent if the node applied no other block in the interval.
+   * Mean time in milliseconds from the start of a slot until the node applied the block of the slot. Downloaded blocks
+   * do not count. Absent if the node applied no blocks, or only downloaded blocks, in the interval.
    */
   readonly delayMs?: number;
-  /** Number of transactions in the pool, and number of connected peers, at the last sample of the interval. */
+  /** Transactions in the queues `verified`, `pending` and `ready` of the pool, when the node last updated the point. */
   readonly pool: number;
+  /** Connected peers when the node last updated the point. */
   readonly peers: number;
 }
 

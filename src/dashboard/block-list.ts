@@ -28,7 +28,8 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // If the parent id does not match, the kept blocks above the answer are of another branch, and are dropped.
+  // If the kept block directly above the answer has another parent than the newest block of the answer, the kept blocks
+  // above the answer are of another branch, and are dropped.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
   // If there is a gap below the answer, the kept blocks below the gap are dropped, because the event stream will not

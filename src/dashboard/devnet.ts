@@ -15,7 +15,7 @@ export interface DevnetNode {
 }
 
 export interface DevnetFaults {
-  /** Numbers of the nodes of each part; empty while the network is not cut. */
+  /** The nodes of each part, by their `index`; empty while the network is not cut into parts. */
   readonly parts: readonly (readonly number[])[];
   readonly nodes: readonly {
     readonly node: number;

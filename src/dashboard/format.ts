@@ -21,8 +21,9 @@ export function decimalsOf(beddows: string): number {
 }
 
 /**
- * Example: `12.5 %`. Formats the share of a part in a whole, both in beddows as decimal digits, with two decimals. A
- * share above zero that rounds to zero is `below 0.01 %`; without a whole, the text is `–`.
+ * Example: `12.5 %`. Formats the share of a part in a whole, rounded to two decimals. Both amounts are decimal digits
+ * in beddows. A share above zero that rounds to zero is `below 0.01 %`. If the whole is unknown or zero, the text is
+ * `–`.
  *
  * @param decimals fixed number of decimals for a column; by default, trailing zeros are left out
  */
@@ -47,7 +48,7 @@ export function countOf(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** Members of a delegate that give its results, as the node sends them. */
+/** Members of `Delegate` that state how many blocks the delegate forged and missed, as the node sends them. */
 interface Results {
   readonly producedBlocks: number;
   readonly missedBlocks: number;
@@ -140,8 +141,8 @@ export function typeText(type: number): string {
 }
 
 /**
- * Returns the version of the software from the build text of a node: `v`, the version, and the time of the build.
- * Undefined if the text has no version.
+ * Returns the version of the software from the build text of a node. A build text consists of `v`, the version, and the
+ * time of the build. Undefined if the text has no version.
  */
 export function softwareVersionOf(build: string): string | undefined {
   return /^v(\d\S*)/.exec(build)?.[1];

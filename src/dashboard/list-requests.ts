@@ -44,7 +44,7 @@ export const DELEGATE_ORDERS: readonly Order[] = [
   ['productivity:desc', 'most productive first'],
 ];
 
-/** Returns the order that the filter `sort` names; the first order without a valid `sort`. */
+/** Returns the order that the filter `sort` names. If `sort` is absent or not valid, returns the first order. */
 export function orderOf(filters: Filters, orders: readonly Order[]): string {
   const [first] = orders;
   return orders.find(([sort]) => sort === filters['sort'])?.[0] ?? first?.[0] ?? '';

@@ -7,8 +7,8 @@ export interface PastSlot {
   /** Undefined for a missed slot. */
   readonly block: Block | undefined;
   /**
-   * Public key of the slot owner; undefined for a missed slot whose owner is unknown. The owner is unknown if the
-   * request does not name the owner, and the owner forged no block of the round.
+   * Public key of the slot owner; undefined for a missed slot whose owner is unknown. The owner is unknown if
+   * `PastRoundsRequest.forgers` does not name the owner, and the owner forged no block of the round.
    */
   readonly forger: string | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The queues of the transaction pool, from the last queue before a block to the first queue, and the event for which
- * the transactions of each queue wait.
+ * Lists the queues of the transaction pool, from the last queue (`ready`) back to the first queue (`received`). Also
+ * describes what the transactions of each queue wait for.
  */
 
 export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;

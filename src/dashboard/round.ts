@@ -16,7 +16,7 @@ export interface RoundSlot {
 
 export interface Round {
   readonly number: number;
-  /** Blocks of the round so far. */
+  /** Number of slots in `slots` with a block. */
   readonly forged: number;
   readonly missed: number;
   /** The present slot by the node's clock, or the slot of the newest block if that slot is later. */

@@ -3,8 +3,8 @@
  * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
  * The node announces a new item at once to the few peers to which it has sent no message for the longest time. The node
  * then announces the item to further peers one after another. The node sends its messages to different peers at
- * different times. Usually, the rate limit therefore allows a message with a new item to some peers at once. If no
- * connected peer is known to have an item, the node announces the item again after a while.
+ * different times. When a new item arrives, the rate limit therefore usually allows an immediate message to some peers.
+ * If no connected peer is known to have an item, the node announces the item again after a while.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -131,7 +131,7 @@ export class Announcements<T> {
 
   /**
    * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item, does
-   * nothing while a connected peer is known to have the item. Also does nothing if the item was added to a log or
+   * nothing if a connected peer is known to have the item. Also does nothing if the item was added to a log or
    * checked (`Announced.againMs`) less than `AGAIN_LOOK_MS` ago.
    */
   addAgain(item: T): void {

@@ -1,6 +1,6 @@
 /**
- * Exchanges new blocks with peers. Passes the blocks that peers send to the importer, unless this node already knows
- * them. Sends each block that this node has forged or imported to a random choice of peers, except during a sync.
+ * Exchanges new blocks with peers. Passes each block from a peer to the importer, unless this node already knows the
+ * block. Sends each forged or imported block to a random choice of peers, except during a sync.
  */
 
 import { LruMap } from '../primitives/bounded.ts';

@@ -3,7 +3,8 @@
  *
  * 1. screen: apply fork choice, then check header, payload, slot owner and time. Screening verifies only one signature,
  *    the signature of the block, so a flood of invalid blocks costs little time;
- * 2. verify the signatures of the transactions on other threads, while the main thread does other work;
+ * 2. verify the signatures of the transactions. If there are many signatures, other threads verify them, while the main
+ *    thread does other work;
  * 3. validate: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and notify the listeners: `Chain.commit`.
  *
@@ -121,8 +122,8 @@ export class BlockImporter {
       case 'betterChain':
         // Only a block of a registered delegate may start a sync. The node looks for the delegate in the state of our
         // branch, because branches that split a short time ago have nearly the same delegates. The node does not check
-        // the signatures of the transactions here. They would prove nothing more, because a delegate can also sign a
-        // block without transactions.
+        // the signatures of the transactions here. This check would prove nothing more about the delegate, because a
+        // delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
@@ -159,7 +160,8 @@ export class BlockImporter {
       chain.validator.validate(block, this.#placeAtTip());
       chain.commit(received);
     } else {
-      // The block replaces the tip, so the parent of the block is the parent of the tip, not the tip itself.
+      // The block replaces the tip, so the parent of the block is the parent of the tip. The call of `validate`
+      // therefore has no context: the context would contain the state at the tip.
       chain.validator.validate(block);
       chain.commit({ ...received, revertAbove: chain.tip.header.height - 1 });
     }

@@ -8,7 +8,7 @@ import type { PeerId, Transport } from '../ports/transport.ts';
 
 /**
  * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
- * number.
+ * number, so the node still remembers the bucket of a peer that reconnects.
  */
 const PEERS_MAX = 20_000;
 

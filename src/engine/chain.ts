@@ -29,7 +29,7 @@ const BLOCKS_PER_TRANSACTION = 34;
 /**
  * Default maximum number of blocks in one commit of `append` while the indexes lag. Reading processes then answer the
  * HTTP requests, so a commit may delay other work of the node by about two tenths of a second. In a larger commit, more
- * blocks change a page before the store writes the page, so the store writes fewer pages.
+ * blocks change the same page of the database before the page is written. The store therefore writes fewer pages.
  */
 const BLOCKS_PER_LAGGING_TRANSACTION = 136;
 
@@ -203,7 +203,7 @@ export class Chain {
         throw new ProtocolError('TIP_MOVED', { height: tip.height, tipId: tip.id, next: first.id });
       }
       const isFarBehind = this.#isFarBehind(blocks.at(-1));
-      // If this backfill of the indexes fails, the method throws and appends no block.
+      // The next line may backfill the indexes. If the backfill fails, the method throws and appends no block.
       await (isFarBehind ? this.#deferral?.limit() : this.#deferral?.end());
       let at = 0;
       while (at < blocks.length) {

@@ -1,6 +1,6 @@
 /**
- * Stores the latest diagnostics of the node, for queries. A diagnostic is a record of an event that may need an
- * explanation, with the reason. Examples are a refused block, a dropped peer, a reorg, a missed slot of the node's
+ * Stores the latest diagnostics of the node, for queries. A diagnostic records an event that may need an explanation,
+ * and the reason for the event. Examples are a refused block, a dropped peer, a reorg, a missed slot of the node's
  * delegates, and an accepted transaction that the node dropped. Each module logs its refusals and faults. This class
  * takes the diagnostics from the log, so a module need not report an event twice.
  */
@@ -112,8 +112,7 @@ export class Diagnostics {
 }
 
 /**
- * Turns log fields into numbers, booleans and short texts, so that a diagnostic fits on one line. Omits undefined
- * fields.
+ * Turns log fields into numbers, booleans and short texts, so that a diagnostic stays small. Omits undefined fields.
  */
 export function plainFields(fields: LogFields): Diagnostic['fields'] {
   const entries = Object.entries(fields).flatMap(([name, value]): [string, string | number | boolean][] => {

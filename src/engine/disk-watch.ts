@@ -12,9 +12,9 @@ import type { NoteStore } from '../ports/store.ts';
 const TRIAL_INTERVAL_MS = 2000;
 /**
  * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
- * block. Each note takes one page of the database. Most entries that a block changes also take one page each. A full
- * block of transfers between addresses with many transactions also changes several hundred leaf blocks of an index.
- * Each leaf block takes up to two pages.
+ * block. Each note takes one page of the database. Most database entries that a block changes also take one page each.
+ * A full block of transfers between addresses with many transactions also changes several hundred leaf blocks of an
+ * index. Each leaf block takes up to two pages.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
@@ -96,8 +96,8 @@ export class DiskWatch {
       this.#failure = undefined;
       observer.log('info', 'STORE_RECOVERED', 'writes to the disk succeed again');
     } catch (error) {
-      // The error of the trial write is recorded and not thrown. If `watch` makes the trial write, the change before
-      // the trial write is on disk. The caller of `watch` must therefore not get an error.
+      // The error of the trial write is recorded and not thrown. If `watch` makes the trial write, the change that
+      // `watch` ran is already on disk. The caller of `watch` must therefore not get an error.
       this.#recordFailure(error);
     }
   }

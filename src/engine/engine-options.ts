@@ -92,7 +92,7 @@ export interface EngineDependencies {
   readonly random: Random;
   readonly journal: FolderJournal;
   /**
-   * The watermarks of signatures, which are stored outside the data folder; undefined if no other folder is available.
+   * The signing watermarks, which the node stores outside the data folder; undefined if no other folder is available.
    * If `riskDoubleForging` is true, the engine still updates existing watermarks, but the watermarks prevent no
    * signature.
    */

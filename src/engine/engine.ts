@@ -348,7 +348,7 @@ export class Engine {
    */
   async stop(): Promise<void> {
     const closers = new Closers();
-    // The steps run in reverse order, so these first steps run last.
+    // `close` runs the steps in reverse order, so forging stops first.
     closers.add(() => this.importer.idle());
     closers.add(() => this.chain.stop());
     closers.add(() => this.synchronizer.stop());

@@ -1,5 +1,5 @@
 /**
- * Answers the requests of peers in a fair order. The queue answers requests of named peers first. Among the named
+ * Answers the requests of peers in a fair order. Requests of peers that the operator named come first. Among the named
  * peers, and among all other peers, the queue answers one request of each peer in turn. All answers share one limited
  * budget of main-thread time (`WorkShare`), so the node can process blocks even if many peers send many requests. When
  * a peer disconnects, the queue drops the waiting requests of the peer.

@@ -20,8 +20,8 @@ export interface GenerationProfile {
   /** Maximum number of blocks in one answer to a peer. */
   readonly blocksPerAnswerMax: number;
   /**
-   * Maximum number of bytes of the blocks in one answer to a peer, measured as JSON. An answer has one block even if
-   * this block alone is larger.
+   * Maximum number of bytes of the blocks in one answer to a peer, measured as JSON. If the first block alone is larger
+   * than this maximum, the answer has only this block.
    */
   readonly blocksAnswerBytesMax: number;
   /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */

@@ -26,7 +26,7 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /**
  * Maximum number of peers that the node remembers as senders of false signatures. With the default limits of
- * connections, fewer peers can connect within `FALSE_SIGNATURE_PAUSE_MS`.
+ * connections, fewer peers than this number can connect within `FALSE_SIGNATURE_PAUSE_MS`.
  */
 const FALSE_SIGNERS_MAX = 5000;
 /** Maximum number of characters of an id, which is a 64-bit number in decimal. */
@@ -34,8 +34,8 @@ const ID_CHARACTERS_MAX = 20;
 /** Maximum time in milliseconds for which the node verifies transactions of a peer before other work can run. */
 const SLICE_MS = 5;
 /**
- * Maximum number of messages of one peer, with a block or with whole transactions, that the node handles at the same
- * time. The node drops further messages of these two kinds.
+ * Maximum number of messages of one peer that the node handles at the same time. Only messages with a block or with
+ * whole transactions count. The node drops further messages of these two kinds.
  */
 const PENDING_PER_PEER_MAX = 8;
 
@@ -47,20 +47,20 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Maximum number of peers to which the node announces an item that it does not announce to all peers. */
+  /** Maximum number of peers to which the node announces one signature or one whole transaction. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
   /** Returns the payer that is charged for checking the transactions and signatures of a peer. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /**
-   * Disconnects a peer if `VerificationBudget.isWasteful` is true: the peer sent too much useless data that was
-   * expensive to check.
+   * Disconnects a peer if `VerificationBudget.isWasteful` is true for its address: too much useless data that was
+   * expensive to check came from this address.
    */
   readonly cutWasteful: (peerId: PeerId) => void;
 }
 
 /** Codes of failed writes to the store. `DiskWatch` logs these failures itself. */
-const LOGGED_BY_CHAIN: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
+const LOGGED_BY_DISK_WATCH: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
 
 export class Gossip {
   readonly #dependencies: GossipDependencies;
@@ -284,7 +284,7 @@ export class Gossip {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
     // Only errors of this node are logged at the level `error`. A peer that does not answer is no error of this node,
     // and `DiskWatch` has already logged a failed write to the store.
-    const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !LOGGED_BY_CHAIN.has(code));
+    const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !LOGGED_BY_DISK_WATCH.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,
       reason: messageOf(error),

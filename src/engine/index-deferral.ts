@@ -1,8 +1,8 @@
 /**
- * Defers the indexes of transactions while the node downloads blocks that are far behind the network. The index entries
- * of thousands of blocks can be written at once in a fraction of the time that writing them with each commit takes
- * (`store/index/deferred-indexes.ts`). Until the next backfill, the reading processes show the last state with complete
- * indexes. The time between two backfills is therefore also limited.
+ * Defers writes to the indexes of transactions while the node downloads blocks that are far behind the network. A
+ * backfill later writes the missing index entries of thousands of blocks at once. This takes a fraction of the time of
+ * writing the entries with each commit (`store/index/deferred-indexes.ts`). Until the next backfill, the processes that
+ * query the store show the last state with complete indexes. The time between two backfills is therefore limited.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -14,15 +14,15 @@ import type { DiskWatch } from './disk-watch.ts';
 /** A downloaded block is far behind the network if its slot is this number of slots or more before the current slot. */
 export const FAR_BEHIND_SLOTS = 1000;
 /**
- * Lag of the indexes, in blocks and transactions, above which the indexes are backfilled. A lag of this size takes
- * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, which
- * takes some seconds for a short chain. If the rules refuse a downloaded block, the store reads the missing entries
- * again from the blocks, which also takes up to a few seconds.
+ * Lag of the indexes, as the number of blocks plus the number of transactions, above which the indexes are backfilled.
+ * A lag of this size takes about five megabytes of memory. If the node is killed at this lag, the next start writes the
+ * missing entries, which takes some seconds for a short chain. If the rules refuse a downloaded block, the store drops
+ * the missing entries from memory. Computing them again from the blocks also takes up to a few seconds.
  */
 export const LAG_MAX = 50_000;
 /**
- * Time in milliseconds after which lagging indexes are backfilled. Readers show a chain that is older by up to this
- * time plus the time of a backfill.
+ * Time in milliseconds after which lagging indexes are backfilled. The processes that query the store show a chain that
+ * is older by up to this time plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /** Interval in milliseconds at which the limits are checked while no block is committed. */
@@ -152,8 +152,8 @@ export class IndexDeferral {
       }
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      // The node must not blame a peer for an error of our store. For example, the backfill ends if a store transaction
-      // of another part of the node fails.
+      // The node must not blame a peer for an error of our store. For example, the backfill fails if a store
+      // transaction of another part of the node fails between two steps.
       throw new ProtocolError('STORE_BACKFILL_FAILED', {}, `the indexes were not completed: ${messageOf(error)}`, {
         cause: error,
       });

@@ -60,8 +60,7 @@ export class NetworkView {
   }
 
   /**
-   * Returns the reason, as a sentence, why the consensus is too low to forge; undefined if the consensus is high
-   * enough.
+   * Returns a sentence for operators if the consensus is too low to forge; undefined if the consensus is high enough.
    *
    * An attacker may dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
    * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts the peers

@@ -7,8 +7,8 @@ import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
 
 /**
- * Maximum number of checks in one call of the verifier. Up to this number of checks, the verifier caches results by
- * content (`KEYED_CHECKS_MAX` in `verifier-pool.ts`).
+ * Maximum number of checks in one call of the verifier. For a call with at most this number of checks, the verifier
+ * caches the results by content (`KEYED_CHECKS_MAX` in `verifier-pool.ts`).
  */
 const CHECKS_AT_ONCE_MAX = 200;
 

@@ -13,7 +13,7 @@ import type { HttpOptions } from './options.ts';
 import { accessDenied, Problem } from './problems.ts';
 import type { Route } from './route.ts';
 
-/** Maximum number of addresses for which a list remembers its answer. Each address takes 100 bytes of memory. */
+/** Maximum number of addresses for which a list remembers whether it includes them. Each takes 100 bytes of memory. */
 const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */

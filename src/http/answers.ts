@@ -18,8 +18,8 @@ export interface Answered {
 
 /**
  * Creates a function that answers `GET` requests like a running node in the extended dialect, with the routes that are
- * enabled by default. The function does not serve event streams. `/docs` is always the plain page. There is no access
- * control, because the caller can already read the files of the chain.
+ * enabled by default. The function does not serve event streams. `/docs` is always the plain page without scripts.
+ * There is no access control, because the caller can already read the files of the chain.
  *
  * @returns a function that answers the target of a request; the target begins without the prefix `/api`, for example
  *   `/blocks?limit=1`

@@ -58,8 +58,8 @@ export function openApiDocs(directory: string): ApiDocs | undefined {
   const assets = join(directory, 'assets');
   const names = new Map(readdirSync(assets).map((name) => [`/assets/api-docs/${name.slice(0, -PACKED.length)}`, name]));
   /**
-   * Files that were requested, by name. The files together take two megabytes, packed and unpacked, and most nodes
-   * never need them, so a file is read when it is first requested.
+   * Files that were requested, by name. All files in both forms (packed and unpacked) together take two megabytes.
+   * Most nodes never need the files, so a file is read when it is first requested.
    */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {

@@ -1,7 +1,7 @@
 /**
  * Counts the connections of several processes, and decides which address must give up a connection for a new one. The
- * time of `arrive` and of `left` must not depend on the number of addresses, because strangers can cause many of these
- * calls.
+ * time that a call of `arrive` or `left` takes must not depend on the number of addresses, because strangers can cause
+ * many of these calls.
  */
 
 import { strangersMaxOf } from './admission/connections.ts';
@@ -41,9 +41,9 @@ export class ConnectionCounters {
 
   /**
    * Counts a connection of a stranger, unless its address already has the maximum number of connections. If all
-   * strangers together already have their maximum number of connections, the new connection is refused, too. In this
-   * case, another address may have more connections than this address would have. A process is then asked to close an
-   * idle connection of the address with the most connections. The caller may therefore call again after a moment.
+   * strangers together already have their maximum number of connections, the new connection is refused, too. If another
+   * address then has more connections than this address would have, a process is asked to close an idle connection of
+   * the address with the most connections. The caller may therefore call again after a moment.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */
@@ -84,8 +84,8 @@ export class ConnectionCounters {
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
     // All connections of the address in this process may be busy, and then none is closed. Therefore the next call
-    // selects another address with the same number of connections. When this address is selected again, another of its
-    // processes closes a connection.
+    // selects another address with the same number of connections, if there is one. When this address is selected
+    // again, another process that has connections of this address is asked.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

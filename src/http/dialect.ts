@@ -1,4 +1,4 @@
-/** Defines the dialect of the interface: the generation whose names it uses, and whether it is strict. */
+/** Defines the dialect of the interface: the protocol generation whose names it uses, and whether it is strict. */
 
 import type { Generation } from '../protocol/params.ts';
 import type { Schema } from './schema.ts';

@@ -1,8 +1,8 @@
 /**
- * Makes the answer of a route in the envelope, from the checked request to the bytes. The envelope is the JSON object
- * with the members `meta`, `data` and `links`. This file also determines the block and the ETag of the answer, and
- * decides whether the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write the answer to their
- * responses.
+ * Runs the handler of a route for a checked request, and makes the bytes of the answer in the envelope. The envelope is
+ * the JSON object with the members `meta`, `data` and `links`. This file also determines the block and the ETag of the
+ * answer, and decides whether the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write the answer to
+ * their responses.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -20,8 +20,8 @@ export interface EnvelopeAnswer {
   /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
   /**
-   * The block that the answer shows. If the chain changed while the handler ran, this is the older block, except if the
-   * data name a higher block. Undefined before the node has a chain.
+   * The block that the answer shows. If the chain changed while the handler ran, this is the tip before the change,
+   * unless the data contain a greater height. Undefined before the node has a chain.
    */
   readonly position: ReadPosition | undefined;
   /** Undefined for an answer that may change while the chain stays the same. */
@@ -65,8 +65,8 @@ export function askHandler(
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    // The data may contain a height above the earlier position. The client must get a position that is not below this
-    // height, because the client may later require this position from another node.
+    // The data may contain a height above the position from before the handler ran. The client must get a position that
+    // is not below this height, because the client may later require this position from another node.
     position: position !== undefined && position.height < height ? positionOf(api) : position,
     etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });

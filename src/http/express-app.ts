@@ -134,7 +134,7 @@ function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHa
 }
 
 /**
- * Calls `work` with a socket that counts as readable. The body parsers use the package on-finished. When a client has
+ * Calls `work` while the socket counts as readable. The body parsers use the package on-finished. When a client has
  * ended its side of the connection, this package mistakes each request for a request whose body was already read.
  */
 function whileReadable(socket: Socket, work: () => void): void {
@@ -220,7 +220,8 @@ async function openStream(
   response.setHeader('Cache-Control', 'no-store');
   // Common proxies buffer streams unless this header is set.
   response.setHeader('X-Accel-Buffering', 'no');
-  // A stream may send nothing for a long time. The hub closes a stream when its subscriber takes no data.
+  // A stream may send nothing for a long time, so its socket has no timeout. The hub closes a stream when its
+  // subscriber takes no data.
   request.socket.setTimeout(0);
   response.flushHeaders();
   // A client that leaves ends its side of the connection. A stream that waits for new events therefore ends when the
@@ -273,7 +274,7 @@ function mediaTypeOf(header: string | undefined): string | undefined {
 }
 
 function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): RequestHandler {
-  // As in the recordings of real nodes, the header does not name HEAD.
+  // As in the recordings of real nodes, the header `Allow` does not name HEAD.
   const allowed = routes.map(({ method }) => method);
   return (request, response, next) => {
     if (request.method === 'OPTIONS' || routeFor(request.method, routes, isStrict) !== undefined) return next();
@@ -342,8 +343,8 @@ function problemOfReading(error: unknown, request: Request): Problem | undefined
   // A path that cannot be decoded counts as a path that does not exist.
   if (error instanceof URIError) return pageNotFound();
   const { type, status } = error as { type?: unknown; status?: unknown };
-  // The parser's error message quotes the body. On these paths, the body may contain a passphrase, so the refusal has
-  // another text.
+  // The parser's error message quotes the body. On paths with `/signatures`, the body may contain a passphrase, so the
+  // refusal has another text.
   const detail = request.path.toLowerCase().includes('/signatures') ? 'the body is not JSON' : error.message;
   if (type === 'entity.parse.failed') return malformedBody(`SyntaxError: ${detail}`);
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;

@@ -15,9 +15,9 @@
  * ```
  *
  * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds its
- * answers to the response cache. The tick cache has all other answers, until the present iteration of the event loop
- * ends. If the client accepts gzip, the fast path answers only from the response cache, and the slow path compresses
- * all other answers.
+ * answers to the response cache. The tick cache has answers that depend on more than the chain, until the present
+ * iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the response cache, and
+ * the slow path compresses all other answers.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -174,7 +174,7 @@ function checkedBy(route: EnvelopeRoute, target: string): CheckedRequest | undef
     if (ignoredIn(route, query).length > 0) return undefined;
     return checkRequest(route, { query, path: {}, body: undefined, contentType: undefined });
   } catch {
-    // The slow path reports the wrong parameter.
+    // The slow path reports which parameter is invalid.
     return undefined;
   }
 }

@@ -260,8 +260,8 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 
 /**
  * Creates the server of node:http that parses requests. This server answers no request itself. Requests that node:http
- * would refuse pass the same checks as all other requests, so that the limits count both kinds alike. A request with an
- * `Upgrade` header is answered like a request without it.
+ * would refuse go through the same checks as all other requests, so that the limits count both kinds alike. A request
+ * with an `Upgrade` header is answered like a request without it.
  */
 function createParser(
   receive: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

@@ -204,7 +204,7 @@ function eitherOf(one: ResponseObject, other: ResponseObject): ResponseObject {
 
 const SUCCESS = 'The request succeeded.';
 
-/** Returns the description of the 400. Every GET route refuses an invalid `minHeight`. */
+/** Returns the description of the 400. Every GET route can answer 400, because it refuses an invalid `minHeight`. */
 function invalidityOf({ body, unknownParameters }: Route): string {
   const isStrict = unknownParameters === 'refused';
   if (body?.judgedByHandler) return 'The body cannot be parsed.';
@@ -218,7 +218,10 @@ function unavailabilityOf({ method }: Route): string {
   return `The node is busy or stopping${height}. The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
 }
 
-/** Completes the description of the 403. With `http.readOnly`, the node refuses every method except GET, HEAD and OPTIONS. */
+/**
+ * Completes the description of the 403. With `http.readOnly`, the node refuses every method except GET, HEAD and
+ * OPTIONS.
+ */
 function accessRefusalOf(description: string, { method }: Route): string {
   return method === 'GET' ? description : `${description} Or: \`http.readOnly\` is true.`;
 }

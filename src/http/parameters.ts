@@ -115,8 +115,8 @@ export function pageMeta(request: CheckedRequest): { readonly offset: number; re
 }
 
 /**
- * Returns the part of a list that the request asks for, as a query to the store. An offset above `OFFSET_BEYOND_ALL` is
- * replaced by `OFFSET_BEYOND_ALL`.
+ * Returns the query to the store for the part of a list that the request asks for. An offset above `OFFSET_BEYOND_ALL`
+ * is replaced by `OFFSET_BEYOND_ALL`.
  *
  * @throws Problem 400 for a cursor of a list with another sort order, or for the parameter `after` together with an
  *   offset above 0

@@ -150,7 +150,7 @@ export const CHECKS_EXCEEDED =
 export const OR_NOT_ITSELF =
   'or the request comes from a page of another site, through a proxy that is not trusted, or with an unknown host name.';
 
-/** Codes of rejections that concern the whole transaction and none of its members. */
+/** Codes of rejections that concern the whole transaction and not a single field of it. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;

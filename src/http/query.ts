@@ -46,8 +46,8 @@ const LIST_INDEX_MAX = 20;
 
 /**
  * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If a key has no name before its
- * brackets, the first pair of brackets contains the name: `[a]`. An empty first pair of brackets stands for a position
- * in a list, and the name is the number of this position.
+ * brackets, the first pair of brackets contains the name: `[a]`. If this first pair is empty, the name is `0`. The
+ * function `parseQuery` itself numbers the keys that are only `[]`.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];

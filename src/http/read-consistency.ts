@@ -24,8 +24,8 @@ const SOCKET_TIMEOUT_SHARE = 0.6;
 /** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
 /**
- * Seconds after which a client should repeat a request. The value is for answers with 503, and with 429 because of the
- * limit on signature checks. The 429 of the rate limit states its own time.
+ * Seconds after which a client should repeat a request. The value is for answers with 503, and for the 429 of the limit
+ * on signature checks. The 429 of the rate limit states its own time.
  */
 export const RETRY_AFTER_S = 5;
 
@@ -92,7 +92,7 @@ export function wantedHeight(
   return { height: heights.some(Number.isNaN) ? Number.NaN : Math.max(...heights), target };
 }
 
-/** Lets requests wait until the chain has a height. */
+/** Lets requests wait until the chain reaches a height. */
 export class HeightWaiters {
   readonly #api: Pick<NodeApi, 'chain' | 'listen'>;
   readonly #clock: Pick<Clock, 'after'>;

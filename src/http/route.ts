@@ -123,7 +123,9 @@ interface Body {
 export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;
-  /** Height in the data, if the data come from the running node. The headers then name no lower block. */
+  /**
+   * Height in `data`, if the route asked the running node for `data`. The headers then name no block below this height.
+   */
   readonly height?: number;
 }
 

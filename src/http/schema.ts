@@ -48,9 +48,9 @@ export interface SchemaError {
 }
 
 /**
- * Returns all errors in a value. Errors of the type come first, then missing properties (last in the list first),
- * properties that are not allowed, enumeration, format, lengths and bounds. Errors in members follow, beginning with
- * the last member.
+ * Returns all errors in a value. Errors of the type come first, then missing properties (in the reverse order of
+ * `required`), properties that are not allowed, enumeration, format, lengths and bounds. Errors in members follow,
+ * beginning with the last member.
  */
 export function schemaErrorsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly SchemaError[] {
   const errors: SchemaError[] = [];

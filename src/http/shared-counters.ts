@@ -1,6 +1,6 @@
 /**
- * Counts requests, connections, replays and refusals of addresses for several processes that answer HTTP
- * (`SharedLimits`). When a process ends, its connections and replays no longer count.
+ * Counts the requests, connections, replays and refusals of each address, for all processes that answer HTTP (see
+ * `SharedLimits`). When a process ends, its connections and replays no longer count.
  */
 
 import { createTrust } from './access.ts';
@@ -15,7 +15,7 @@ import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
 export interface SharedCountersOptions {
-  /** Options that differ from `HTTP_DEFAULTS`: the limits, and the addresses that are trusted. */
+  /** Options that differ from `HTTP_DEFAULTS`. Only the limits and the trusted addresses are used. */
   readonly http: Partial<HttpOptions>;
   /** Called with the key of an address when it is shut out. */
   readonly shutOut: (key: string) => void;
@@ -31,7 +31,7 @@ export class SharedCounters {
   readonly #addresses: AddressRecords;
   readonly #connections: ConnectionCounters;
   readonly #replays = new Replays();
-  /** Number of replays, by process and by key of the client. */
+  /** Number of replays, by process and by key of the address. */
   readonly #replaysOf = new Map<number, Map<string, number>>();
   readonly #options: SharedCountersOptions;
   #wasFull = false;

@@ -15,9 +15,9 @@ export interface LiveRateLimit {
 }
 
 /**
- * Creates a shared rate limit. The rate limit asks the counting process for each counted request. After a refusal, this
- * process refuses the client until the end of the window without asking again, because a count never decreases within a
- * window.
+ * Creates a shared rate limit. For each request that a limit counts, the rate limit asks the counting process for the
+ * decision. After a refusal, this process refuses the client until the end of the window without asking again, because
+ * a count never decreases within a window.
  */
 export function createSharedRateLimit(
   limits: HttpLimits,

@@ -121,7 +121,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly 
 }
 
 function isBlank(bytes: Buffer): boolean {
-  // The first bytes of a line show whether the line is blank, so the rest is not searched.
+  // The rest of a line is searched only if the first bytes are blank.
   return (
     bytes.subarray(0, BLANK_BYTES_LOOKED_AT).toString('utf8').trim() === '' && bytes.toString('utf8').trim() === ''
   );

@@ -45,8 +45,8 @@ export async function copyWithProgress(
 }
 
 /**
- * Copied share of the original, from 0 to 1; undefined while one of the files does not exist. A complete copy may be
- * smaller than the original, because it has no free pages.
+ * Size of the copy divided by the size of the original; undefined while one of the two data files does not exist. A
+ * complete copy may be smaller than the original, because it has no free pages.
  */
 function shareOf(copy: string, original: string): number | undefined {
   const [done, whole] = [copy, original].map((folder) => sizeOf(join(folder, DATA_FILE)));

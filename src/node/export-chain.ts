@@ -10,7 +10,7 @@ import { lineOfBlock } from '../protocol/block/block-line.ts';
 import type { Codec } from '../protocol/rules.ts';
 import { withTemporaryPaths } from './temporary-paths.ts';
 
-/** Number of characters in one write to the stream. */
+/** Minimum number of characters in one write to the stream, except in the last write. */
 const WRITE_CHARACTERS = 256 * 1024;
 
 export interface ExportOptions {

@@ -72,8 +72,8 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      // At the same time, another client may ask for the signers of this transaction after one more signature was
-      // added. Each request therefore keeps its own search.
+      // If one more signature was added meanwhile, the request of another client may have replaced the search in the
+      // cache. This request therefore keeps a reference to its search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();
@@ -171,7 +171,10 @@ class Search {
   }
 }
 
-/** The error for a client whose verification budget is used up. A client gets the same error for a new transaction. */
+/**
+ * The error for a client whose verification budget is used up. Such a client gets the same error when it sends a new
+ * transaction.
+ */
 function tooManyChecks(): ProtocolError {
   return new ProtocolError('VERIFICATION_LIMIT', {}, 'Too many signatures to verify, please try again later.');
 }

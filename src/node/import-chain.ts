@@ -15,7 +15,8 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
 
 /**
  * Number of blocks in one commit. This number is larger than in a running node, because no other work waits during an
- * import. One commit writes an account, page or undo record only once, even if several blocks change it.
+ * import. One commit writes an account or page only once, even if several blocks change it, and never writes most undo
+ * records.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**

@@ -7,10 +7,10 @@ import type { StoredChain } from '../store/chain/stored-chain.ts';
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;
 
 /**
- * Lag of the indexes, in blocks and transactions, above which the indexes are backfilled. A lag of this size takes
- * about forty megabytes of memory. If a process is killed at this lag, writing the missing entries later takes up to
- * half a minute. Each backfill changes nearly all lists of addresses, so a limit of 100,000 made an import of the same
- * chain write twice as many bytes.
+ * Lag of the indexes (the number of blocks and transactions that lack entries) above which the indexes are backfilled.
+ * A lag of this size takes about forty megabytes of memory. If a process is killed at this lag, writing the missing
+ * entries later takes up to half a minute. Each backfill changes the transaction lists of nearly all addresses. With a
+ * limit of 100,000 instead, an import therefore wrote twice as many bytes.
  */
 const LAG_MAX = 400_000;
 

@@ -118,8 +118,8 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line of any delegate. The fingerprint contains the same checksum. */
   #newest: string | undefined;
   /**
-   * True when the last line that identifies a file matches this file, and no fingerprint contradicts this line. Only
-   * then, each write renews the fingerprint. False for a copy, and for a file without such a line.
+   * True when the last line that identifies a file matches this file, and no fingerprint contradicts this line. Writes
+   * renew the fingerprint only while this value is true. False for a copy, and for a file without such a line.
    */
   #isIdentityRecorded: boolean;
   /** True when the fingerprint belongs to this file. */

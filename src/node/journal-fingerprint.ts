@@ -46,8 +46,8 @@ export function readFingerprint(journalFile: string): JournalFingerprint | undef
 
 /**
  * Replaces the fingerprint. The new fingerprint is not flushed to the disk. A power cut may bring the old fingerprint
- * back. The old fingerprint names an earlier line of the journal, so it does not make the journal look like a backup.
- * If the new fingerprint cannot be written, the old fingerprint stays and no error is reported.
+ * back. The old fingerprint contains the checksum of an earlier line of the journal, so it does not make the journal
+ * look like a backup. If the new fingerprint cannot be written, the old fingerprint stays and no error is reported.
  */
 export function renewFingerprint(journalFile: string, newest: string | undefined): void {
   const file = fingerprintFileOf(journalFile);

@@ -26,7 +26,7 @@ export interface Known {
   readonly heldSinceS?: number;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
-  /** Id of block 2 of the chain of the header `last`. Only watermarks have this member. */
+  /** Id of block 2 in the chain that contains the header `last`. Only watermarks have this member. */
   readonly firstBlockId?: string;
 }
 

@@ -57,13 +57,13 @@ const MB = 1_000_000;
  */
 const BASE_BYTES = 150 * MB;
 
-/** Memory of a transaction with the signatures of fifteen members, as an object with its texts. */
+/** Memory of a transaction object with the signatures of fifteen members, including its strings. */
 const TRANSACTION_BYTES = 12 * KB;
 /** Factor by which stored blocks grow when they are decoded (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;
 /**
- * Factor by which JSON grows when it becomes the objects of blocks, with what the check of their signatures keeps. The
- * factor is 3.4 for blocks of a network, and below 6 for the worst blocks that a peer can send.
+ * Memory of block objects, as a multiple of the size of their JSON. The factor includes the data that the check of the
+ * signatures keeps. The factor is 3.4 for blocks of a network, and below 6 for the worst blocks that a peer can send.
  */
 const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;

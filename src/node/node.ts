@@ -115,8 +115,8 @@ export interface RunningNode {
   /** Port for peers; 0 when the node has no P2P port. */
   readonly wsPort: number;
   /**
-   * Closes the parts in the reverse order of their start: first forging, then HTTP, the journals and the chain store.
-   * Resolves when all data are on the disk.
+   * Closes the parts in the reverse order of their start: forging ends before HTTP, and HTTP before the journals and
+   * the chain store. Resolves when all data are on the disk.
    *
    * @throws AggregateError with the errors, after all parts are closed
    */
@@ -213,7 +213,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const engine = new Engine(
       {
         store,
-        // Without readers, this process itself queries the indexes.
+        // Without readers, this process itself queries the indexes, so indexing is never deferred.
         deferral: hasReaders ? { indexes: store, users: laterIndexUsers(() => readers?.indexUsers) } : undefined,
         ...{ rules, genesis, verifier, transport },
         clock: systemClock,

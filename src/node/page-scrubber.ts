@@ -54,9 +54,9 @@ export interface PageScrubberOptions {
 }
 
 /**
- * Starts the scrubber. A step synchronously checks pages of the last commit. Only this process writes, so no page
- * changes during a step. A round checks all pages, then the state with its entries, then the undo records and the note
- * of the finalized height.
+ * Starts the scrubber. A step runs synchronously, and checks pages of the last commit. Only this process writes, so no
+ * page changes during a step. A round checks all pages, then the state with its entries, then the undo records and the
+ * note of the finalized height.
  *
  * @param directory folder of the store
  */

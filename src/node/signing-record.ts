@@ -18,8 +18,8 @@ export interface SigningRecord {
   /** Unix time in whole seconds. */
   readonly exportedAtS: number;
   /**
-   * True when the record may lack later signatures: the old node continues to sign, its journal comes from a copied or
-   * restored folder, or the record was imported before.
+   * True when the record may lack later signatures. Possible reasons: the old node continues to sign, its journal comes
+   * from a copied or restored folder, or the record was imported before.
    */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
@@ -68,8 +68,8 @@ export function idOfRecord(record: SigningRecord): string {
 }
 
 /**
- * True when a journal makes a record unnecessary. In this case, no delegate of the record has moved to another node.
- * For each delegate, the journal has a signed header that is as new as the header in the record, or newer.
+ * True when a journal makes a record unnecessary. Two conditions must be met: no delegate of the record has moved to
+ * another node, and for each delegate the journal has a signed header that is not older than the header in the record.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
@@ -127,9 +127,9 @@ export function checkNetwork(
 
 /**
  * Adds the content of a record to a journal. The journal loses no header. If the record and the journal both have a
- * header of a delegate, the journal gets the later header. Its maximum heights are raised so that they cover both
- * headers. A record is complete for a delegate if it has a header of the delegate, and no signatures after this header
- * are unknown. In this case, the journal drops its own moment before which signatures of the delegate are unknown. A
+ * header of a delegate, the journal gets the later header. The maximum heights in this header are raised so that they
+ * cover both headers. A record is complete for a delegate if it has a header of the delegate, and no signatures after
+ * this header are unknown. In this case, no signatures of the delegate count as unknown in the journal any more. A
  * copied record may lack later signatures. After the import of a copy, the delegate therefore waits as if no signature
  * before `nowS` were known.
  *

@@ -26,7 +26,10 @@ export interface StoreSourceOptions {
  * during a read.
  */
 const BLOCKS_AT_ONCE = 200;
-/** Maximum number of blocks in one read of final blocks. Between two reads, the sink inserts the previous range. */
+/**
+ * Maximum number of blocks in one read of final blocks. Between two reads, the process continues to write the previous
+ * range of blocks to the sink.
+ */
 const FINAL_BLOCKS_AT_ONCE = 25;
 
 /** File of the store in its folder. A restored copy is another file of this name. */

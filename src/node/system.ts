@@ -1,6 +1,6 @@
 /**
  * Provides the machine's clock and random numbers. The code in `src/node` passes these to the engine, the store and the
- * adapters. Their tests use other clocks and random numbers.
+ * adapters. The tests of these parts use other clocks and random numbers.
  */
 
 import { randomBytes, randomInt } from 'node:crypto';

@@ -30,8 +30,8 @@ import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
- * Maximum size of the answer to a push or a probe, in bytes. Answers to pushes and probes need no content, so a budget
- * for a frame of full size would be too large.
+ * Maximum size, in bytes, of an answer to a push or a probe that does not count as unsolicited. These answers need no
+ * content, so a maximum of one full frame would be too large.
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** Shortest random pause before each measurement of the latency probe. The longest pause is 60 s. */
@@ -308,9 +308,9 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * Kind of a request, for the budgets of answers. The node asks only the sync peer and same-tip peers for blocks, the
- * common block and the tip. Any peer can make the node send it a request of another kind, for example by announcing a
- * transaction.
+ * Returns the kind of a request, which selects the budget for the answer. The node asks only the sync peer and same-tip
+ * peers for blocks, the common block and the tip. Any peer can make the node send it a request of another kind, for
+ * example by announcing a transaction.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -39,9 +39,9 @@ export interface WireDialect {
 
   /** Packs the info of this node, with the members in the order of the reference. */
   packInfo(info: NodeInfo): object;
-  /** The query that this node sends when it dials. */
+  /** The query of the WebSocket URL that this node dials. */
   query(info: NodeInfo): Record<string, string>;
-  /** Judges the query of a dialling peer, with the checks in the order of the reference. */
+  /** Judges the query of the WebSocket URL of a dialling peer, with the checks in the order of the reference. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
   /** Judges the info of a connected peer. The result has the given address, even if the peer sends another address. */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
@@ -88,7 +88,7 @@ export interface Outgoing {
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** `body` is present if the reference sends an object instead of the reason text. */
+  /** `body` is an object that is sent instead of the reason text, if the reference also sends an object. */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =

@@ -26,8 +26,8 @@ import { RateWindow } from './rate-window.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * A connection with this many frames in a second is closed at once, even before the engine decides about the peer.
- * Honest peers send far fewer frames.
+ * A connection with this many frames in a second is closed at once, before the engine penalises the peer. Honest peers
+ * send far fewer frames.
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
 /**
@@ -51,20 +51,20 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes in small frames than any honest peer sends, even an honest peer that attackers
-   * provoke (`FLOOD_BYTES_MAX`). The handler must close the connection without a penalty for the address, and close the
-   * filter. Until the filter is closed, the handler is called again for each further frame.
+   * Called when the peer sent more bytes in small frames than attackers can make an honest peer send
+   * (`FLOOD_BYTES_MAX`). The handler must close the connection without a penalty for the address, and close the filter.
+   * Until the filter is closed, the handler is called again for each further frame that the budgets refuse.
    */
   overflowed(detail: string): void;
 }
 
-/** The facts about a received message before it is decoded to text. */
+/** The facts about a received message that are known before the message is decoded to text. */
 export interface Arrival {
   readonly bytes: number;
   readonly seemsAnswer: boolean;
 }
 
-/** Arrival of each further frame of a batch. All bytes of the batch were counted with its first frame. */
+/** The arrival of each frame of a batch after the first frame. All bytes of the batch count with the first frame. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
@@ -76,8 +76,8 @@ export class FrameFilter {
   readonly #on: FrameFilterEvents;
   readonly #second = new RateWindow(1_000);
   /**
-   * Limits the frames that are read. The burst allows all frames that arrive at once from an honest peer after its
-   * connection was blocked for a while.
+   * Limits the rate at which frames are read. The capacity of the bucket allows all frames that arrive at once from an
+   * honest peer after its connection was blocked for a while.
    */
   readonly #frames: TokenBucket;
   readonly #dropped = new RateWindow(RATE_WINDOW_MS);
@@ -208,7 +208,7 @@ export class FrameFilter {
 
 /**
  * Maximum number of frames of one peer that are read in a burst. The burst is `SAFETY` times the number of frames that
- * can arrive from an honest node in one second, so no honest peer loses points.
+ * can arrive from an honest node in one second, so no honest peer is penalised.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));
@@ -223,8 +223,8 @@ function welcomeOf(data: unknown): object {
 }
 
 /**
- * The facts about a received message that are known before it is decoded. The socket delivers each message as one
- * buffer.
+ * The facts about a received message that are known before the message is decoded. The socket delivers each message as
+ * one buffer.
  */
 export function arrivalOf(data: unknown): Arrival {
   if (!Buffer.isBuffer(data)) return { bytes: 0, seemsAnswer: false };

@@ -8,9 +8,9 @@ import { isIpv4 } from '../primitives/ip.ts';
 
 /**
  * Number of arrays and objects in a frame that add nothing to the weight of the frame (`unsolicited-bytes.ts`). The
- * longest answers of real nodes, 34 full blocks or their rows, have about 20,000 arrays and objects. The node also
- * reads frames with more than `CONTAINERS_FREE`, because assets of generation 3 may have any number. However, each
- * array or object above this number adds `CONTAINER_BYTES` to the weight.
+ * longest answers of real nodes contain 34 full blocks, or the rows of these blocks (`rows-gen2.ts`). They have about
+ * 20,000 arrays and objects. The node also reads frames with more than `CONTAINERS_FREE`, because assets of generation
+ * 3 may have any number. However, each array or object above this number adds `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -18,9 +18,10 @@ const CONTAINER_BYTES = 8;
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
- * Maximum number of WebSocket frames that one message may consist of. Nodes send each message in one frame. A proxy may
- * split the largest message into fragments of 48 kilobytes. No other limit counts fragments before their message ends,
- * and fragments may be empty. Without this maximum, a peer could make the node handle a million fragments in a second.
+ * Maximum number of WebSocket frames that one message may consist of. Nodes send each message in one frame. The maximum
+ * suffices for a proxy that splits the largest message into fragments of 48 kilobytes. No other limit counts fragments
+ * before their message ends, and fragments may be empty. Without this maximum, a peer could make the node handle a
+ * million fragments in a second.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
 /** Maximum number of bytes of a node info as JSON. */
@@ -73,7 +74,7 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Reduces a value to a frame with only the members of the message layer; undefined for anything else.
+ * Reduces a value to a frame with only the members that the message layer uses; undefined if the value is not a frame.
  *
  * @param events accepted event names; the library treats some other names as commands
  */

@@ -49,8 +49,8 @@ export function isAtLeast(version: string | undefined, minVersion: string): bool
 }
 
 /**
- * Packs an entry of a peer list: address first, then the known members. Returns undefined for a peer whose entry would
- * make the receiver reject the whole list.
+ * Packs an entry of a peer list: the IP first, then the known members in the order of `INFO_MEMBERS`. Returns undefined
+ * for a peer whose entry would make the receiver reject the whole list.
  */
 export function packPeer(peer: PeerInfo): object | undefined {
   if (!isVersion(peer.version)) return undefined;

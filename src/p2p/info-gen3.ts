@@ -28,8 +28,8 @@ const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as co
 export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(fields, address, TEXTS, COUNTS);
   const advertise = own(fields, 'advertiseAddress');
-  // Only `false`, as a boolean or as a text, counts as false. The reference sends an empty value for an unset member,
-  // and an empty value counts as true.
+  // Only `false`, as a boolean or as a text, counts as false. The reference sends an empty text for an unset member,
+  // and an empty text counts as true.
   if (advertise === false || advertise === 'false') info.advertiseAddress = false;
   else if (advertise !== undefined && advertise !== null) info.advertiseAddress = true;
   return info;

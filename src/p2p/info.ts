@@ -4,7 +4,7 @@ import type { CloseReason, PeerAddress, PeerInfo } from '../ports/transport.ts';
 import { CLOSE } from './dialect.ts';
 import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './frame-validation.ts';
 
-/** A `PeerInfo` while it is read. */
+/** A `PeerInfo` whose members can still be set. */
 type ReadInfo = { -readonly [Name in keyof PeerInfo]: PeerInfo[Name] };
 
 /** Names of the members of an info whose values have the type `Value`. The members of the address are left out. */
@@ -52,8 +52,9 @@ export type QueryInfo =
   | { readonly peerFields?: undefined; readonly close: CloseReason };
 
 /**
- * Reads the members of a query, with the checks in the order of the reference. A member in the JSON of `options` has
- * priority over the plain parameter, because a plain parameter turns numbers into text.
+ * Reads the members of a query, with the checks in the order of the reference. If the JSON in the parameter `options`
+ * has a member, this member has priority over the parameter of the same name, because a parameter turns numbers into
+ * text.
  */
 export function readQueryInfo(
   query: URLSearchParams,

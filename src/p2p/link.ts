@@ -41,7 +41,7 @@ export class Link {
   readonly filter: FrameFilter;
   /** Resolves with the reason when the connection ends. */
   readonly over: Promise<CloseReason>;
-  /** Resolves when the WebSocket is closed, which may be a little later than `over`. */
+  /** Resolves when the WebSocket is closed, which may be later than the moment when `over` resolves. */
   readonly gone: Promise<void>;
   readonly #socket: LibrarySocket;
   readonly #webSocket: WebSocket;
@@ -202,7 +202,10 @@ export class Link {
   }
 }
 
-/** Truncates a text to the size of a close frame, without breaking a character. */
+/**
+ * Truncates a text so that it fits into a close frame as UTF-8. The cut does not break the UTF-8 bytes of a character,
+ * but it may separate the two halves of a surrogate pair.
+ */
 function truncated(reason: string): string {
   let text = reason.slice(0, CLOSE_REASON_BYTES_MAX);
   while (Buffer.byteLength(text) > CLOSE_REASON_BYTES_MAX) text = text.slice(0, -1);

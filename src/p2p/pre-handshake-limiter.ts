@@ -27,11 +27,11 @@ interface PreHandshakeLimiterOptions {
 }
 
 /**
- * Limits on WebSocket handshakes. A handshake takes about 3 ms of the main thread, so all strangers together get about
- * a tenth of the main thread's time. Half of the burst and half of the rate are reserved for addresses without another
- * handshake in the present window of ten seconds. Therefore a few addresses that connect again and again do not lock
- * out other addresses. Handshakes beyond the rate wait. The number of waiting handshakes is limited by
- * `handshakesPendingMax`.
+ * Limits on WebSocket handshakes. A stranger is an address at which the operator named no peer. A handshake takes about
+ * 3 ms of the main thread, so all strangers together get about a tenth of the main thread's time. Half of the burst and
+ * half of the rate are reserved for addresses without another handshake in the present window of ten seconds. Therefore
+ * a few addresses that connect again and again do not lock out other addresses. Handshakes beyond the rate wait. The
+ * number of waiting handshakes is limited by `handshakesPendingMax`.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;

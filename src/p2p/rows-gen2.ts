@@ -39,9 +39,9 @@ const TRANSACTION_COLUMNS = [
 ] as const;
 
 /**
- * One entry for each member of an asset. The entry has the object in the asset that contains the member (undefined if
- * the asset itself contains it), the member's name, its column and the form of its value. The columns are in the order
- * of the reference.
+ * One entry for each member of an asset. The entry has the name of the object in the asset that contains the member
+ * (undefined if the asset itself contains it), the member's name, its column and the form of its value. The columns are
+ * in the order of the reference.
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],

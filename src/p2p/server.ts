@@ -35,8 +35,8 @@ export interface ListenOptions {
   /** Time after which a connection is closed if no message arrives, not even the answer to a heartbeat. */
   readonly pongTimeoutMs: number;
   /**
-   * Maximum number of connections without a handshake at a time. At the maximum, a new connection replaces one
-   * connection of the address with the most connections without a handshake.
+   * Maximum number of connections at a time that have not finished their handshake. At the maximum, a new connection
+   * replaces one of these connections, from the address that has the most of them.
    */
   readonly handshakesPendingMax: number;
   /** Maximum number of new connections from one address in ten seconds. */
@@ -51,7 +51,7 @@ export interface ListenOptions {
 
 interface ListenerEvents {
   admits(ip: string): boolean;
-  /** Whether an IP is the address of a named peer. */
+  /** Whether the operator named a peer at an IP address. */
   isNamed(ip: string): boolean;
   /**
    * Accepts the link of a compatible peer, or closes the link. If the link is still open when `accept` returns, the

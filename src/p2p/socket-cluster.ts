@@ -42,7 +42,7 @@ interface CommonSocket {
 export interface LibraryCall {
   readonly data: unknown;
   end(data: unknown): void;
-  /** Sends the error's own members. */
+  /** Answers the call with an error. The answer contains the own members of the object `error`. */
   error(error: object): void;
 }
 

@@ -66,7 +66,7 @@ interface TransportTimeouts {
    */
   readonly pongMs: number;
   /**
-   * Maximum time for which closing the transport waits for the peers to close their connections. The default is 500.
+   * Maximum time for which `close` waits until the peers have closed their connections. The default is 500.
    */
   readonly leaveMs: number;
 }
@@ -312,8 +312,8 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // An unfinished dial from us to the peer does not count as a duplicate, because a real node refuses our dial while
-    // it dials us. If both connections succeed, `#wins` keeps one of them.
+    // An unfinished dial from us to the peer does not count as a duplicate. A real node refuses our dial while it dials
+    // us, so otherwise both dials could fail. If both connections succeed, `#wins` keeps one of them.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(

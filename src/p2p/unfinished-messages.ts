@@ -11,9 +11,9 @@
  * A connection that loses its turn may be the slow connection of an honest node. This node therefore only pauses the
  * connection. The connection gets another turn after all connections that have not lost a turn. During the pause, the
  * bytes that its peer sends collect in the socket. The parts of messages that these paused connections have delivered
- * take memory, so the sum of the parts is limited. A connection ends if it loses a second turn with the same message.
- * It also ends if its part of a message would make the sum exceed this limit. Without a limit on turns, connections
- * that send only a few bytes would get turns forever.
+ * take memory, so the sum of the parts is limited. A connection ends if its part of a message would make the sum exceed
+ * this limit. It also ends if it loses a second turn with the same message. Otherwise, connections that send only a few
+ * bytes would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -57,8 +57,8 @@ const TURN_LOOKS_MAX = 8;
 
 /**
  * Maximum memory for all unfinished messages with this number of connections. For each connection, two chunks count in
- * addition to the free bytes. The first is the chunk that ends a message, because it may contain the uncounted
- * beginning of another message. The second is the chunk that arrives before the connection pauses.
+ * addition to `BYTES_FREE`. The first is the chunk that ends a message, because it may contain the uncounted beginning
+ * of another message. The second is the chunk that arrives before the connection pauses.
  */
 export function unfinishedBytesMax(connections: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + connections * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
@@ -91,7 +91,7 @@ interface Begun {
 /** @typeParam C identifies a connection */
 export class UnfinishedMessages<C> {
   readonly #clock: Pick<Clock, 'after'>;
-  /** Unfinished messages in the order in which they began. */
+  /** Unfinished messages in the order in which they began; a message that loses its turn moves to the end. */
   readonly #begun = new Map<C, Begun>();
   #turns = 0;
   #waiting = 0;
@@ -173,8 +173,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Checks the turns. The length of a turn is a number of checks, not a time. The node therefore counts the bytes that
-   * arrived during a suspension of the process before it makes the next check.
+   * Checks the turns. The length of a turn is a number of checks, not a time. A suspension of the process therefore
+   * adds only one check, even if the suspension is long.
    */
   #look(): void {
     this.#timer = undefined;
@@ -210,7 +210,10 @@ export class UnfinishedMessages<C> {
     this.#next();
   }
 
-  /** When no connection waits, all turns start again, except the turns of connections that were slow lately. */
+  /**
+   * When no connection waits, the counters of each turn start again at 0, unless its connection was slow at the last
+   * check.
+   */
   #rest(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -4,10 +4,11 @@
  * its answer. All other frames count against the budgets of the peer and of all peers together.
  *
  * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
- * on blocks of three megabytes, and a delegate decides the number of these blocks. Bytes that arrive faster than an
- * honest node sends wait in the connection (backpressure). Strangers can provoke an honest node to send small frames,
- * but only up to a limit. A connection that delivers more small frames than this limit is closed. Large frames never
- * close a connection, because they may be blocks that an honest node passes on. Dropping a large frame costs nothing.
+ * on blocks of three megabytes, and a delegate can sign any number of these blocks. If bytes arrive faster than an
+ * honest node sends them, they wait in the connection (backpressure). Strangers can provoke an honest node to send
+ * small frames, but only up to a limit. A connection that delivers more small frames than this limit is closed. Large
+ * frames never close a connection, because they may be blocks that an honest node passes on. Dropping a large frame
+ * costs nothing.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
  * (`seemsAnswer`). An event that begins like an answer therefore counts as the answer, and does not count against the
@@ -37,8 +38,8 @@ export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000
 export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
- * Upper limit for the weight of a frame. A bucket whose debt may reach this limit counts even the heaviest frame in
- * full. Only a frame with many brackets inside texts may weigh more. The node parses a frame of this kind quickly.
+ * Weight that no frame exceeds, except a frame with many brackets inside texts. The node parses a frame with many
+ * brackets inside texts quickly. A bucket whose debt may reach this weight counts even the heaviest frame in full.
  */
 const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one in seven seconds. */
@@ -95,8 +96,8 @@ const PAUSE_MS_MAX = 5_000;
 /**
  * Maximum number of bytes of messages that have been read and not handled yet, for this number of connections. This
  * maximum is a sum of four budgets: for small frames of all peers, for small frames of each connection, for heavy
- * frames, and for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for heavy
- * answers. Answers with blocks are counted where they are kept (`engine/sync/arrived-batches.ts`).
+ * frames, and for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the
+ * budget for heavy answers. Answers with blocks are counted where they are kept (`engine/sync/arrived-batches.ts`).
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;
@@ -164,7 +165,7 @@ export class UnsolicitedBytesBudget {
     if (settled === undefined) return;
     this.#pending.splice(this.#pending.indexOf(settled), 1);
     // This class does not know which request a frame answers. If the frame that answers this request was assigned to
-    // another request, the other request becomes pending again.
+    // another request, the other request waits for a frame again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;

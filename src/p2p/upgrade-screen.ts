@@ -46,7 +46,7 @@ export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): Upgrade
 const QUESTION_MARK = 0x3f;
 const SPACE = 0x20;
 
-/** True if the rest of the request has a valid version, and headers that ask for a WebSocket and announce no body. */
+/** True if the rest of the request has HTTP version 1.1, and headers that ask for a WebSocket and announce no body. */
 function isUpgrade(rest: string): boolean {
   const [line = '', ...headers] = rest.split('\r\n');
   if (!/^(?:\?[\x21-\x7e]*)? HTTP\/1\.1$/.test(line)) return false;

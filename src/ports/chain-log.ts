@@ -16,8 +16,8 @@ export interface ChainRecord {
   readonly height: number;
   readonly blockId: string;
   /**
-   * Finalized height before this change. The node never reverts a block at or below this height. From record to record,
-   * the finalized height never falls, even if a revert lowers the finalized height of the state.
+   * Finalized height before this change. The node never reverts a block at or below this height. The finalized height
+   * in the records never falls, even if a revert lowers the finalized height that is computed from the state.
    */
   readonly finalizedBefore: number;
   readonly finalizedAfter: number;
@@ -26,14 +26,14 @@ export interface ChainRecord {
 export interface ChainLog {
   /** Highest used sequence number: the number of the newest record, or a skipped number; 0 for a new log. */
   last(): number;
-  /** Sequence number of the oldest stored record; `last` + 1 if no record is stored. */
+  /** Sequence number of the oldest record that the log returns; `last` + 1 if the log returns no record. */
   floor(): number;
   /**
    * Finalized height after the newest record. If the log has no record, the finalized height when the log was opened.
    * The value never falls.
    */
   finalized(): number;
-  /** The stored records from the sequence number `from` on, in ascending order, at most `limit`. */
+  /** The records from the sequence number `from` on, but not before `floor`, in ascending order, at most `limit`. */
   records(from: number, limit: number): readonly ChainRecord[];
   /**
    * Returns the first record, from the sequence number `from` on, that reverted a block at `height`; undefined if there

@@ -9,9 +9,9 @@ import type { PublicKey } from '../protocol/types.ts';
 
 /**
  * Evidence about the last signature of a delegate, from its watermark outside the data folder. `agrees`: the last
- * header that this journal returns (`SigningJournal.last`) is the header in the watermark. `later`: the delegate has
- * signed after the last header of this journal, so the journal is incomplete. `unknown`: there is no watermark, or the
- * watermark is older than the last header of this journal.
+ * header that this journal returns (`SigningJournal.last`) is the header in the watermark. `later`: the watermark is
+ * newer than the last header of this journal, or there is no such header; so the journal is incomplete. `unknown`:
+ * there is no watermark, or the watermark is older than the last header of this journal.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 

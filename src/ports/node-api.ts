@@ -12,8 +12,8 @@ import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
 
 /**
- * The queues of the pool, in the order in which a transaction passes them. Only transactions that lack members'
- * signatures enter `pending`.
+ * The queues of the pool, in the order in which a transaction passes them. Only transactions that lack signatures of
+ * members of a multisignature account enter `pending`.
  */
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
@@ -62,7 +62,7 @@ export interface NodeStatus {
    * wrong. `offsetMs` is the time by which the peer's clock is ahead.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** Progress of the current sync, even before its first block has arrived; absent if the node does not sync. */
+  /** Progress of the current sync, even before its first block; absent if no sync runs or no sync peer is known yet. */
   readonly sync?: SyncProgress;
   /** True if the node has no peers and needs no peers. */
   readonly isAlone?: true;
@@ -82,8 +82,8 @@ export interface ReadersStatus {
 
 export interface ReaderStatus {
   /**
-   * Number of the reader. A reader gets the lowest free number, from 1 on, when it starts. A new reader usually gets
-   * the number of the reader that it replaces.
+   * Number of the reader. A reader gets the lowest free number, from 1 on, when it starts. If a reader has ended, the
+   * reader that replaces it usually gets the same number.
    */
   readonly reader: number;
   /** `silent`: another reader was started to replace this reader, which does not react or uses too much memory. */
@@ -143,8 +143,8 @@ export interface HistoryPoint {
    */
   readonly delayMs?: number;
   /**
-   * Number of transactions in the queues `verified`, `pending` and `ready` of the pool, at the last change or reading
-   * of the history in this interval. `peers` is the number of connected peers at that moment.
+   * Number of transactions in the queues `verified`, `pending` and `ready` of the pool. The number is from the last
+   * moment in this interval at which the history changed or was read. `peers` is the number of connected peers then.
    */
   readonly pool: number;
   readonly peers: number;
@@ -159,7 +159,7 @@ export interface Diagnostic {
   readonly number: number;
   /** Unix time in milliseconds. */
   readonly timeMs: number;
-  /** The module that made the decision: `chain`, `sync`, `peers`, `forge`, `pool` or `notify`. */
+  /** The module that reported the event: `chain`, `sync`, `peers`, `forge`, `pool` or `notify`. */
   readonly module: string;
   /** A permanent code, such as `BLOCK_SIGNATURE_INVALID`. */
   readonly code: string;
@@ -212,12 +212,12 @@ export interface PeerVerdict {
   readonly reason?: string;
   /** Roles that the configuration gives to the peer. */
   readonly roles: readonly PeerRole[];
-  /** The list of the peer book that contains the peer. */
+  /** Name of the list in the peer book to which the peer belongs. */
   readonly list?: 'new' | 'tried';
   /**
-   * Points of the peer. A peer begins with 100 points and loses points for each offence. At 0 points, the node bans the
-   * IP address; if the operator named a peer at this address, the node only disconnects the peer. The peer then has 100
-   * points again. For a banned address without a known peer, the value is 0.
+   * Points of the peer, at first 100. An offence costs points; a peer that the operator named loses points only for
+   * some offences. At 0 points, the node bans the IP address; if the operator named a peer at this address, the node
+   * only disconnects the peer. The peer then has 100 points again. A banned address without a known peer has 0 points.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -303,12 +303,12 @@ export interface NodeApi {
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
   /**
-   * If `chain` and `log` read from a snapshot, moves them to the newest state of the store. The node need not have
-   * announced this state to this process yet.
+   * If `chain` and `log` read from a snapshot, moves them to the newest state of the store, even if the node has not
+   * announced this state to this process yet. While the indexes lag behind the chain, the method changes nothing.
    */
   refresh?(): void;
   status(): Live<NodeStatus>;
-  /** Converts a transaction to JSON, with the members of its generation. */
+  /** Converts a transaction to JSON, in the form that the generation of the network uses. */
   transactionJson(transaction: Transaction): JsonObject;
   /**
    * All transactions of a queue, in the order in which they entered the queue. For a stopped node, `received` has the

@@ -14,9 +14,9 @@ export interface PageRequest {
   readonly offset: number;
   /**
    * If present, the page begins after this position of the list instead of at `offset`. The item at that position may
-   * have left the list since the cursor was made. Consecutive pages by cursors contain an item exactly once if the item
-   * is in the list during all queries. A cursor of another list causes a ProtocolError `CURSOR_INVALID`, or leads to an
-   * arbitrary position.
+   * have left the list since the cursor was made. A client can read page after page by the cursors `next`. An item that
+   * stays in the list with the same sort value is then on exactly one page. A cursor of another list causes a
+   * ProtocolError `CURSOR_INVALID`, or leads to an arbitrary position.
    */
   readonly after?: Cursor;
 }
@@ -143,7 +143,7 @@ export interface TransactionEntry {
 }
 
 export interface DappQuery extends PageRequest {
-  /** If `transactionId` and `name` are both given, an application matches if one of them is equal. */
+  /** If `transactionId` and `name` are both given, an application matches if it has this id or this name. */
   readonly transactionId?: TransactionId;
   /** The complete name of the application. */
   readonly name?: string;
@@ -188,13 +188,13 @@ export interface ChainQueries {
   accounts(query: AccountQuery): Page<AccountEntry>;
   delegates(query: DelegateQuery): Page<DelegateEntry>;
   /**
-   * Finds the blocks that match a query. A query that no index answers and that has many candidates runs in chunks, and
-   * may fail like `transactions`.
+   * Finds the blocks that match a query. A query that no index answers and that has many candidates (blocks to examine)
+   * runs in chunks, and may fail like `transactions`.
    */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
-   * Finds the transactions that match a query. A query that no index answers and that has many candidates runs in
-   * chunks, and other work runs between the chunks.
+   * Finds the transactions that match a query. A query that no index answers and that has many candidates (transactions
+   * to examine) runs in chunks, and other work runs between the chunks.
    *
    * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, and too many queries that run in chunks are
    * already waiting

@@ -4,10 +4,10 @@
  * node. Each limit depends on the largest number of messages of an honest sender that can arrive within one window
  * (`RATE_WINDOW_MS`).
  *
- * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (0.5.2, 0.4.2), with the limits of their
- * configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at least 2 s. Release 3.0.2
- * penalises a peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or `postSignatures` within ten
- * seconds. Both releases penalise more than a hundred frames in one second.
+ * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (lisk-framework 0.5.2, lisk-p2p 0.4.2) of
+ * lisk-sdk. Limits of their configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at
+ * least 2 s. Release 3.0.2 penalises a peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or
+ * `postSignatures` within ten seconds. Both releases penalise more than a hundred frames in one second.
  */
 
 import type { Generation } from '../protocol/params.ts';

@@ -20,8 +20,8 @@ export interface SlotFact {
 /** The known events of slots. */
 export interface SlotReport {
   /**
-   * Unix time in milliseconds; events from before this time may be missing. The history keeps only the first events of
-   * a slot with many events.
+   * Unix time in milliseconds; events from before this time may be missing. For a slot with many events, the report has
+   * only the first events.
    */
   readonly sinceMs: number;
   readonly slots: readonly {
@@ -41,8 +41,8 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots whose owners were uncertain, oldest first. This node got no new block during each of
-   * these ranges, and other nodes may have begun another round.
+   * The latest ranges of slots whose owners were uncertain, oldest first. During such a range, this node got no new
+   * block, and other nodes may have begun another round.
    */
   readonly oldOrders: readonly OldOrder[];
 }
@@ -86,7 +86,10 @@ interface LeftBranch {
    */
   readonly fromSlot: number;
   readonly toSlot: number;
-  /** Height of the first block of the new branch; undefined if that block came later. */
+  /**
+   * Height of the first block of the new branch; undefined if the node had applied no block of the new branch when it
+   * left the old branch.
+   */
   readonly forHeight?: number;
   readonly forBlockId?: string;
 }

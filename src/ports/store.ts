@@ -1,6 +1,6 @@
 /**
- * Defines the interface through which the engine uses the store of a chain. Reads and transactions are synchronous, so
- * nothing can change between a check and a write.
+ * Defines the interface through which the engine uses the store of a chain. Reads and transactions of the store are
+ * synchronous, so nothing can change between a check and a write.
  */
 
 import type { NoteName } from './notes.ts';
@@ -27,9 +27,10 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * all index entries and counters, and (except for the genesis block) an undo record of all overwritten values. After
-   * an error, a part of the block, state, indexes and undo record may be written. The caller must not catch the error
-   * inside the transaction, because the transaction would then commit the written part.
+   * index entries and counters, and (except for the genesis block) an undo record of all overwritten values. The
+   * entries in the indexes of transactions follow at the end of the store transaction, or later if indexing is deferred
+   * (`DeferrableIndexes`). After an error, a part of the block, state, indexes and undo record may be written. The
+   * caller must not catch the error inside the transaction, because the transaction would then commit the written part.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
@@ -87,20 +88,25 @@ export interface ChainStore extends ChainReader, NoteStore {
 export interface BackfillLimits {
   /** A transaction of the store ends as soon as it has changed about this number of pages. */
   readonly pagesMax?: number;
-  /** Number of transactions that are read from the blocks at once. The last block is always read to its end. */
+  /**
+   * Number of transactions that are read from the blocks at once. The block in which this number is reached is read to
+   * its end.
+   */
   readonly transactionsMax?: number;
 }
 
 /** The indexes of transactions of a store. They may lag behind the chain while many blocks are appended. */
 export interface DeferrableIndexes {
   /**
-   * Number of blocks and transactions whose entries are missing in the indexes of transactions. While the lag is above
-   * 0, lookups by id work, but queries of all other indexes of transactions lack results.
+   * Number of blocks whose transactions are not in the indexes of transactions yet, plus the number of these
+   * transactions. While the lag is above 0, lookups by id work, but queries of all other indexes of transactions lack
+   * results.
    */
   readonly indexLag: number;
   /**
-   * After this call, appending a block adds no entries to the indexes of transactions. `backfill` writes the missing
-   * entries of all blocks that were appended before. Indexing stays deferred afterwards, until `resumeIndexing`.
+   * After this call, appending a block adds no entries to the indexes of transactions. A call of `backfill` writes the
+   * missing entries of all blocks that were appended before that call. Indexing stays deferred after the backfill,
+   * until `resumeIndexing`.
    */
   deferIndexing(): void;
   /** After this call, each transaction of the store writes all missing entries of the indexes. */
@@ -119,7 +125,7 @@ export interface DeferrableIndexes {
 export interface IndexUsers {
   /**
    * True if each process shows the chain as it was at the last call of `completed` or later, and no process is
-   * starting. The indexes may then lag again.
+   * starting. The node begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
   /** True if a process cannot start until the indexes are complete. */

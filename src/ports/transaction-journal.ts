@@ -3,7 +3,7 @@
  * transaction that a peer sent and for which a client sent a member's signature. If the journal is a file, a
  * transaction is on disk before the client gets its answer. The transaction stays in the journal until the node no
  * longer expects a revert of its block, or until the transaction expires or becomes invalid. If the journal has no room
- * for a new transaction, the node removes transactions in the chain from the journal, the earliest confirmed first.
+ * for a new transaction, the node removes confirmed transactions from the journal, the earliest confirmed first.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';

@@ -48,7 +48,7 @@ export interface NodeInfo {
 
 /**
  * The info of a peer. All members of a connected peer, except `ip`, are unproved statements of this peer. But if this
- * node dialled the peer, `wsPort` is the port that this node dialled. All members of a peer that another peer reported
+ * node dialled the peer, `wsPort` is the port that this node dialled. If another peer reported the peer, all members
  * are unproved statements of the reporting peer.
  */
 export interface PeerInfo extends PeerAddress {
@@ -78,8 +78,8 @@ export interface Connection {
   /** The last measured round trip in milliseconds; undefined before the first measurement. */
   readonly latencyMs: number | undefined;
   /**
-   * Share of the recent requests from the peer that this node answered, from 0 to 1; undefined if there were no recent
-   * requests.
+   * Share of the peer's recent requests to which this node gave an answer, from 0 to 1; undefined if the peer sent no
+   * recent requests.
    */
   readonly responsiveness?: number | undefined;
 }
@@ -192,7 +192,7 @@ export type PeerOffenceCode =
   | 'MESSAGE_RATE'
   /** The peer sent so many messages that the transport closed the connection. */
   | 'MESSAGE_FLOOD'
-  /** The peer used one procedure or event more often in a window of ten seconds than allowed. */
+  /** In a window of ten seconds, the peer used one procedure or event more than `penalisedAbove` times (`rates.ts`). */
   | 'PROCEDURE_RATE';
 
 export interface Transport {

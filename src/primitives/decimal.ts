@@ -1,8 +1,9 @@
 /**
- * Computes with exact decimal numbers of any size, and with sums of these numbers. A transaction may contain an amount
- * that no signature covers. This amount may have a fraction, a sign and an exponent. A number is stored as sign, digits
- * and exponent. A sum has limbs (blocks of digits) only for the decimal places that its terms use. A number such as
- * `1e999999999` costs no more than its text. Reading a sum takes about 4 ms for each million digits.
+ * Computes with exact decimal numbers of any size, and with sums of these numbers. The node needs such numbers because
+ * a transaction may contain an amount that no signature covers. This amount may have a fraction, a sign and an
+ * exponent. A number is stored as sign, digits and exponent. A sum has limbs (blocks of digits) only for the decimal
+ * places that its terms use. A number such as `1e999999999` costs no more than its text. Reading a sum takes about 4 ms
+ * for each million digits.
  */
 
 import { assert } from './errors.ts';
@@ -88,7 +89,7 @@ const WHOLE_LIMBS_MAX = 4;
 
 /** Neighbouring limbs of a number. */
 interface Limbs {
-  /** The exponent of `LIMB` for the first limb. */
+  /** The first limb, which is the lowest, counts multiples of `LIMB` to the power of `base`. */
   readonly base: number;
   readonly values: Float64Array;
 }

@@ -70,8 +70,8 @@ const PARSED: readonly Block[] = BLOCKS.map(([block, scope]) => {
 });
 
 /**
- * Returns the scope of an IPv4 or IPv6 address; undefined if the text is not an address. An IPv6 address that embeds an
- * IPv4 address has the scope of the IPv4 address.
+ * Returns the scope of an IPv4 or IPv6 address; undefined if the text is not an address. An IPv6 address in a block of
+ * scope `embedded` has the scope of the IPv4 address that it embeds.
  */
 export function ipScope(text: string): IpScope | undefined {
   const bytes = ipBytes(text);

@@ -25,9 +25,9 @@ const PREFIX_BYTES = 8;
 const MAPPED = '0,0,0,0,0,0,0,0,0,0,255,255';
 
 /**
- * Returns a text that identifies the customer of a provider to whom an address belongs. The result is the IPv4 address,
- * also if it is mapped into IPv6, or the /64 of an IPv6 address. An argument that is not an address is returned
- * unchanged.
+ * Returns a text that identifies the owner of an address, usually one customer of a provider. The result is the IPv4
+ * address, also if it is mapped into IPv6, or the /64 of an IPv6 address. An argument that is not an address is
+ * returned unchanged.
  */
 export function addressPrefixOf(text: string): string {
   const bytes = ipBytes(text);

@@ -12,7 +12,7 @@ export type Generation = 2 | 3;
  * the number of this network, `ChainParams.activeDelegates`.
  */
 export const ACTIVE_DELEGATES = 101;
-/** Maximum number of bytes of a block's payload, as the header states it. */
+/** Maximum number of bytes that a block header may state as the length of the payload. */
 export const PAYLOAD_BYTES_MAX = 1_048_576;
 /** Maximum number of votes by one account. */
 export const VOTES_PER_ACCOUNT_MAX = 101;
@@ -25,7 +25,7 @@ export const FEES = {
   secondSignature: 500_000_000n,
   delegate: 2_500_000_000n,
   vote: 100_000_000n,
-  /** The fee of a group registration is this amount, multiplied by the number of keys in the group plus one. */
+  /** The fee of the registration of a group with n keys is n + 1 times this amount. */
   multisignaturePerKey: 500_000_000n,
   dapp: 2_500_000_000n,
   inTransfer: 10_000_000n,

@@ -3,8 +3,8 @@
 import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
 
 /**
- * Number of the milestone at a height, from 0. The last milestone holds for all later heights. Heights below the offset
- * belong to the first milestone.
+ * Number of the milestone at a height, counted from 0. The last milestone holds for all later heights. Heights below
+ * the offset belong to the first milestone.
  */
 export function milestoneAt(height: number, rewards: RewardParams): number {
   const passed = Math.max(0, Math.trunc((height - rewards.offset) / rewards.distance));

@@ -15,7 +15,7 @@ import type { PublicKey } from './types.ts';
 /** The number of blocks in a round. */
 export type RoundLength = Pick<ChainParams, 'activeDelegates'>;
 
-/** Number of the round that contains a height, from 1. The genesis block is the first block of round 1. */
+/** Number of the round that contains a height; the genesis block is the first block of round 1. */
 export function roundOf(height: number, { activeDelegates }: RoundLength): number {
   return Math.ceil(height / activeDelegates);
 }

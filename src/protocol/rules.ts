@@ -55,9 +55,10 @@ export interface Rules {
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Finds the keys of all signatures except the primary signature: second keys and keys of group members. Only the
-   * state contains these keys. The search yields signature checks in several steps, so that other threads can make the
-   * checks in advance. The search itself has no result, and no decision depends on it.
+   * Creates a search for the keys of all signatures except the primary signature: second keys and keys of group
+   * members. The search takes these keys from the state, and for the registration of a group also from the transaction.
+   * The search yields signature checks in several steps, so that other threads can make the checks in advance. The
+   * search returns no value, and no decision depends on the search.
    *
    * @param state the state before the transaction, or the state at a nearby block
    * @returns undefined if the transaction has only its primary signature
@@ -66,8 +67,8 @@ export interface Rules {
 
   /**
    * Verifies a transaction alone, without changing `state`. Checks that the timestamp is not in the future, that the
-   * transaction is not in the chain, and that it can be applied to `state`. An inert transaction always gets the
-   * verdict `ok`.
+   * transaction is not in the chain, and that it can be applied to `state`. A transaction in `inertTransactions` of the
+   * exceptions (an inert transaction) always gets the verdict `ok`.
    *
    * @param nowS present chain time in whole seconds since the epoch
    */
@@ -79,10 +80,11 @@ export interface Rules {
   ): TransactionVerdict;
 
   /**
-   * Applies a batch of transactions in order to a copy of `state`, and limits the spending of each sender to its
-   * balance before the batch. Returns a verdict for each transaction. Failing and pending transactions do not affect
-   * later transactions. A transaction also fails if the chain already has it, or if the pool does not accept it
-   * (`poolFault`).
+   * Applies the transactions of a batch, one after another, to a copy of `state`. Limits the spending of each sender to
+   * its balance before the batch. Returns a verdict for each transaction. A failing or pending transaction does not
+   * change the copy. However, its amount and fee count as spending of its sender. A transaction also fails if the chain
+   * already has it, or if the pool does not accept it (`poolFault`). Transactions that the chain already has, and
+   * transactions above the spending limit, do not count as spending.
    */
   processTransactions(
     state: StateReader,
@@ -157,9 +159,9 @@ export interface Rules {
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
 
   /**
-   * Checks that the generator of a block owns its slot, even if the parent of the block is not the tip. If the delegate
-   * list of the round changes with each block, the function checks nothing. The check is cheap. The check is needed
-   * because strangers can make any number of blocks whose only fault is a wrong slot owner.
+   * Checks that the generator of a block owns the slot of the block. The parent of the block need not be the tip. If
+   * the delegate list of the round changes with each block, the function checks nothing. The check is cheap. The check
+   * is needed because strangers can make any number of blocks whose only fault is a wrong slot owner.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
@@ -168,8 +170,9 @@ export interface Rules {
 
   /**
    * Verifies a validated block against the state of its parent, and applies it. The checks cover position, slot, forger
-   * and transactions; in generation 3 also reward and finality. Each transaction is checked alone and in sequence. The
-   * last block of a round also ends the round. The function does not store the block.
+   * and transactions; in generation 3 also reward and finality. Each transaction is checked twice: alone against the
+   * state of the parent, and then after the earlier transactions of the block. For the last block of a round, the
+   * function also makes the changes at the end of the round. The function does not store the block.
    *
    * @param state state at the parent. If the function throws an error, the caller must discard this state, because some
    *   changes have been written to it
@@ -195,8 +198,9 @@ export interface Rules {
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The order of forgers in the round of a block. Entry `slot mod activeDelegates` is the owner of the slot. The list
-   * is shorter if fewer delegates exist, and empty if no list is known.
+   * The order of forgers in the round of a block. Entry `slot mod activeDelegates` is the owner of the slot. The result
+   * has fewer than `activeDelegates` entries if fewer delegates exist. The result is empty if the state has no delegate
+   * list for the round.
    *
    * @param height height of the block to be forged; `state` is the state of its parent
    */
@@ -232,15 +236,15 @@ export interface Rules {
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds a header to use instead of the journal's last header. Used for a delegate that may have signed headers which
-   * are not in the journal.
+   * Finds the header that `forge` gets as `previouslyForged` instead of the delegate's last header in the journal. The
+   * engine calls this function for a delegate that may have signed headers which are not in the journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
 
 export interface HandOverRequest {
   readonly publicKey: PublicKey;
-  /** Chain time in whole seconds since which the delegate has certainly signed on no other node. */
+  /** Chain time in whole seconds. After this time, the delegate has certainly signed on no other node. */
   readonly sinceS: number;
   /** The delegate's last header in the journal. */
   readonly last: SignedHeader | undefined;

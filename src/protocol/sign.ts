@@ -20,7 +20,7 @@ import type { TransactionLayout } from './tx/transaction-type.ts';
 import type { JsonObject, KeyPair, MemberSignature, Payload, PublicKey, Signature, Transaction } from './types.ts';
 import type { TransactionError } from './verdict.ts';
 
-/** The properties of a network on which signatures and bytes of its transactions depend. */
+/** The properties of a network that determine the signatures and the bytes of its transactions. */
 export type SigningNetwork = Pick<ChainParams, 'generation' | 'networkIdentifier'>;
 
 interface SigningRequest {
@@ -182,7 +182,7 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
 
 /**
  * The last two bytes of a stored transaction (`tx/transaction-record.ts`): the number of members' signatures, and
- * flags. The flags state only whether the transaction has a second signature.
+ * flags. In both constants, the number is 0, and the flags state only whether the transaction has a second signature.
  */
 const WITHOUT_SECOND = Buffer.from([0, 0]);
 const WITH_SECOND = Buffer.from([0, 1]);

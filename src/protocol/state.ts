@@ -38,7 +38,10 @@ export interface Account {
   readonly forgedRewards: bigint;
 }
 
-/** The data of a delegate that are not in its account. The registration of the delegate creates these data. */
+/**
+ * The record of a delegate, which the state stores in addition to the account. The registration of the delegate creates
+ * this record.
+ */
 export interface Delegate {
   readonly publicKey: PublicKey;
   readonly address: Address;
@@ -142,16 +145,16 @@ export interface StateChanges {
 const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 
 /**
- * Collects changes over a state. Afterwards, the caller writes or drops the changes. The overlay returns the values
- * that were written to it. The overlay reads all other values from the underlying state. Overlays are used for checking
- * transactions of the pool, for verifying a transaction alone, and for applying a forged block before it is signed. An
- * overlay also collects the changes of a block before they are stored.
+ * Collects changes to an underlying state, without changing this state. Afterwards, the caller writes or drops the
+ * changes. The overlay returns the values that were written to it. The overlay reads all other values from the
+ * underlying state. Overlays are used for checking transactions of the pool, for verifying a transaction alone, and for
+ * applying a forged block before it is signed. An overlay also collects the changes of a block before they are stored.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;
   readonly #accounts = new Map<Address, Account>();
-  // Each map is created by the first write to it. Every transaction needs overlays, and most overlays contain only
-  // accounts.
+  // Each of the following maps is created by the first write to it. Every transaction needs overlays, and most overlays
+  // contain only accounts.
   #delegates: Map<PublicKey, Delegate> | undefined;
   #usernames: Map<string, PublicKey> | undefined;
   #roundLists: Map<number, readonly PublicKey[] | undefined> | undefined;

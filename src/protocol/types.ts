@@ -3,9 +3,12 @@
  * converts values of these types to bytes and JSON, and back. No other code depends on the byte layout.
  */
 
-/** Lower-case hexadecimal text of 32 bytes. */
+/**
+ * Hexadecimal text of 32 bytes, in lower case. Only within a block, the key of an account may have upper-case letters
+ * (`Account.publicKey`).
+ */
 export type PublicKey = string;
-/** Lower-case hexadecimal text of 64 bytes. */
+/** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures`. */
 export type Signature = string;
 /**
  * Decimal text of an unsigned 64-bit integer, followed by `L`. A recipient can also be `NaNL` (`tx/recipient.ts`) or,

@@ -107,12 +107,12 @@ export type TransactionRejectionCode =
   /** The pool has no room: `Transaction pool is full`. */
   | 'POOL_FULL'
   /**
-   * The transaction was not verified, because the verification budget of the sender's address, or of the group of this
-   * address, is used up.
+   * The transaction was not verified, because a verification budget is used up. It is the budget of the address of the
+   * sending peer or client, or the budget of the group of this address (`BudgetGroup`).
    */
   | 'VERIFICATION_LIMIT';
 
-/** The reasons to refuse a block. `engine/peers/penalties.ts` has the points of each code. */
+/** The reasons to refuse a block. `engine/peers/penalties.ts` states how many points of reputation each code costs. */
 export type BlockRejectionCode =
   /** The JSON or the bytes are not a block. */
   | 'BLOCK_MALFORMED'
@@ -127,7 +127,10 @@ export type BlockRejectionCode =
   /** The block's slot is in the future, or is not after the slot of the block's parent. */
   | 'BLOCK_TIMESTAMP_INVALID'
   | 'BLOCK_REWARD_INVALID'
-  /** Count, totals, hash or size of the payload are wrong, or a transaction occurs twice. */
+  /**
+   * Count, totals or hash of the payload are wrong, the count or the stated size is too large, or a transaction occurs
+   * twice.
+   */
   | 'BLOCK_PAYLOAD_INVALID'
   /** The generator does not own the slot. */
   | 'BLOCK_FORGER_INVALID'

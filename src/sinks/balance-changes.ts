@@ -1,8 +1,9 @@
 /**
  * Finds the balance changes that the transactions of a block make, with their causes. The module applies each
  * transaction to empty accounts, with the rules of the protocol. The balance of an account after the transaction is
- * therefore the change of this balance. The module verifies nothing. From the state of the chain, the module needs only
- * the owners of applications, because a transfer into an application pays the owner of the application.
+ * therefore the amount by which the transaction changes the account's balance. The module verifies nothing. From the
+ * state of the chain, the module needs only the owners of applications, because a transfer into an application pays the
+ * owner of the application.
  */
 
 import type { ChainParams } from '../protocol/params.ts';

@@ -42,8 +42,8 @@ export interface SinkProgress {
   /** Last height of the final part of the sink. */
   readonly finalHeight: number;
   /**
-   * Rows that the run has passed to the sink. When the sink moves blocks from the tail to a range, the rows of these
-   * blocks are added a second time.
+   * Number of rows that the run has passed to the sink. When blocks move from the tail to a range, their rows are
+   * counted a second time.
    */
   readonly rows: number;
 }
@@ -181,7 +181,8 @@ class SinkWriter {
         this.#settleBlocks(span.toHeight);
         await written;
         written = this.#putRange(draft, span, blockIds);
-        // A later `await written` throws the error. Without this handler, Node.js would report an unhandled rejection.
+        // If the write fails, a later `await written` throws its error. Without this handler, Node.js would report an
+        // unhandled rejection.
         written.catch(() => undefined);
       }
     } catch (error) {

@@ -27,8 +27,8 @@ export interface ChainSource {
   finalHeight(): Promise<number>;
   /**
    * Blocks from `fromHeight` to `toHeight`, ascending. The caller asks only for blocks up to a height that
-   * `finalHeight` or `changes` has reported as final. If the chain no longer reaches `toHeight`, the iteration ends
-   * early without an error.
+   * `finalHeight` or `changes` has reported as final in this run or in an earlier run. If the chain no longer reaches
+   * `toHeight`, the iteration ends early without an error.
    */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;
   /** Reports the blocks of the present chain from a height on, and then each change, until the signal is aborted. */

@@ -1,4 +1,4 @@
-/** A signing journal in memory, for a node of a devnet in memory. The content exists only as long as the object. */
+/** A signing journal in memory, for a node of a devnet in memory. The entries are never written to a file. */
 
 import type { FolderJournal } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -58,6 +58,6 @@ export class MemorySigningJournal implements FolderJournal {
   }
 
   close(): void {
-    // Nothing to close: the journal ends with its object.
+    // Nothing to close: a journal in memory has no open file.
   }
 }

@@ -1,4 +1,7 @@
-/** A node in the caller's process that stores its chain, journals and pool in memory. Only its HTTP port is real. */
+/**
+ * A node in the caller's process that stores its chain, journals and pool in memory. The HTTP port is the only port
+ * that the node opens on the machine.
+ */
 
 import { loadConfig } from '../config/load.ts';
 import type { Network } from '../config/network.ts';
@@ -91,7 +94,7 @@ export class MemoryNode implements AgentLink {
       memory: {
         keyValue: this.#keyValue,
         journal: this.#journal,
-        // The transaction journal begins empty, because `takeIn` restores the pool from the snapshot.
+        // The transaction journal is empty at each start. After a revert, `takeIn` restores the pool from the snapshot.
         transactionJournal: new MemoryTransactionJournal(),
       },
       transport: this.#options.memoryNetwork.transport(this.#options.address),

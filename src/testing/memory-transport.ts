@@ -68,7 +68,7 @@ export class MemoryNetwork {
     return this.#groups.get(from) === this.#groups.get(to) ? this.#members.get(to) : undefined;
   }
 
-  /** Returns the transport of a peer, regardless of partitions; undefined if no node listens at this address. */
+  /** Returns the transport of a peer, regardless of partitions; undefined if the peer does not listen. */
   at(peerId: PeerId): MemoryTransport | undefined {
     return this.#members.get(peerId);
   }

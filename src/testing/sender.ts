@@ -18,7 +18,7 @@ export async function passphraseOf(
   if (found !== undefined) return found.passphrase;
   if (anyPassphrase || (await isOfBip39(from))) return from;
   const wayOut = 'a passphrase that is not one of BIP-39 is accepted with { anyPassphrase: true }';
-  // The error does not repeat a text of several words, because it may be a secret with a misspelt word.
+  // The error does not repeat a text of several words, because the text may be a secret with a misspelt word.
   if (/\s/.test(from)) {
     throw new Error(`the sender is neither the name of an account nor a passphrase of BIP-39: ${wayOut}`);
   }
@@ -26,8 +26,8 @@ export async function passphraseOf(
 }
 
 /**
- * Only this function loads the list of words. The name of an account does not need the list, and neither does a call
- * with `anyPassphrase`.
+ * Only this function loads the list of BIP-39 words. The name of an account does not need the list, and neither does a
+ * call with `anyPassphrase`.
  */
 async function isOfBip39(passphrase: string): Promise<boolean> {
   const { validateMnemonic } = await import('@scure/bip39');

@@ -100,8 +100,8 @@ export interface SentTransaction {
 
 export interface SendOptions {
   /**
-   * Number of the node that gets the transaction first; default 0. Without effect in the mining mode `instant` without
-   * a partition, where all nodes get the transaction at once.
+   * Number of the node that gets the transaction first; default 0. In the mining mode `instant`, the number has no
+   * effect while there is no partition, because all nodes then get the transaction at once.
    */
   readonly node?: number;
   /** Accepts any string as a passphrase, even if the string is neither an account name nor a BIP-39 passphrase. */
@@ -178,8 +178,8 @@ export interface TestDevnet {
     options?: number | SendOptions,
   ): Promise<SentTransaction>;
   /**
-   * Sends beddows from the account `genesis` (on another network than the devnet of the package, from its first
-   * account), and mines slots until a block contains the transaction.
+   * Sends beddows from the account `genesis`, and mines slots until a block contains the transaction. With the option
+   * `network`, the sender is the first account in `accounts.json` of that network.
    *
    * @throws an error for an invalid address or amount, when the nodes refuse the transaction, or when no block of the
    *   next two rounds contains it
@@ -194,25 +194,25 @@ export interface TestDevnet {
    */
   impersonate(address: string): Promise<void>;
   /**
-   * Partitions the network: nodes of different groups exchange no messages. Nodes that are in none of these groups form one
-   * more group. A later partition replaces an earlier one.
+   * Partitions the network: nodes of different groups exchange no messages. Nodes that are in none of these groups form
+   * one more group. A later partition replaces an earlier one.
    *
    * @throws RangeError for a node that does not exist
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
-   * Delays each message between nodes by a duration: a number of milliseconds, or a string such as `150ms` or `2s`. A
-   * link has the greater delay of its two nodes. A delay does not affect the function `mine` and the mining mode
-   * `instant`, which pass blocks to all nodes at once.
+   * Delays each message between nodes by a duration: a number of milliseconds, or a string such as `150ms` or `2s`. If
+   * the two nodes of a link have different delays, the greater delay applies. A delay does not affect the function
+   * `mine` and the mining mode `instant`, which pass blocks to all nodes at once.
    *
    * @param nodes numbers of the nodes whose links get the delay; default: all
    * @throws an error for an invalid delay, a delay longer than a minute, or a node that does not exist
    */
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`. A link has the
-   * greater probability of its two nodes. A loss does not affect the function `mine` and the mining mode `instant`,
-   * which pass blocks to all nodes at once.
+   * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`. If the two
+   * nodes of a link have different probabilities, the greater probability applies. A loss does not affect the function
+   * `mine` and the mining mode `instant`, which pass blocks to all nodes at once.
    *
    * @param nodes numbers of the nodes whose links lose messages; default: all
    * @throws an error for an invalid probability, or a node that does not exist
@@ -227,8 +227,8 @@ export interface TestDevnet {
   skew(node: number, by: string | number): Promise<void>;
   /**
    * Ends the partition, delays, losses and clock offsets, and resolves when all nodes have the same tip. If the tips
-   * differ, `heal` also mines slots. A node learns of a better chain from a new block of that chain, and a new block
-   * decides between two equally good chains.
+   * differ, `heal` also mines slots, because the nodes then need new blocks. A node learns of a better chain from a new
+   * block of that chain, and a new block decides between two equally good chains.
    *
    * @throws an error if the nodes do not have the same tip within 60 seconds, or if the devnet is closed
    */

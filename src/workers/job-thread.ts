@@ -37,7 +37,7 @@ export class JobThread {
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;
     this.#worker = new Worker(program, { name: 'verify', workerData, resourceLimits: LIMITS });
-    // An idle thread does not keep the process running. `ask` changes this while the thread has a job.
+    // An idle thread does not keep the process running. A thread with a job does, because `ask` calls `ref`.
     this.#worker.unref();
     this.#worker.on('message', ({ id, bytes }: JobMessage) => this.#settle(id, bytes));
     this.#worker.on('error', (error) => this.#lose(messageOf(error)));

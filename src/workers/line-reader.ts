@@ -24,7 +24,7 @@ export interface LineReaderOptions {
 export interface LineReader {
   /**
    * Reads some lines. A block is unpacked only when the caller takes it from the iterable. Thousands of blocks can wait
-   * in the iterable, and the garbage collector would have to move unpacked blocks again and again.
+   * in the iterable. If they were unpacked, the garbage collector would have to move their objects again and again.
    *
    * @returns for each line its block. The block is validated if it is above `knownHeight`. If no valid block can be
    *   read from the line, or if the block is block 1, the result is the line itself. The reader releases all lines that
@@ -34,7 +34,10 @@ export interface LineReader {
   close(): Promise<void>;
 }
 
-/** Up to this number of lines are read on the calling thread, because a thread would take longer to start. */
+/**
+ * A call with at most this number of lines reads them on the calling thread, because starting a thread would take
+ * longer than reading these lines.
+ */
 const INLINE_LINES_MAX = 4;
 /**
  * Maximum number of lines that wait for one thread. There is no limit, because the caller limits the number of lines in

@@ -10,10 +10,10 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 /**
- * Stores the latest results, including those of failed checks. If failed checks were not stored, the node would have to
- * check a wrong signature again each time that a peer repeats it. The codec remembers one check object for the primary
- * signature of each transaction object, so the cache usually finds the result of this check by object, without reading
- * the bytes.
+ * Stores recently used results, including those of failed checks. If failed checks were not stored, the node would have
+ * to check a wrong signature again each time that a peer repeats it. For each transaction object, the codec remembers
+ * one check object for the primary signature. The cache therefore usually finds the result of this check by the check
+ * object, without reading the bytes.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;

@@ -44,7 +44,8 @@ export interface ChainPart {
 
 /**
  * How often the addresses of a chain send and receive. `equal`: all addresses equally often. `skewed`: as in public
- * networks, a few addresses have most of the transfers. The address of rank r has a share of about 1 / r.
+ * networks, a few addresses have most of the transfers. The share of the address of rank r is about proportional to 1 /
+ * r.
  */
 export type Activity = 'equal' | 'skewed';
 
@@ -184,8 +185,8 @@ function drawnEqually(number: number, accounts: number): number {
 }
 
 /**
- * Returns a pseudo-random account. The last account has rank 1 and is drawn most often. The probability of rank r is the
- * logarithm of (r + 1) / r, divided by the logarithm of the number of accounts plus 1.
+ * Returns a pseudo-random account. The last account has rank 1 and is drawn most often. The probability of rank r is
+ * the logarithm of (r + 1) / r, divided by the logarithm of the number of accounts plus 1.
  */
 function drawnByRank(number: number, accounts: number): number {
   const rank = Math.floor((accounts + 1) ** (mixed(number) / 2 ** 32));

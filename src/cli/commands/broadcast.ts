@@ -1,4 +1,4 @@
-/** `bloomery broadcast`: sends signed transactions, and signatures of members, from a file. */
+/** `bloomery broadcast`: sends signed transactions, and signatures of members of multisignature groups, from a file. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { createSigner } from '../../protocol/sign.ts';

@@ -1,4 +1,7 @@
-/** `bloomery devnet accounts`: lists the published accounts of a network that `bloomery genesis create` made. */
+/**
+ * `bloomery devnet accounts`: lists the published accounts of a packaged devnet, or of a network that was made with
+ * `bloomery genesis create`.
+ */
 
 import { bloomeryHome, findNetworkDirectory, packagedNetworkDirectory } from '../../config/network.ts';
 import { readAccounts } from '../genesis/accounts-file.ts';

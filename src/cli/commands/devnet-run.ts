@@ -87,7 +87,7 @@ interface Play {
   readonly directory: string;
   readonly flags: ScenarioFlags;
   readonly stop: AbortController;
-  /** The run adds the result of each step. */
+  /** List to which the run adds the result of each step. */
   readonly results: StepResult[];
   /** Called before the first node is started. */
   readonly begins: () => void;
@@ -112,7 +112,7 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
     await checkPortsFree(
       nodes.flatMap((node) => [node.httpPort, node.wsPort]).map((port) => ({ host: DEVNET_HOST, port })),
     );
-    // Expectations about log lines need the log format that this function chooses, not the format in the environment.
+    // Steps that expect log lines need the log format that this function chooses, not the format in the environment.
     delete process.env['BLOOMERY_LOG_FORMAT'];
     const lock = lockDevnetFolder(directory);
     try {
@@ -125,7 +125,8 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
       let played: Promise<boolean> | undefined;
       await runSession({
         ...{ directory, network: placed, nodes, httpPort, wsPort, stop, logFormat },
-        // A node that ends without a command of the scenario is a failure of the scenario.
+        // A node that ends without a command of the scenario is not restarted, because its end is a failure of the
+        // scenario.
         restart: 'never',
         mode: devnet.mine,
         screen: { show: () => undefined, print: printStderr },

@@ -62,9 +62,10 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
       }
       printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
-      // After the first stream has begun, the command connects again in two cases: the connection was lost, or a busy
-      // node or a load balancer without a node answered. A malformed or unreadable answer ends the command. Each error
-      // before the first stream also ends the command.
+      // After the first stream has begun, the command connects again after two kinds of errors. In the first kind, the
+      // connection failed. In the second kind, the answer came from a busy node, or from a load balancer that has no
+      // node. A malformed or unreadable answer ends the command. Each error before the first stream also ends the
+      // command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))

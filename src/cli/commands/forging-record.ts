@@ -44,8 +44,8 @@ const BYTES_MAX = 16 * 1024 * 1024;
  * this node can sign.
  *
  * @throws ProtocolError `USAGE` when there is no record or the record has no delegate, and for `--json` without a file;
- *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_UNWRITABLE` for a file and
- *   `OUTPUT_UNWRITABLE` for the standard output; errors of `locationOfNetwork`
+ *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_EXISTS` and `SIGNING_RECORD_UNWRITABLE`
+ *   for a file, and `OUTPUT_UNWRITABLE` for the standard output; errors of `locationOfNetwork`
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)
@@ -86,11 +86,11 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports a record. If a record is not a copy, its first import counts as the complete history of signatures. This
- * import marks the file as a copy, if possible. It also stores on this machine the folder into which it imported the
- * record. After the import of a copy, or a repeated import, the node waits before it signs, to make sure that no other
- * node signs. A repeated import into the same folder counts like the first import if the journal in this folder still
- * contains the whole record.
+ * Imports a record. If a record is not a copy, it counts at its first import as the complete history of signatures. The
+ * first import marks the file as a copy, if possible. It also stores, on this machine, the path of the folder into
+ * which it imported the record. After the import of a copy, or a repeated import, the node waits before it signs, to
+ * make sure that no other node signs. A repeated import into the same folder counts like the first import under two
+ * conditions: the file has no mark of a copy, and the journal in this folder still contains the whole record.
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
@@ -207,10 +207,10 @@ function writeInstead(file: string, text: string): void {
 }
 
 /**
- * Updates the watermarks of the delegates, if this machine has any. A watermark says whether the record of the delegate
- * has left this machine. An export or an import changes this state. The function does not change a watermark that is
- * newer than the journal. If the configuration file of a node names another folder for watermarks, the node itself
- * updates the watermarks in that folder.
+ * Updates those watermarks of the delegates that exist on this machine. A watermark also says whether the record of the
+ * delegate has left this machine. An export or an import changes this state. The function does not change a watermark
+ * that is newer than the journal. If the configuration file of a node names another folder for watermarks, the node
+ * itself updates the watermarks in that folder.
  *
  * @param movedAtS time when the record left this machine; undefined when the record was imported
  */
@@ -265,7 +265,7 @@ function readText(file: string, name: string): string {
  * Writes a new file and returns when the file is on the disk. Signing on this machine may end only when the file is on
  * the disk.
  *
- * @throws ProtocolError `SIGNING_RECORD_UNWRITABLE`, also for an existing file
+ * @throws ProtocolError `SIGNING_RECORD_EXISTS` for an existing file; `SIGNING_RECORD_UNWRITABLE`
  */
 function writeNew(file: string, text: string): void {
   try {

@@ -56,8 +56,8 @@ async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
 }
 
 /**
- * Describes the blocks that will be reverted, by their heights and transactions. The transactions may enter other
- * blocks later.
+ * Describes the blocks that will be reverted: the heights of the blocks, and the number of their transactions. These
+ * transactions may enter other blocks later.
  */
 function whatGoes(chain: ChainReader, to: number, tip: number): string {
   let transactions = 0;

@@ -1,5 +1,6 @@
 /**
- * `bloomery start`: runs a node until a signal, the end of its supervisor, damage of its store or its watchdog ends it.
+ * `bloomery start`: runs a node until one of these events ends the node: a signal, the end of its supervisor, damage of
+ * its store, or a stop by its watchdog.
  */
 
 import { join } from 'node:path';
@@ -72,7 +73,7 @@ export async function start(flags: StartFlags): Promise<void> {
 
 /**
  * Returns a text that tells the user why the node forges no block, for a network with published keys. Returns undefined
- * for other networks, with configured peers, with `forging.force`, and when forging is disabled.
+ * for other networks, when peers are configured, when `forging.force` is set, and when forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;

@@ -16,8 +16,8 @@ export interface MissedSlot {
    */
   readonly delegate: string | undefined;
   /**
-   * Height whose forging order was used. Present only if the node is not certain of the forger, because its chain ends
-   * before the slot and the order may be outdated.
+   * Height whose forging order gave `delegate`. Present only if the node is not certain of the forger, because its
+   * chain ends before the slot and the order may be outdated.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -34,15 +34,15 @@ interface Fact {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The answer of `node/slots`: facts about slots that the node recorded. */
+/** The answer of `node/slots`: facts that the node recorded about slots. */
 interface Report {
   /** Time since which the records are complete; ISO 8601. */
   readonly since: string;
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
   /**
-   * Branches that the node left. In the slots from `fromSlot` to `toSlot`, the node used the forging order of such a
-   * branch. Nodes of earlier versions do not send `branches`, `looks` and `oldOrders`.
+   * Branches that the node left. In the slots from `fromSlot` to `toSlot`, the node used the forging order of the
+   * branch that it left. Nodes of earlier versions do not send `branches`, `looks` and `oldOrders`.
    */
   readonly branches?: readonly {
     readonly time: string;
@@ -94,8 +94,8 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
- * slots directly before the block at this height, up to the number of slots of a round. Otherwise the result contains
- * the slot with the number `place`.
+ * slots directly before the block at this height, but at most as many as a round has slots. Otherwise the result
+ * contains the slot with the number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */
@@ -109,7 +109,7 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
   // The number of the present slot is the time since the epoch divided by the block time. So this time, divided by the
-  // number of a slot that is near, gives the block time.
+  // number of a slot near the present slot, is about the block time.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight

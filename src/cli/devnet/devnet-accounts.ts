@@ -1,6 +1,6 @@
 /**
  * Funds accounts of a devnet, sends transfers of known accounts, and makes the nodes accept transactions of chosen
- * accounts without their keys.
+ * accounts with any signature.
  */
 
 import type { Network } from '../../config/network.ts';
@@ -24,7 +24,7 @@ export interface DevnetAccountsParts {
   readonly timekeeper: Timekeeper;
   /**
    * Known accounts: the accounts whose passphrases are published. By default, they are read from the network folder.
-   * The option is needed if this folder may no longer exist.
+   * This member is needed if the network folder may no longer exist.
    */
   readonly accounts?: readonly KnownAccount[];
   /**
@@ -32,7 +32,10 @@ export interface DevnetAccountsParts {
    * the fork.
    */
   readonly funders?: readonly PublicKey[];
-  /** Needed if other code also makes transactions for the devnet. */
+  /**
+   * Source of the timestamps of transactions. If other code also makes transactions for the devnet, both must share one
+   * source.
+   */
   readonly timestamps?: UnusedTimestamps;
 }
 

@@ -179,7 +179,7 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
 }
 
 /**
- * Refuses a folder whose chain has another origin.
+ * Refuses a folder whose chain has another origin than `source`.
  *
  * @param source path of the forked chain; undefined when none is forked
  * @returns true when the folder contains a devnet with this origin; false when the folder contains no devnet

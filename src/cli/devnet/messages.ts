@@ -32,7 +32,7 @@ export type AgentRequest =
   | { readonly op: 'confirmed'; readonly id: string }
   /** From now on, any signature for these keys is valid. */
   | { readonly op: 'impersonate'; readonly publicKeys: readonly string[] }
-  /** Copies chain, signing journal and pool into a new folder. */
+  /** Copies chain, journals and pool into a new folder. */
   | { readonly op: 'snapshot'; readonly directory: string }
   /** Closes the node. The process continues to run. */
   | { readonly op: 'close' }
@@ -97,7 +97,10 @@ export interface ForkShare {
 export type AgentEvent =
   /** The node of this process has started. */
   | { readonly event: 'ready'; readonly state: AgentState }
-  /** The pool of the node accepted a transaction, or a group transaction became complete. */
+  /**
+   * The pool of the node accepted a transaction, or a member's signature for a transaction that then has enough
+   * signatures.
+   */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /**
    * The dashboard of the node requests an operation of the devnet. The supervisor answers with the request `outcome`.

@@ -1,7 +1,7 @@
 /**
- * Counts the missed blocks of delegates, except one. The genesis block uses one slot of the first round, so one delegate
- * has no slot in the first round. Like the reference, the chain counts a missed block for this delegate. This module
- * subtracts it.
+ * Corrects the number of missed blocks of one delegate. The genesis block uses one slot of the first round, so one
+ * delegate has no slot in the first round. Like the reference, the chain counts a missed block for this delegate. This
+ * module subtracts this block.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';

@@ -32,7 +32,7 @@ export interface AgentOptions extends AgentStart {
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
-  /** Undefined for a node in memory, which requests cannot copy, close or open. */
+  /** Undefined for a node in memory; the requests `snapshot`, `close` and `open` fail for such a node. */
   readonly host?: AgentHost;
 }
 
@@ -115,7 +115,7 @@ export class NodeAgent implements NodeControl {
 
   /**
    * Reports to the supervisor that the node is ready. In a forked devnet, first enables forging for delegates of the
-   * node. Must be called when the node runs.
+   * node. Must not be called before the node runs.
    */
   ready(): void {
     this.#enableForging();

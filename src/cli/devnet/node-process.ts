@@ -63,7 +63,7 @@ function forkNode(
   { entry, args }: NodeProgram,
 ): { readonly process: NodeProcess; readonly child: ChildProcess } {
   const log = openSync(node.logFile, 'a', 0o600);
-  // Earlier lines of the log come from earlier processes of the node.
+  // `reasonOf` reads the log only from here on, because earlier lines come from earlier processes of the node.
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
@@ -102,14 +102,15 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // `BLOOMERY_DEBUG` and the log options are kept. The log file is removed, because each node has its own log file.
+      // `BLOOMERY_DEBUG` and the log options are kept, except `BLOOMERY_LOG_FILE`, because each node has its own log
+      // file.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
   );
   return Object.fromEntries(kept);
 }
 
-/** Number of bytes that are read from the end of a log. The last lines of a log are much shorter than this number. */
+/** Number of bytes that are read from the end of a log. The last 20 lines of a log usually have far fewer bytes. */
 const LOG_END_BYTES = 64 * 1024;
 
 /**

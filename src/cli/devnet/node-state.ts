@@ -21,7 +21,8 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
   return [
     [DATA_FILE, join(chainDirectory({ dataDirectory }), DATA_FILE)],
     [JOURNAL_FILE, journalFileOf(dataDirectory)],
-    // If a snapshot left out this file, a reverted node would restore transactions that it accepted after the snapshot.
+    // Without this entry, a reverted node would keep its transaction journal. From the journal, the node would then
+    // restore transactions that it accepted after the snapshot.
     [TRANSACTIONS_FILE, transactionJournalOf(dataDirectory)],
   ];
 }

@@ -55,7 +55,10 @@ export async function performForPage(
  * shows a fault.
  */
 const WAITING_MAX = 16;
-/** Time limit of an answer in milliseconds. The HTTP interface closes an idle connection only after a longer time. */
+/**
+ * Time limit of an answer in milliseconds. The HTTP interface closes a connection on which no data moves, but only
+ * after a longer time.
+ */
 const ANSWER_MS_MAX = 15_000;
 
 interface Waiting {

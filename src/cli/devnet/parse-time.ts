@@ -50,8 +50,8 @@ export function unixTimeOfDate(date: Date): number {
 }
 
 /**
- * Returns the Unix time in milliseconds. The result is NaN for a day that its month does not have, because `Date.parse`
- * reads February 30 as March 2.
+ * Returns the Unix time in milliseconds. The result is NaN for a day that its month does not have. `Date.parse` alone
+ * would read February 30 as March 2.
  */
 function dateMsOf(text: string): number {
   const atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);

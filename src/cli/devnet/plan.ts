@@ -15,7 +15,7 @@ export interface DevnetRequest {
   /** Folder of the whole devnet. */
   readonly directory: string;
   readonly network: Network;
-  /** Format of the nodes' log lines; default: for people. */
+  /** Format of the nodes' log lines; undefined for lines that people read. */
   readonly logFormat?: 'json';
   /** Delegates of a forked chain, for which the substitute key signs; undefined for a new chain. */
   readonly forkDelegates?: readonly PublicKey[];
@@ -104,7 +104,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 }
 
 /**
- * Forging options for nodes of a forked devnet. There, the agent of the node enables forging. Watermarks are disabled,
+ * Forging options for nodes of a forked devnet. The agent of such a node enables forging. Watermarks are disabled,
  * because a node of the original network with these delegates may run on this machine.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
@@ -178,7 +178,7 @@ function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
 }
 
-/** Time limit in milliseconds from the start until all nodes must have the block at a height. */
+/** Time limit, in milliseconds from the start, within which all nodes must have the block at a height. */
 export function deadlineMs(height: number, blockTimeS: number): number {
   return STARTUP_MS + BLOCK_TIMES_PER_BLOCK * height * blockTimeS * 1000;
 }

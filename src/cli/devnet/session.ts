@@ -31,7 +31,7 @@ import type { MiningMode } from './mining.ts';
 import { Timekeeper } from './timekeeper.ts';
 
 export interface SessionOptions {
-  /** Folder of the devnet, which must be locked and must contain its files. */
+  /** Folder of the devnet. The caller must have locked the folder, and written the files of the devnet to it. */
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly PlannedNode[];
@@ -47,9 +47,9 @@ export interface SessionOptions {
   readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
   /** Facts about the fork; undefined for a devnet that is not forked. */
   readonly fork?: ForkFacts;
-  /** True when the nodes' chains are new copies of a chain whose pages and state were checked. */
+  /** True when the nodes' chains are new copies of a chain whose database pages and state were checked. */
   readonly areChainsCopied?: boolean;
-  /** Format of the nodes' log lines; default: for people. */
+  /** Format of the nodes' log lines; undefined for lines that people read. */
   readonly logFormat?: 'json';
 }
 

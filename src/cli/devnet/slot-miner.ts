@@ -42,8 +42,8 @@ export class SlotMiner {
   }
 
   /**
-   * Makes the owners of the next slots forge. Afterwards the nodes forge only on request, and their clocks stand still in
-   * the last slot. The caller must set the clocks of the nodes again.
+   * Makes the owners of the next slots forge. Afterwards the nodes forge only on request, and their clocks stand still
+   * in the last slot. The caller must set the clocks of the nodes again.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */

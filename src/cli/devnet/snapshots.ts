@@ -1,4 +1,4 @@
-/** Snapshots of a whole devnet: chains, signing journals and pools of all nodes, the clock, and the mining mode. */
+/** Snapshots of a whole devnet: chains, journals and pools of all nodes, the clock, and the mining mode. */
 
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -80,9 +80,9 @@ export function processParts(
 
 /**
  * Runs until `stop` is aborted (no result), or until all nodes have the same block at `untilHeight`. The start has a
- * deadline. After all nodes have answered once, the supervisor waits for a silent node, and handles the end of a node
- * as `restart` says. A run with `untilHeight` has a deadline for the whole run, and fails when a node ends. When this
- * function returns or throws, no process is left.
+ * deadline. After all nodes have answered once, a silent node does not end the run, and the supervisor handles the end
+ * of a node as `restart` says. A run with `untilHeight` has a deadline for the whole run, and fails when a node ends.
+ * When this function returns or throws, no process is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, and when
  *   no node is left; `DEVNET_TOO_LATE` with the state of each node at the deadline
@@ -162,7 +162,7 @@ async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): P
   throw new ProtocolError('DEVNET_NODE_ENDED', { reasons }, `no node is left: ${reasons}`);
 }
 
-/** State of the run on which the rows of the status table depend. */
+/** State of the run that `rowsOf` needs for the rows of the status table. */
 interface TableState {
   readonly isStarted: boolean;
   readonly firstRound: FirstRound;

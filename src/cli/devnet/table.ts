@@ -1,6 +1,6 @@
 /**
- * The devnet as text. A terminal shows a table that is redrawn in place. Other outputs get a line when the table has
- * changed, at limited intervals.
+ * The devnet as text. A terminal shows a table that is redrawn in place. Other outputs get a summary line when the
+ * table has changed, at most once in an interval.
  */
 
 export interface NodeRow {
@@ -17,7 +17,7 @@ export interface NodeRow {
         readonly missed: number;
       }
     | undefined;
-  /** State of a node without `state`, in one word; default `starting`. */
+  /** The reason why `state` is undefined, in one word; default `starting`. */
   readonly absence?: 'starting' | 'silent' | 'paused' | 'killed' | 'ended' | 'dead';
 }
 

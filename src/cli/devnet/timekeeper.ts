@@ -1,7 +1,7 @@
 /**
  * Controls the time and the blocks of a devnet: one clock for all its nodes, and the time of the next block. All
  * changes of the clock, and all requests to forge, go through one serial queue. Therefore two commands never use the
- * same slot. In the mode `interval` with a block in each slot, the nodes forge without a request.
+ * same slot. In the mode `interval`, the nodes forge without a request, unless `intervalMs` is set.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -119,8 +119,8 @@ export class Timekeeper {
       if (this.nowMs() < tipMs) this.#clock.moveTo(tipMs);
       this.#hasBegun = true;
       if (this.#mode === 'interval' && this.#clock.setting.kind === 'running') {
-        // A node without peers at its tip would refuse to forge and report that it is paused. So the devnet first waits
-        // for the peers.
+        // A node that is not connected to its peers would refuse to forge, and report that forging is paused. So the
+        // devnet first waits until the nodes are connected.
         await this.#peersMet();
         await this.#miner.mine(1);
       }
@@ -202,7 +202,7 @@ export class Timekeeper {
         return { height: state.tip.height };
       }
       await this.#setAll();
-      // A node that has dropped the transaction accepts it again, or refuses it with the reason of the failure.
+      // A node may have dropped the transaction. It then accepts the transaction again, or refuses it with a reason.
       await this.ask({ op: 'transaction', transaction });
       this.#relay.keep([{ transaction, at: undefined }]);
       const reason =
@@ -223,7 +223,7 @@ export class Timekeeper {
     return this.#nodes.askHighest(request);
   }
 
-  /** Makes all running nodes accept any signature of these keys, permanently. */
+  /** From now on, all running nodes accept any signature for these keys as valid. */
   impersonate(publicKeys: readonly string[]): Promise<void> {
     return this.#queue.run(async () => void (await this.#nodes.askAll({ op: 'impersonate', publicKeys })));
   }

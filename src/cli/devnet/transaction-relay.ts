@@ -87,8 +87,8 @@ export class TransactionRelay {
 }
 
 /**
- * Key of a transaction in the list of known transactions. A transaction of a group arrives again with more signatures,
- * so the number of signatures is part of the key.
+ * Key of a transaction in the list of known transactions. A transaction of a multisignature group arrives again with
+ * more signatures, so the number of signatures is part of the key.
  */
 function knownAs(id: string, { signatures }: JsonObject): string {
   return Array.isArray(signatures) && signatures.length > 0 ? `${id} ${signatures.length}` : id;

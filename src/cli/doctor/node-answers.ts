@@ -87,8 +87,8 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     diagnostics,
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
-    // The number of the present slot is the time since the epoch divided by the block time. So this time, divided by
-    // the number of a slot that is near, gives the block time.
+    // The number of the present slot is the time since the epoch divided by the block time. The number `nextSlot` is
+    // nearly the same, so the time since the epoch divided by `nextSlot` gives the block time.
     blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
   };
 }

@@ -48,7 +48,7 @@ const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
   NODE_LAGS: ['CONSENSUS_LOW'],
-  // While the node was suspended, its peers stopped waiting for its answers.
+  // While the machine was busy or asleep, the peers stopped waiting for answers of the node.
   MACHINE_TOO_SLOW: ['NODE_LAGS', 'CONSENSUS_LOW', 'SYNC_FAILS'],
   PEERS_OF_OTHER_NETWORK: ['NO_PEERS', 'NETWORK_STANDS_STILL'],
   NO_PEERS: ['NETWORK_STANDS_STILL'],

@@ -18,7 +18,7 @@ export interface DelegatePlan {
   readonly address: string;
   /** Entry for `forging.delegates`. */
   readonly encryptedPassphrase: string;
-  /** File for the passphrase of a new account; undefined for an existing account, as is `passphrase`. */
+  /** File for the passphrase of a new account. For an existing account, this value and `passphrase` are undefined. */
   readonly passphraseFile: string | undefined;
   readonly passphrase: string | undefined;
 }

@@ -164,7 +164,8 @@ export function unitText(plan: InitPlan): string {
     `User=${username}`,
     `Environment=NODE_ENV=production BLOOMERY_LOG_FORMAT=json ${quoted(`BLOOMERY_HOME=${plan.home}`)}`,
     `ExecStart=${program.map(commandWord).join(' ')}`,
-    // Programs and data may be below /home. The service can write only to the folders in `ReadWritePaths`.
+    // Programs and data may be below /home, so the service must be able to read that folder. The service can write only
+    // to the folders in `ReadWritePaths`.
     'ProtectHome=read-only',
     `ReadWritePaths=${quoted(plan.dataDirectory)}${plan.delegate === undefined ? '' : ` ${quoted(watermarkFolder())}`}`,
   ];

@@ -9,7 +9,7 @@ import type { Interview } from './interview.ts';
 
 export interface InitPlan {
   readonly network: Network;
-  /** Network in the form of `--network`. */
+  /** The network as `--network` names it: a name, or the path of a folder. */
   readonly networkFlag: string;
   /** `BLOOMERY_HOME` of the node, where it looks for networks. */
   readonly home: string;

@@ -1,4 +1,7 @@
-/** Schemas of the `--json` output of commands for operators: a node, its chain on the disk, its forging, networks. */
+/**
+ * Schemas of the `--json` output of commands for operators. These commands are for a node, its chain on the disk, its
+ * forging, network folders and sinks.
+ */
 
 import type { HttpDialect } from '../../http/dialect.ts';
 import type { Schema } from '../../http/schema.ts';

@@ -15,8 +15,8 @@ import { stopRequest } from '../stop-request.ts';
 import { openNodeSource } from './node-source.ts';
 
 /**
- * Pause in milliseconds between two reads of a data folder. The public networks have a block every ten seconds, so a
- * new block is read soon.
+ * Pause in milliseconds between two reads of a data folder. The pause is short compared with the ten seconds between
+ * two blocks of the public networks.
  */
 const POLL_MS = 250;
 /** Pause in milliseconds between two progress lines. */
@@ -73,7 +73,8 @@ function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgr
       last = line;
       if (json === true) return printJson(progress);
       if (performance.now() - shownMs < LINE_MS) return;
-      // With `--once`, a line is shown only when the next line is known, because `end` prints the last line.
+      // With `--once`, the line before is shown, not the newest line. The newest line may be the last line, which `end`
+      // prints.
       const shown = once === true ? before : line;
       if (shown === undefined) return;
       shownMs = performance.now();

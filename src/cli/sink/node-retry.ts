@@ -80,7 +80,7 @@ export class NodeRetry {
 
 /**
  * Returns the error for an event stream that must be opened again. Reasons are a lost or silent connection, a node that
- * changed its branch, and a block with a missing part.
+ * changed its branch, and a block whose transactions have not all arrived.
  *
  * @param cause default: the node ended the answer
  */

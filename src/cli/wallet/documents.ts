@@ -1,4 +1,4 @@
-/** Reads files with signed transactions, signatures of members, or signed messages. */
+/** Reads files with signed transactions, signatures of members of a multisignature group, or signed messages. */
 
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -26,8 +26,8 @@ interface Constants {
 }
 
 /**
- * Community identifier of Lisk's networks of generation 3. Nethash and community identifier determine the network
- * identifier.
+ * Community identifier of Lisk's networks. If a node does not report its network identifier, the wallet computes the
+ * network identifier from the nethash and this community identifier.
  */
 const COMMUNITY_IDENTIFIER = 'Lisk';
 

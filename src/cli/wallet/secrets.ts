@@ -31,7 +31,7 @@ export interface Terminal {
 
 const PROCESS_TERMINAL: Terminal = { input: process.stdin, output: process.stderr };
 const SECRET_CHARACTERS_MAX = 1024;
-/** Size of a file with the maximum number of characters, up to four bytes each, and a line end. */
+/** Maximum size of a file with a secret: the maximum number of characters with four bytes each, and a line end. */
 const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 
 /**

@@ -82,7 +82,8 @@ interface Refusal {
 }
 
 /**
- * Returns the first fault of a parameter, if any. If parameters have faults, `message` says only that there are faults.
+ * Returns the message of the first fault of a parameter; `message` of the refusal if no parameter has a fault. If
+ * parameters have faults, `message` of the refusal says only that there are faults.
  */
 function reasonIn({ message, errors }: Refusal): string | undefined {
   const [first] = errors ?? [];

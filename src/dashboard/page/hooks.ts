@@ -44,8 +44,8 @@ export function useRound(): Round | undefined {
   const now = useNow();
   if (constants === undefined || forgers.length === 0) return undefined;
   const { activeDelegates } = constants;
-  // While the blocks of the present slots are unknown, the dashboard shows the round of the newest block. Later slots
-  // do not count as missed, because the dashboard does not have their blocks yet.
+  // While the blocks of the present slots are unknown, the slot of the newest block counts as the present slot. Later
+  // slots do not count as missed, because the dashboard does not have their blocks yet.
   const currentSlot = isCurrent ? Math.floor((now - Date.parse(constants.epoch)) / 1000 / blockTimeS) : 0;
   return roundSlots({
     blocks,
@@ -114,7 +114,7 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
 /** Number of components that wait for the first answer to their request. */
 let waitingParts = 0;
 
-/** True while a component waits for the first answer to its request. The page may then become longer. */
+/** True while a component waits for the first answer to its request. The answer may make the page longer. */
 export function isWaiting(): boolean {
   return waitingParts > 0;
 }

@@ -24,9 +24,9 @@ import { ask, askIfAllowed, AskFailed } from './api-requests.ts';
 export interface NodeRow {
   readonly origin: string;
   readonly port: number;
-  /** Undefined while the node does not answer. */
+  /** For this node, its last status. For another node, undefined while that node does not answer. */
   readonly status: Status | undefined;
-  /** Recent percentage of peers that have the tip of the node; undefined until the first answer. */
+  /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined without a status. */
   readonly consensus: number | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface LiveState {
   readonly diagnostics: readonly Diagnostic[] | undefined;
   /** Transactions that recently entered the pool, newest first. */
   readonly arrivals: readonly Transaction[];
-  /** Recent percentage of peers that have the tip of the node. */
+  /** Percentage of peers that have the tip of the node, from `smoothedPercent`. */
   readonly consensus: number | undefined;
   /** Blocks by which the node has been behind its peers for some time; 0 if it is not behind. */
   readonly lag: number;
@@ -93,7 +93,7 @@ const PAGE_BLOCKS = 100;
 const ARRIVALS_MAX = 20;
 const POLL_MS = 3000;
 const RETRY_MS = 3000;
-/** Statuses of requests that show that the node is lost; undefined stands for no answer. */
+/** HTTP statuses of failed requests after which `connection` becomes `lost`; undefined stands for no answer. */
 const LOST_STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 503]);
 
 type Listener = () => void;
@@ -209,8 +209,8 @@ export class Live {
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
       // A node that hangs does not close the event stream, so only the missing answer shows that the node is lost. If
-      // the node has reading processes, these processes answer 503 while the node hangs. Other refusals need no
-      // message, because the next poll comes within seconds.
+      // the node has reading processes, these processes answer 503 while the node hangs. After any other refusal, the
+      // dashboard shows no message, because the next poll comes within seconds.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;

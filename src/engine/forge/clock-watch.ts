@@ -8,7 +8,7 @@
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** The advance of each clock between two calls of `read`. Only `setMs` may be negative. */
+/** What the clocks show about the time between two calls of `read`. Only `setMs` may be negative. */
 export interface Passage {
   /** Time in milliseconds for which the machine ran. */
   readonly ranMs: number;

@@ -22,8 +22,8 @@ export interface ForgingDelegatesDependencies {
   readonly scheduler: Pick<ForgingScheduler, 'enable' | 'disable' | 'isEnabled' | 'waiting' | 'paused'>;
   readonly state: () => StateReader;
   /**
-   * Returns the key pair of an encrypted passphrase. The promise rejects if the password is wrong or the text is
-   * malformed.
+   * Returns the key pair of an encrypted passphrase. The promise rejects if the password is wrong or the encrypted
+   * passphrase is malformed.
    */
   readonly unlock: (encryptedPassphrase: string, password: string) => Promise<KeyPair>;
   readonly addressOf: (publicKey: PublicKey) => Address;

@@ -50,7 +50,8 @@ const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
 /**
- * A slot of a delegate that this node leaves unused, and the id of the block in the delegate's watermark at that time.
+ * A slot that a delegate leaves unused on this node, and the id of the block that the delegate's watermark named when
+ * the delegate left the slot unused.
  */
 interface WatchedRecall {
   readonly slot: number;
@@ -228,7 +229,8 @@ export class DoubleForgingGuard {
     if (riskDoubleForging) return undefined;
     const last = journal.last(publicKey);
     const foreign = this.#foreignHeader(publicKey);
-    // The delegate waits until the newest foreign header is known. `#watch` returns the reason for this wait.
+    // While the search for headers from other nodes continues, `#watch` returns the reason to wait. This method
+    // therefore returns none.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
@@ -245,11 +247,12 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the delegate's newest block on the chain if the journal has no header of the delegate. If the journal has a
-   * header, returns the block only if it is at least as new as the last header in the journal and has another id.
-   * Otherwise, the result is undefined. Returns `unknown` while the search for the newest block continues. The block
-   * counts even if it is old. Each new header names the delegate's last block, and would contradict this block if it
-   * named an older block.
+   * Returns the delegate's newest block on the chain. If the journal has no header of the delegate, the search covers
+   * only the newest blocks (`SEARCHED_ROUNDS`) and blocks that earlier searches read. If the journal has a header, the
+   * block counts only if it is at least as new as the last header in the journal and has another id. Otherwise, the
+   * result is undefined. Returns `unknown` while the search for the newest block continues. With a header in the
+   * journal, the block counts even if it is old. Each new header names the delegate's last block, and would contradict
+   * this block if it named an older block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

@@ -15,7 +15,7 @@ import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;
 
-/** The part of the chain that is searched. */
+/** The members of `Chain` that the search uses. */
 export interface SearchedChain {
   readonly state: Pick<StateReader, 'header'>;
   readonly tip: { readonly header: BlockHeader };
@@ -80,8 +80,8 @@ export class NewestBlocks {
       this.#below = new Map();
       this.#searchedTo = anchorHeight + 1;
     }
-    // The loop goes from the newest block down. The first block of a delegate that the loop finds is therefore the
-    // delegate's newest block.
+    // The loop goes from the height of the new anchor down. The first block of a delegate that the loop finds is
+    // therefore the delegate's newest block up to the new anchor.
     const risen = new Map<PublicKey, BlockHeader>();
     for (let each = anchorHeight; each > searchedBefore; each -= 1) addNewest(risen, state, each);
     for (const [publicKey, header] of risen) this.#below.set(publicKey, header);

@@ -19,7 +19,7 @@ import type { ChainListener } from '../chain-listeners.ts';
  */
 const SLOTS_NAMED_MAX = 20;
 
-/** The code of the log line for each kind of outcome. */
+/** The codes of the log lines for missed slots and for reverted blocks. */
 export const SLOT_CODES = { missed: 'OWN_SLOTS_MISSED', reverted: 'OWN_BLOCKS_REVERTED' } as const;
 
 const RESULTS = ['forged', 'missed', 'reverted'] as const;

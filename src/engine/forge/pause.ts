@@ -27,7 +27,10 @@ const SET_IT = 'set it right (timedatectl set-ntp true)';
 
 export class Pause {
   readonly #dependencies: PauseDependencies;
-  /** The kind of the current pause, and its start as Unix time in milliseconds; undefined if there is no pause. */
+  /**
+   * The kind of the current pause (the code of its cause, or its reason without numbers), and its start as Unix time in
+   * milliseconds. Undefined if there is no pause.
+   */
   #since: { readonly kind: string; readonly sinceMs: number } | undefined;
   /**
    * Unix time in milliseconds of the log line about a clock behind the tip. Undefined if there was no such line, or if

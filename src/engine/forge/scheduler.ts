@@ -47,7 +47,7 @@ export interface ForgingDependencies {
   readonly isForgingSuspended?: () => boolean;
   /**
    * Called when the system clock was set by `byMs` milliseconds, negative if it was set back; `byMs` is undefined if
-   * the difference is unknown.
+   * this time is unknown.
    */
   readonly onClockSet?: (byMs: number | undefined) => void;
   /** Called at each check of the scheduler, with the current slot. */
@@ -163,7 +163,7 @@ export class ForgingScheduler {
 
   /**
    * Checks at once, or after the running attempt, whether a delegate of this node can forge in the current slot. Other
-   * modules call this method when forging becomes ready again.
+   * modules call this method when the node becomes ready to forge again.
    */
   check(): void {
     if (this.#attempt === undefined) this.#wake();
@@ -234,7 +234,7 @@ export class ForgingScheduler {
       waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > checkedMs));
-    // If somebody has set the clock back since the check, the delay must not become longer.
+    // If somebody has set the clock back since the check, the delay must still not exceed `SLEEP_MS_MAX`.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
       this.check();
@@ -368,7 +368,7 @@ export class ForgingScheduler {
 
 /**
  * Returns the reason not to forge after a failed write to the journal; undefined if the last write succeeded. The
- * scheduler tries the next write in our next slot.
+ * scheduler tries the next write at its next check in a slot of ours.
  */
 function journalNotReady(writesFailSinceMs: number | undefined): NotReady | undefined {
   if (writesFailSinceMs === undefined) return undefined;

@@ -2,9 +2,10 @@
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
  * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
  * delegate has signed headers above the tip, a new header on the tip would contradict them. No delegate therefore signs
- * until the node has proof that its tip is current. In two cases, the node accepts its tip without proof: the node
- * knows no peers; or peers have reported their tips, and a round of slots has passed since the start or the stall. Both
- * cases require that no delegate of this node has signed a header more than one block above the tip.
+ * until the node has proof that its tip is current, such as a new block from a peer. In two cases, the node accepts its
+ * tip without proof: the node knows no peers; or peers have reported their tips, and a round of slots has passed since
+ * the start or the stall. Both cases require that no delegate of this node has signed a header more than one block
+ * above the tip.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -160,9 +161,9 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // The check ends after as many slots as there are active delegates, because each delegate has had a slot by then.
-    // After the end, a peer can no longer prevent forging by claiming a better chain that the peer does not send. The
-    // end is a chain time, which may differ from the process clock.
+    // The wait for a claimed better chain ends after as many slots as there are active delegates. Each delegate has had
+    // a slot by then. After the end, a peer can no longer prevent forging by claiming a better chain that the peer does
+    // not send. The end is a chain time, which may differ from the process clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -183,7 +184,7 @@ export class TipCheck {
       const reason =
         `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
         'the missing blocks must come from peers or from a newer backup';
-      // The message names the option that waives the check only on two conditions. The check must have ended, and
+      // The message names the option `--risk-double-forging` only on two conditions. The wait must have ended, and
       // either peers have reported their tips or the node expects no peers. Otherwise, the missing blocks may still
       // arrive from peers.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);

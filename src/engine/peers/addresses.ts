@@ -26,7 +26,7 @@ export function ipOf(peerId: PeerId): string {
 
 /**
  * True for loopback addresses, whose traffic never leaves the machine. Where the node counts all peers at one IP
- * address as one peer, it still counts each peer at a loopback address.
+ * address as one peer, it counts peers at a loopback address separately.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');

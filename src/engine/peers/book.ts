@@ -1,9 +1,9 @@
 /**
  * Stores the addresses of peers in two lists, and the banned IP addresses. The list `tried` has the peers that this
- * node has dialled with success, except seeds. At its start, the node also adds the fixed and whitelisted peers that
- * are not in the book yet. The list `new` has all other peers. Each list consists of buckets. The bucket of a peer
- * depends on a secret number, so that an attacker cannot choose which peers to displace from a list. Every list has a
- * maximum size.
+ * node has dialled with success, except seeds. At its start, the node also adds to `tried` the fixed and whitelisted
+ * peers that are not in the book yet. The list `new` has all other peers. Each list consists of buckets. The bucket of
+ * a peer depends on a secret number, so that an attacker cannot choose which peers to displace from a list. Every list
+ * has a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';

@@ -13,8 +13,8 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * Number of stored samples of each peer, one for each of its latest blocks. For `estimateMs` and `verdict`, the sample
- * with the shortest delay counts, because a slow connection can only delay a block.
+ * Maximum number of stored samples of each peer, one for each of the latest blocks that the peer sent. For `estimateMs`
+ * and `verdict`, the sample with the shortest delay counts, because a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
 /**
@@ -87,8 +87,8 @@ export class ClockOffset {
   }
 
   /**
-   * Records the arrival of a block from a peer. Either this node has the block in its chain, or this node refused the
-   * block because of its timestamp.
+   * Records the arrival of a block from a peer. Either this node has imported or forged the block, or this node refused
+   * the block because of its timestamp.
    *
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds
@@ -175,7 +175,8 @@ export class ClockOffset {
    * Returns the offset of the given peers' clocks if enough peers agree; otherwise undefined. The clocks of at least
    * two peers must all be ahead, or all be behind, by more than the limit. These peers must be more than half of the
    * given peers with enough samples. All peers at one IP address count as one peer, except peers on this machine. The
-   * node does not forge while the result is defined, so the result becomes undefined as soon as the clocks agree again.
+   * node does not forge while the result is defined, so the result must become undefined as soon as the clocks agree
+   * again.
    *
    * @param peers peers that the node or its operator chose, so that strangers cannot add a peer
    * @param limitMs offsets up to this limit are ignored
@@ -197,10 +198,10 @@ export class ClockOffset {
   }
 
   /**
-   * Returns the offset of a peer's clock that all its recent blocks confirm; undefined if the peer has too few recent
-   * blocks. Blocks may be late for many reasons, and after a stall of this process many blocks are late at once. A peer
-   * therefore counts as behind only if all its stored blocks are late. Only a wrong clock can make a block early. A few
-   * recent early blocks therefore show that a peer's clock is ahead.
+   * Returns the offset of a peer's clock that its recent blocks confirm; 0 if they confirm no offset, and undefined if
+   * the peer has too few recent blocks. Blocks may be late for many reasons, and after a stall of this process many
+   * blocks are late at once. A peer therefore counts as behind only if all its stored blocks are late. Only a wrong
+   * clock can make a block early. A few recent early blocks therefore show that a peer's clock is ahead.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();

@@ -33,8 +33,8 @@ export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethas
 }
 
 /**
- * Returns the percentage of peers whose announced tip is ours, with two significant digits. Only the first hundred
- * peers for which `speaks` returns true count. The result is 0 if no peer counts.
+ * Returns the percentage of peers whose announced tip is ours, rounded to two significant digits. The function uses
+ * only the first hundred peers that count (`speaks`). The result is 0 if no peer counts.
  */
 export function consensusPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers.filter((info) => speaks(info, tip.height === 1, nethash)).slice(0, COUNTED_PEERS_MAX);

@@ -33,8 +33,9 @@ const OWN_MAX = 32;
  */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
- * The same waits for a fixed peer, in milliseconds. These waits also apply after the end of a connection with
- * `FORBIDDEN_CODE`. The waits are shorter than `WAIT`, because the nodes of a small network start one after another.
+ * The same waits for a fixed peer, in milliseconds. For a fixed peer, the shortest wait also applies after the end of a
+ * connection with `FORBIDDEN_CODE`. The waits are shorter than `WAIT`, because the nodes of a small network start one
+ * after another.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 /** Time in milliseconds before the node dials a fixed peer again after a failure with the outcome `hopeless`. */

@@ -1,8 +1,8 @@
 /**
  * Decides which peers this node dials, and when it dials them again. The node dials each fixed peer while the peer is
- * not connected, with a short wait after each failure. The node dials other peers of the book in rounds. The node dials
- * seeds to get their lists of peers. At each interval `shuffleMs`, the node disconnects one outbound peer if it has
- * `outboundMax` outbound connections. The next round can then dial another peer.
+ * not connected, with a short wait after each failure. The node dials other peers of the peer book in rounds. The node
+ * dials seeds to get their lists of peers. At each interval `shuffleMs`, the node disconnects one outbound peer if
+ * `outboundMax` allows no further outbound connection. The next round can then dial another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -28,14 +28,14 @@ export interface PeerIntervals {
   /** Time in milliseconds after which the node asks its seeds for peers again. The default is 30 000. */
   readonly seedMs: number;
   /**
-   * Interval in milliseconds at which the node disconnects one outbound peer to dial another, if it has the maximum
-   * number of outbound connections. The default is 300 000.
+   * Interval in milliseconds at which the node disconnects one outbound peer to dial another, if `outboundMax` allows
+   * no further outbound connection. The default is 300 000.
    */
   readonly shuffleMs: number;
 }
 
 export interface DiallerOptions {
-  /** The address at which this node listens, so that it does not dial itself. */
+  /** The address at which this node listens. The node needs this address so that it does not dial itself. */
   readonly own: PeerAddress;
   /**
    * Maximum number of connections that this node opens, including connections to fixed peers. The node dials all fixed
@@ -145,8 +145,8 @@ export class Dialler {
   }
 
   /**
-   * Dials the given seeds, up to the maximum number of outbound connections. Does nothing if the book has enough tried
-   * peers.
+   * Dials the given seeds, up to the maximum number of outbound connections. Does nothing if the book has at least
+   * `TRIED_ENOUGH` tried peers.
    */
   dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
     if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;
@@ -208,8 +208,8 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // The node dials pinned peers even at special addresses. Other special addresses in the book may come from the
-      // peer book of an earlier version.
+      // The node dials pinned peers even at special addresses. It does not dial other peers at special addresses, which
+      // the peer book of an earlier version may contain.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });

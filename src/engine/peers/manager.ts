@@ -80,8 +80,8 @@ export class PeerManager {
   readonly #scoring: PeerScoring;
   #dropped: DroppedPeer[] = [];
   /**
-   * For each address, the reason of the latest dial that failed for a temporary reason. A later successful dial does
-   * not remove the reason.
+   * For each address, the close code and reason of the latest dial that failed for a temporary reason. A later
+   * successful dial does not remove this entry.
    */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #stopped = true;
@@ -236,7 +236,7 @@ export class PeerManager {
     );
   }
 
-  /** Chooses random peers for a message that does not go to all peers, from inbound and outbound connections. */
+  /** Chooses random inbound and outbound peers for a message that does not go to all peers. */
   gossipTargets(): readonly PeerId[] {
     return selectForGossip(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }

@@ -20,8 +20,8 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup (see `selectToEvict`). */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. A further group of at most the
- * same size is safe because this node could answer the largest share of the requests of these peers.
+ * Share of inbound connections that are safe from eviction because of short round trips. Of the remaining connections,
+ * at most the same number is safe because this node answered the largest share of their requests.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -42,10 +42,10 @@ export interface Spread<P> {
  * half.
  *
  * A netgroup gets a second connection only when the netgroup of each remaining candidate has one connection. A netgroup
- * gets a third connection only when the netgroup of each remaining candidate has two connections, and so on. Addresses
- * in one network are cheap for an attacker. By this rule, an attacker with many addresses in one netgroup only gets
- * connections that no other candidate needs. The nodes of a network with a single netgroup can still connect to each
- * other.
+ * gets a third connection only when the netgroup of each remaining candidate has two connections, and so on. Many
+ * addresses in one netgroup are cheap for an attacker. By this rule, these addresses get a further connection only when
+ * no other netgroup of the candidates has fewer connections. The nodes of a network with a single netgroup can still
+ * connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -104,8 +104,8 @@ class GroupPlaces {
 
 /**
  * Chooses the outbound connection to close, so that the node can dial another peer. If a netgroup has more than one
- * connection, the function chooses a random connection of the largest netgroups. Otherwise, the function chooses any
- * connection at random. The result is undefined if there is no connection.
+ * connection, the function chooses a random connection of the netgroups with the most connections. Otherwise, the
+ * function chooses any connection at random. The result is undefined if there is no connection.
  */
 export function selectToExchange<C>(
   outbound: readonly C[],

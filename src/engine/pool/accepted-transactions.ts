@@ -28,8 +28,8 @@ export interface AcceptedDependencies {
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
   /**
-   * Whether the chain of this node has caught up with the network. Until then, no transaction leaves the journal as
-   * invalid. A transaction that is invalid in an old state may be valid in the current state.
+   * Whether the chain of this node has caught up with the network. Until then, transactions that the node finds invalid
+   * stay in the journal. A transaction that is invalid in an old state may be valid in the current state.
    */
   readonly isCaughtUp: () => boolean;
   /** Announces a transaction of the pool to peers again, because perhaps no peer has it. */
@@ -58,8 +58,8 @@ const REPORTED_IDS_MAX = 10;
  */
 const FAILURE_LOG_MS = 600_000;
 /**
- * Codes of rejections whose reason may no longer apply later. After a rejection with one of these codes, the
- * transaction stays in the journal.
+ * Codes of rejections for reasons that may be temporary. After a rejection with one of these codes, the transaction
+ * stays in the journal.
  */
 const RETRYABLE_REJECTIONS: ReadonlySet<string> = new Set(['POOL_FULL', 'TRANSACTION_IN_FUTURE', 'TRANSACTION_KNOWN']);
 
@@ -69,7 +69,7 @@ export class AcceptedTransactions {
   readonly #dependencies: AcceptedDependencies;
   /**
    * For each transaction of the journal that is in the chain, the height of its block. The entries are in the order in
-   * which the transactions were confirmed.
+   * which this run found the transactions in the chain.
    */
   readonly #confirmed = new Map<TransactionId, number>();
   /** Transactions of the journal that are neither in the chain nor in the pool. The node will check them again. */

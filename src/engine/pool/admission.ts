@@ -34,10 +34,10 @@ export function admitFromClient(
 }
 
 /**
- * Checks a peer's transaction without the state, and puts it into the queue `received`. Later steps check whether the
- * transaction is valid in the state, and charge no verification budget for these checks. If the transaction has
- * members' signatures, this function therefore makes the checks in the state at once, so that the sender's budget pays
- * for them.
+ * Makes the checks of a peer's transaction that do not depend on the accounts, and puts the transaction into the queue
+ * `received`. The steps (`steps.ts`) later verify the transaction against the state, and charge no verification budget.
+ * If the transaction has members' signatures, this function therefore verifies it against the state at once, so that
+ * the sender's budget pays for the signature checks.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the sender is at fault
  */

@@ -1,6 +1,6 @@
 /**
- * Stores the accepted transactions of a journal in memory, within the limits of a journal. A journal file stores the
- * same entries on disk. A node without a data folder has only the entries in memory.
+ * Stores the accepted transactions of a journal in memory, and decides whether the journal has room for another one. A
+ * journal file stores the same entries on disk. A node without a data folder has only the entries in memory.
  */
 
 import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';

@@ -74,7 +74,7 @@ export function addMemberSignature(
 
 /** @throws TransactionRejected `TRANSACTION_INVALID` for a second, different signature of a member */
 function refuseSecondOf({ transaction, signers = [] }: Pooled, { publicKey, signature }: MemberSignature): void {
-  // If a member sends one signature twice, the rules refuse the second copy with the message that clients know.
+  // If a member sends one signature twice, the rules refuse the second copy with the error message of lisk-sdk.
   if (!signers.includes(publicKey) || transaction.signatures.includes(signature)) return;
   const message = `Member '${publicKey}' has signed the transaction already.`;
   throw new TransactionRejected('TRANSACTION_INVALID', [transactionError(transaction.id, message, '.signatures')]);

@@ -80,8 +80,8 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival the pool stores. The times take about 2 MB. The pool
- * stores at least the latest half of this number: an hour of blocks with 25 transactions.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. The times take about 2 MB. At least
+ * the latest 10 000 times stay in the pool: an hour of blocks with 25 transactions each.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 

@@ -30,7 +30,7 @@ export interface Pooled {
 
 /**
  * The five queues, with a limit for each queue and a limit for all queues together. A full queue refuses new
- * transactions, except the transactions of reverted blocks. A move to another queue ignores the limit of the queue.
+ * transactions, except the transactions of reverted blocks. A move to another queue ignores the limit of that queue.
  * Otherwise, the pool would sometimes drop a transaction only because the transaction must be verified again. Moves do
  * not change the total number, so the limit for all queues together still holds.
  */
@@ -83,7 +83,7 @@ export class PoolQueues {
     return [...this.#queues[state].values()];
   }
 
-  /** Returns up to `count` transactions that entered a queue first, in the order of entry. */
+  /** Returns the oldest entries of a queue, at most `count`, in the order of entry. */
   oldest(state: PoolState, count: number): Pooled[] {
     const found: Pooled[] = [];
     for (const pooled of this.#queues[state].values()) {

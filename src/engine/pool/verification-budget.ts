@@ -4,8 +4,9 @@
  * check to the budget of the sender's address, even if the signature is valid. Each group of addresses (`BudgetGroup`)
  * also has a budget. An attacker with many addresses therefore cannot use up the time that the node needs for blocks.
  *
- * The cost of checks is measured in milliseconds of `Verifier.spentMs`, so the same limits hold for a fast and a slow
- * implementation of Ed25519. Checks of blocks and of their transactions are never charged.
+ * The cost of a check is a fixed estimate for the implementation of Ed25519 (`Verifier.spentMs`). The limits in
+ * milliseconds are the same for a fast and a slow implementation. Checks of blocks and of their transactions are never
+ * charged.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -55,8 +56,9 @@ const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
  * Time for signature checks that an address may use without sending anything useful (the `waste` bucket). When this
  * time is used up, the node checks no signatures from the address. Honest nodes of lisk-sdk may pass on damaged copies
- * of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for five damaged copies.
- * The bucket refills within two minutes, or at once when the address sends something useful.
+ * of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for five damaged copies
+ * with 15 signature checks each. The bucket refills within two minutes, or at once when the address sends something
+ * useful.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /** Maximum number of addresses whose buckets the node stores. */

@@ -67,8 +67,8 @@ export class ArrivedBatches {
   }
 
   /**
-   * Call when the consumer takes no more batches. Ends the download and releases all blocks: a request that a peer has
-   * not answered keeps this object in memory until the request ends.
+   * Call when the consumer takes no more batches. Ends the download and removes all blocks from this object. Otherwise,
+   * a request without an answer would keep the blocks in memory until the request ends.
    */
   close(): void {
     this.#waiting.length = 0;
@@ -77,7 +77,8 @@ export class ArrivedBatches {
   }
 
   /**
-   * Waits for the next blocks. The call also tells that the consumer no longer needs the blocks of the previous call.
+   * Waits for the next blocks. Call only when the consumer no longer needs the blocks of the previous call, because
+   * this call releases them.
    *
    * @param joins whether to join up to `JOINED_MAX` consecutive batches of one peer that have arrived
    * @returns undefined after the last batch
@@ -131,9 +132,9 @@ const SIMPLE = 8;
 
 /**
  * Estimates how many bytes a value has when it is written as JSON. The estimate is much faster than writing the JSON.
- * Pass decoded blocks, and not the answer of a peer: blocks keep unusual assets as text, and an asset can be much longer
- * as text than in the answer (`1e20` becomes 21 digits). The function is not recursive, because recursion into a value
- * that nests thousands of levels could overflow the stack.
+ * Pass decoded blocks, and not the answer of a peer: blocks keep unusual assets as text, and an asset can be much
+ * longer as text than in the answer (`1e20` becomes 21 digits). The function is not recursive, because recursion into a
+ * value that nests thousands of levels could overflow the stack.
  */
 export function approximateJsonBytes(value: unknown): number {
   let sum = 0;

@@ -1,7 +1,7 @@
 /**
  * Selects the sync peer and the same-tip peers among the connected peers. Peers in their backoff are left out. If none
- * of the considered peers announces a better tip and `rivalsAtOurHeight` is true, the search takes peers with another
- * chain at our height. These peers then count as peers that claim a better chain.
+ * of the considered peers announces a better tip and `rivalsAtOurHeight` is true, this class selects from the peers
+ * with another chain at our height. These peers then count as peers that claim a better chain.
  */
 
 import type { Random } from '../../ports/clock.ts';
@@ -53,8 +53,8 @@ export class Candidates {
   }
 
   /**
-   * Chooses the next sync peer: a random peer from the largest group of peers that announce the same, best tip. The
-   * result is undefined if no peer claims a better chain.
+   * Chooses the next sync peer among the peers that announce a best tip. Peers that announce the same tip form a group,
+   * and the result is a random peer from the largest group. The result is undefined if no peer claims a better chain.
    *
    * @param preferDialled if true, the peers that this node dialled come first; if false, the best claim wins. The
    *   caller alternates between true and false. An inbound peer may claim any height. The value true ensures that the
@@ -96,8 +96,8 @@ export class Candidates {
   }
 
   /**
-   * Whether the sync peer is an inbound peer or has disconnected, and a peer that we dialled also claims a better
-   * chain.
+   * Whether a peer that we dialled claims a better chain. False if the sync peer is itself a connected peer that we
+   * dialled.
    */
   isStrangerInTheWay(syncPeer: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
@@ -105,8 +105,8 @@ export class Candidates {
   }
 
   /**
-   * Whether a peer that this run has not tried yet also claims a better chain. If we dialled the sync peer, the claims
-   * of inbound peers do not count.
+   * Whether a peer that is neither the sync peer nor in `tried` also claims a better chain. If we dialled the sync
+   * peer, the claims of inbound peers do not count.
    */
   isAnotherWaiting(syncPeer: PeerId, tried: ReadonlySet<PeerId>): boolean {
     const excluded = new Set([syncPeer, ...tried]);

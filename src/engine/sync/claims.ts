@@ -1,10 +1,10 @@
 /**
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. After a failed claim, the
- * node therefore doubts some claims for some time. The doubted claims are the claims of peers in the same netgroup, and
- * the claims of all peers with the same direction of connection (inbound or outbound). Forging never waits for a
- * doubted claim. The signer of a claim is the delegate that signed the claimed tip. After a failed claim, the node also
- * ignores blocks of the claim's signer until the next round.
+ * node therefore doubts some claims for some time. The doubted claims are the claims of peers in the netgroup of the
+ * peer that failed, and the claims of all peers with its direction of connection (inbound or outbound). Forging never
+ * waits for a doubted claim. The signer of a claim is the delegate that signed the claimed tip. After a failed claim,
+ * the node also ignores claims with the same signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -39,7 +39,7 @@ const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
  * Longest times of doubt in milliseconds: half an hour for the claims of a netgroup, ten minutes for the claims of all
- * inbound or all outbound peers. The second time is shorter, because some of these peers are honest.
+ * inbound or all outbound peers. The time of ten minutes is shorter, because some of all these peers are honest.
  */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;
@@ -69,8 +69,8 @@ export class Claims {
   }
 
   /**
-   * Whether the node should check the claim that a received block makes. After a failed claim, the node ignores blocks
-   * of the claim's signer until the next round. The node also ignores blocks of inbound peers from a netgroup whose
+   * Whether the node should check the claim that a received block makes. After a failed claim, the node ignores claims
+   * with the same signer until the next round. The node also ignores claims of inbound peers from a netgroup whose
    * claims it doubts.
    */
   isHeard({ peerId, direction, signer }: Claim): boolean {
@@ -80,7 +80,7 @@ export class Claims {
 
   /**
    * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim. Forging waits only
-   * once in a round for the claims of one signer, unless the earlier claim was true. If the result is true, this method
+   * once in a round for the claims of one signer, unless the earlier claim was true. If this method returns true, it
    * records that forging has waited for the signer.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {

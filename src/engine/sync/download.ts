@@ -1,8 +1,8 @@
 /**
  * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
  * block before the batch, so the node can ask for a batch only after the previous batch has arrived. The node asks the
- * sync peer or a peer that announces the same tip, and prefers the peer that has sent blocks fastest so far. If the asked
- * peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
+ * sync peer or a peer that announces the same tip, and prefers the peer that has sent blocks fastest so far. If the
+ * asked peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -34,17 +34,23 @@ export interface DownloadSource {
    * batch.
    */
   readonly sameTipPeers: () => readonly PeerId[];
-  /** Returns false if the sync peer has disconnected. Its missing answer then says nothing about other peers. */
+  /**
+   * Returns false if the sync peer has disconnected. A missing answer of the sync peer then does not show that a
+   * same-tip peer is at fault.
+   */
   readonly isSyncPeerConnected: () => boolean;
-  /** Returns whether a batch may have several answers of a peer. The download calls this function for each batch. */
+  /**
+   * Returns whether the download may join several answers of a peer into one batch. The download calls this function
+   * for each batch.
+   */
   readonly joinsAnswers: () => boolean;
   readonly transport: Pick<Transport, 'request'>;
   readonly clock: Clock;
   readonly codec: Codec;
   /**
    * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
-   * download does not ask the failed peer again. Also called for a same-tip peer if the sync peer fails after a batch
-   * of this same-tip peer, and no other peer sends the next batch (`SYNC_HELPER_DIVERGED`).
+   * download does not ask the failed peer again. Also called for a same-tip peer that sent a batch, if the connected
+   * sync peer fails to send the next batch and no other peer sends it (`SYNC_HELPER_DIVERGED`).
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -107,8 +113,8 @@ interface End {
 }
 
 /**
- * Requests one batch, and adds it to `arrived`. Only this function has the batch: while the next request is open, a
- * stopped download keeps no blocks.
+ * Requests one batch, and adds it to `arrived`. Only this function has a variable with the batch. While the next
+ * request is open, a stopped download therefore keeps no blocks in memory.
  *
  * @returns the new end; undefined if no batch follows
  * @throws the error of `Download.fetch`
@@ -130,8 +136,8 @@ type Answer = Omit<SizedBatch, 'prepared'> | { readonly peerId: PeerId; readonly
 class Download {
   readonly #source: DownloadSource;
   /**
-   * Estimated time of a peer for each block, in milliseconds, from the answers so far. The time of an answer alone would
-   * prefer a peer that quickly sends single blocks.
+   * Estimated time that a peer needs to send one block, in milliseconds, from the answers so far. If the node compared
+   * only the times of whole answers, it would prefer a peer that quickly sends single blocks.
    */
   readonly #msPerBlock = new Map<PeerId, number>();
   readonly #excluded = new Set<PeerId>();
@@ -199,7 +205,10 @@ class Download {
     throw syncPeerError instanceof Error ? syncPeerError : new Error(messageOf(syncPeerError));
   }
 
-  /** Chooses the peer with the shortest expected time for each block. A peer that the node has never asked comes first. */
+  /**
+   * Chooses the peer with the shortest expected time for each block. A peer that this download has never asked comes
+   * first.
+   */
   #choose(asked: ReadonlySet<PeerId>): PeerId | undefined {
     const { syncPeer, sameTipPeers } = this.#source;
     let best: PeerId | undefined;

@@ -16,7 +16,8 @@ const FREE_MS = 12_000;
 /**
  * Times in milliseconds that a peer earns with each block and each transaction that it sends. An answer of 34 blocks
  * earns 10 s, which is the time that the transport waits for an answer. An honest peer sends fewer blocks in two cases:
- * in its last answer, and if full blocks reach the maximum size of a message.
+ * in its last answer, and if full blocks reach the maximum size of a message. Full blocks earn more time, because they
+ * contain many transactions.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;
@@ -54,7 +55,7 @@ export class PeerTimeBudget {
   }
 
   /**
-   * Adds time for received blocks.
+   * Adds the time that the peer earns with the given blocks.
    *
    * @throws ProtocolError `SYNC_TOO_SLOW` if the peer took too long for its blocks
    */

@@ -54,13 +54,13 @@ export class SyncFailures {
       return;
     }
     // If our clock is behind, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
-    // does not count as a failure of the peer. A peer at our height has not claimed a better chain. A branch of this
-    // peer that is not better is therefore no failure of the peer.
+    // does not count as a failure of the peer. If `rivalsAtOurHeight` is true, the sync peer may be at our height and
+    // not claim a better chain. A branch that is not better then does not count as a failure of the peer.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !wasByClock && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // The node checked the block at its place in the peer's chain, so no honest peer has this block.
+    // The node checked the block at its place in the peer's own chain, so an honest peer would also refuse the block.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 

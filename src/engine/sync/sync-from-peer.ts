@@ -117,7 +117,8 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFro
     syncPeer: peerId,
     sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
     isSyncPeerConnected,
-    // Each answer of a rival branch may prove the branch, and the node validates an answer without a pause.
+    // Each answer of a rival branch may prove the branch, so the node examines each answer as soon as it arrives. The
+    // node also validates a batch without a pause, so joined answers would block the event loop for longer.
     joinsAnswers: () => isOurs,
     transport,
     clock,
@@ -212,7 +213,8 @@ async function changeBranch(
     }
     const newest = branch.at(-1);
     if (newest === undefined) {
-      // Our chain already contains all blocks received so far. The download continues.
+      // Our chain already contains all blocks received so far. If the last of them is our tip, the following blocks
+      // extend our chain. Otherwise, the following blocks may belong to a rival branch.
       if (commonHeight === chain.tip.header.height) return;
       continue;
     }

@@ -35,7 +35,7 @@ const PROGRESS_INTERVAL_MS = 10_000;
  * announced tips may start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
-/** Maximum number of failures in a row after which a run still begins with the peer whose claim triggered the run. */
+/** A run begins with the peer that triggered the run only if this peer has at most this many failures in a row. */
 const FAILURES_TRUSTED = 1;
 /**
  * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
@@ -80,7 +80,7 @@ export interface SynchronizerDependencies {
   readonly onSyncEnd: () => void;
 }
 
-/** The tip that a peer sent as proof of its claim. */
+/** The tip of a claimed chain, if a peer has sent the block that is this tip. */
 export type ShownTip = AnnouncedTip & Pick<BlockHeader, 'generatorPublicKey'>;
 
 export class Synchronizer {

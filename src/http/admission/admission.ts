@@ -44,7 +44,7 @@ export interface AdmissionOptions {
   readonly clock: MonotonicClock;
   readonly limits: AdmissionLimits;
   readonly observer: Observer;
-  /** Budget of the main thread's time for strangers; default: a separate budget. */
+  /** Budget of the main thread's time for strangers; default: a budget that only this admission uses. */
   readonly workShare?: WorkShare | undefined;
   /** Limits shared by several processes; undefined for a single process. */
   readonly shared?: SharedLimits | undefined;
@@ -149,8 +149,8 @@ export class Admission implements ConnectionHost {
   ): Promise<void> {
     const { key } = connection;
     const ask = async (): Promise<ConnectionRefusalReason | undefined> => {
-      // Without the shared count, this process cannot decide whether there is room for the new connection, or whether
-      // another connection must be closed for it.
+      // If the counting process does not answer, this process refuses the connection. This process does not know the
+      // number of all connections, so it cannot decide whether there is room for the new connection.
       const found = await shared.arrive(key).catch(() => 'uncounted' as const);
       if (found === undefined && socket.destroyed) shared.left(key);
       else if (found === undefined) socket.once('close', () => shared.left(key));

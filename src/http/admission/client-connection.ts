@@ -5,8 +5,8 @@
  * the previous one has left the process. Without the gate, node:http would parse all requests of one read, possibly
  * thousands, before it answers the first one.
  *
- * Nothing is read from a stranger before its turn. A body is passed on only after its request was accepted. If the
- * request is refused before its body is passed on, the connection ends after the answer.
+ * Nothing is read from a stranger before its first turn (`fair-scheduler.ts`). A body is passed on only after its
+ * request was accepted. If the request is refused before its body is passed on, the connection ends after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,8 +1,8 @@
 /**
- * Schedules the work for strangers fairly. The work for all strangers together gets a fixed share of the main thread's
- * time. When the work for strangers exceeds its share, the addresses take turns, with one task for each turn. An
- * address with many tasks therefore does not delay the others. While the share is not used up and no connections wait
- * to be accepted, the scheduler runs work at once.
+ * Schedules the work for strangers fairly. The work for all strangers gets a limited share of the main thread's time.
+ * The requests of peers use the same share if they run in the same process (`work-share.ts`). When the share is used
+ * up, the addresses take turns, with one task for each turn. An address with many tasks therefore does not delay the
+ * others. While the share is not used up and no connections wait to be accepted, the scheduler runs work at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -98,7 +98,7 @@ export class FairScheduler {
     }
     const charge = this.#share.begin();
     work();
-    // The time of work that is deferred to the end of this iteration of the event loop counts, too.
+    // Promise callbacks that the work has started run after `work` returns. Their time counts, too.
     await settled();
     charge();
   }
@@ -120,9 +120,7 @@ function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/**
- * Resolves after the immediate continuations of finished work (a few promises deep), so that their time counts, too.
- */
+/** Resolves after the promise callbacks that finished work has started, up to a depth of a few promises. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -43,7 +43,7 @@ export const RESERVED_SHARE = 0.1;
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
-/** Under the rate limit, each full or partial block of this number of body bytes counts as one request. */
+/** Under the rate limit, a request counts once for each full or partial piece of this number of body bytes. */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
 /**

@@ -29,7 +29,7 @@ export const REQUEST_TIMEOUT_ANSWER = lastAnswer(408);
 
 /**
  * Builds the answer to a connection that is refused because too many connections are open, or because the process that
- * counts them did not answer. The answer is sent before the client's first request.
+ * counts them did not answer. The node sends the answer without reading a request.
  */
 export function tooManyConnectionsAnswer(message: string): Buffer {
   return lastAnswer(503, { message }, [`Retry-After: ${RETRY_AFTER_S}`]);

@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BODY_BYTES_MAX, INPUT_BYTES_MAX, PIPELINED_BYTES_MAX } from './limits.ts';
 
-/** Members of a request that the gate reads. `complete` turns true when the last byte has arrived. */
+/** Members of a request that the gate reads. `complete` turns true when the parser has read the last byte. */
 export type GatedRequest = Pick<IncomingMessage, 'headers' | 'complete'>;
 
 interface Exchange {
@@ -15,7 +15,7 @@ interface Exchange {
   takesBody: boolean;
   /** Number of body bytes that were not passed on yet, for a body with a stated length. */
   bodyBytesLeft: number;
-  /** Starts the handler of a request whose body is not complete yet. */
+  /** Starts the handler that waits for the body of the request; undefined if no handler waits. */
   start: (() => void) | undefined;
 }
 

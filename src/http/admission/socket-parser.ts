@@ -25,8 +25,8 @@ export function interceptParser(socket: Socket, takeOver: (socket: Socket) => vo
   // Adding a listener must not start reading.
   socket.pause();
   takeOver(socket);
-  // The parser has the only listener. A second listener would make node:http read through listeners instead of reading
-  // the handle directly.
+  // At this point, the parser has the only listener for received bytes, and node:http reads the handle directly. The
+  // second listener, which is added below, makes node:http read through listeners.
   const [parse] = socket.listeners('data') as Parser['parse'][];
   const end = socket.listeners('end').find((listener) => !earlier.has(listener)) as Parser['end'] | undefined;
   if (parse === undefined || end === undefined) throw new Error('node:http does not listen to its socket');

@@ -29,7 +29,7 @@ export class ChainAsOf {
   }
 
   /**
-   * The block at a height as it was after the record; undefined if the log no longer contains the block.
+   * The block that the chain had at a height after the record; undefined if the log no longer contains the block.
    *
    * @param height at most `tipHeight()`; above it, the result may be a later block
    */

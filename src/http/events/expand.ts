@@ -1,7 +1,7 @@
 /**
- * Makes events from the records of the chain's log. With one `Finality`, the same records always give the same events
- * in the same order, so the place of an event is its id. The content of an event is computed when the first subscriber
- * wants it.
+ * Makes events from the records of the chain's log. For the same value of `Finality`, the same records always give the
+ * same events in the same order. The place of an event can therefore serve as its id. The content of an event is
+ * computed when the first subscriber wants it.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -96,7 +96,7 @@ function transactionEvent(
 
 /**
  * Returns the parties of a transaction. The accounts are the sender and, if there is one, the recipient. The delegates
- * are the sender and the delegates whose votes the transaction adds or removes.
+ * are the sender and the delegates for whom the transaction adds or removes a vote.
  */
 export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'addresses' | 'delegates'>> {
   const { payload, senderId, senderPublicKey } = transaction;

@@ -88,7 +88,7 @@ const TRUSTED = '';
 interface Subscriber extends FedSubscriber {
   readonly response: EventSink;
   readonly client: EventClient;
-  /** True while the subscriber receives old events. */
+  /** True while the subscriber counts as a replay: a stranger that receives old events. */
   isReplaying: boolean;
   isFull: boolean;
   /** Time of the last write to the subscriber, or of its last `drain` event, on a monotonic clock. */
@@ -106,7 +106,7 @@ class Hub implements EventHub {
   readonly #subscribers = new Set<Subscriber>();
   readonly #log: LogFeed<Subscriber>;
   readonly #replays: LiveReplays;
-  /** Subscribers for which there may be new events, by the client that waits for a turn. */
+  /** Subscribers for which there may be new events, by the key under which they are served (`waitingKeyOf`). */
   readonly #waiting = new Map<string, Set<Subscriber>>();
   readonly #batcher = new EventBatcher((batch) => this.#sendBatch(batch));
   readonly #peers = new PeerChanges();

@@ -1,6 +1,7 @@
 /**
  * Sends subscribers the events of the chain's log, in the order of the log. The feed stores the texts of the newest
- * records, because most subscribers want the same records. Blocks that are older than the log come from the chain.
+ * records, because most subscribers want the same records. For a stream from a requested height, the feed first sends
+ * the events of blocks that it reads from the chain.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -14,8 +15,8 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 /** Maximum number of records that one subscriber gets before the next subscriber is served. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
- * Number of records that are cached with their texts, because most subscribers want the same records. A stranger's
- * subscriber counts as a replay if it wants events of records, and is more than this number of records behind.
+ * Number of records that are cached with their texts, because most subscribers want the same records. A subscriber that
+ * is a stranger and wants events of records counts as a replay if it is more than this number of records behind.
  */
 export const RECORDS_CACHED_MAX = 64;
 
@@ -97,8 +98,8 @@ export class LogFeed<S extends FedSubscriber> {
     const { sequence, tag } = subscriber.place;
     const past = new ChainAsOf(this.#api, sequence);
     const last = lastPastHeight(past, subscriber.filter.finality);
-    // At the subscriber's place in the log, the chain had no block at this height (with `final`, no final block). The
-    // log has the events of each later block at this height.
+    // After the record of the subscriber's place, the chain had no block at this height (with `final`, no final block).
+    // The events of later blocks at this height come from the records of the log.
     if (height > last) return this.#beginLog(subscriber);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);

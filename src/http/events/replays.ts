@@ -1,6 +1,6 @@
 /**
- * Limits the number of strangers' subscribers that receive old events at the same time: for each address, and for all
- * addresses together.
+ * Limits the number of subscribers that are strangers and receive old events at the same time: for each address, and
+ * for all addresses together.
  */
 
 import type { Live } from '../../ports/node-api.ts';
@@ -35,7 +35,7 @@ export class Replays {
   }
 }
 
-/** Replays whose decision may come from another process. */
+/** A limit on replays. Another process may decide whether a replay may begin. */
 export interface LiveReplays {
   begin(key: string): Live<boolean>;
   end(key: string): void;

@@ -1,7 +1,7 @@
 /**
- * The controls of a devnet, for the dashboard. Only nodes that a supervisor of a devnet started have these routes, in
- * the extended dialect. The routes serve this machine only, and no page of another site except those from
- * `http.corsOrigin`.
+ * The controls of a devnet, for the dashboard. These routes exist only on nodes that a supervisor of a devnet started,
+ * and only in the extended dialect. The routes serve only clients on this machine. The routes refuse pages of other
+ * sites, except pages from the origin in `http.corsOrigin`.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';
@@ -11,7 +11,9 @@ import type { Reply, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
 import { NO_META } from '../views/shapes.ts';
 
-/** The supervisor describes its results (`bloomery devnet --help`); each operation has a different shape. */
+/**
+ * The supervisor describes its results (`bloomery devnet --help`); the result of each operation has a different shape.
+ */
 const RESULT: Schema = { type: 'object' };
 const ERRORS = {
   403: `The client has no access, or is not on the machine of the node, ${OR_NOT_ITSELF}`,

@@ -12,8 +12,8 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 const LAG_BLOCKS_MAX = 2;
 
 /**
- * Age of the tip in slots above which the check of a forging node also needs the heights of the peers. The age is high,
- * because the node itself adds a block from time to time.
+ * Age of the tip in slots above which the check of a forging node also needs the heights of the peers. This limit is
+ * higher than the limit for other nodes, because a forging node itself adds a block from time to time.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**

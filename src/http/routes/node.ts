@@ -209,7 +209,7 @@ const HISTORY_ROUTE: Route = {
   method: 'GET',
   path: '/node/history',
   summary:
-    'Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. A step in which the node neither changed its chain nor was asked for the history has no entry.',
+    'Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. Each entry covers one step of 30 s or 10 min. A step has an entry only if the node changed its chain or answered this request in it.',
   parameters: [
     queryParameter('span', {
       type: 'string',
@@ -234,7 +234,7 @@ const DIAGNOSTICS_ROUTE: Route = {
   method: 'GET',
   path: '/node/diagnostics',
   summary:
-    'Lists the latest diagnostics, newest first, each with its reason: for example refused blocks, dropped peers and missed slots.',
+    'Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic has its reason.',
   parameters: [
     queryParameter('limit', {
       type: 'integer',
@@ -262,7 +262,7 @@ const SLOTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/slots',
   summary:
-    'Shows the events that the node recorded for each requested slot, with their reasons, for example a forged, refused or reverted block, or a pause of forging.',
+    'Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has its reason.',
   parameters: [
     queryParameter('from', {
       type: 'integer',

@@ -122,7 +122,7 @@ function normalised(raw: unknown): unknown {
   return secondsecret === undefined || 'secondSecret' in body ? body : { ...body, secondSecret: secondsecret };
 }
 
-/** True when a registration of the account waits in the pool. */
+/** True when a transaction that registers a second signature for the account waits in the pool. */
 async function isWaiting(api: NodeApi, publicKey: string): Promise<boolean> {
   const states = ['verified', 'pending', 'ready', 'validated', 'received'] as const;
   const queues = await Promise.all(states.map(async (state) => api.poolEntries(state)));
@@ -137,7 +137,7 @@ function tooPoor(publicKey: string, account: Account | undefined): string {
   return `Account does not have enough LSK: ${addressOf(publicKey)} balance: ${inLsk(account?.balance ?? 0n)}`;
 }
 
-/** Writes an amount as a decimal number of whole tokens, without trailing zeros. */
+/** Writes an amount of beddows as a decimal number of LSK, without trailing zeros. */
 function inLsk(beddows: bigint): string {
   const digits = (beddows < 0n ? -beddows : beddows).toString().padStart(9, '0');
   const text = `${digits.slice(0, -8)}.${digits.slice(-8)}`.replace(/\.?0+$/, '');

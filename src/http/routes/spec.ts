@@ -55,8 +55,8 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
 const PLAIN_HEADERS = { 'Content-Security-Policy': DOCS_PAGE_POLICY };
 
 /**
- * Returns the version of this software. In contrast, the member `version` of answers is the version of lisk-sdk with
- * which the node is compatible.
+ * Returns the version of this software. In contrast, `identity.version` is the version of lisk-sdk with which the node
+ * is compatible. The function returns `identity.version` only if the build states no version of this software.
  */
 function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;

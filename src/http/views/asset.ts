@@ -1,4 +1,4 @@
-/** Reads the asset of a transaction in the form of each generation, and the recipient in the asset. */
+/** Shows the asset of a transaction in the form of each generation, and finds the recipient in the asset. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
@@ -9,8 +9,8 @@ import type { HttpDialect } from '../dialect.ts';
 type Asset = Readonly<Record<string, unknown>>;
 
 /**
- * True for a transaction whose asset has this address as recipient, even if the rules do not know that member of the
- * asset.
+ * True if the recipient in the asset of the transaction is this address. In an asset with unknown members, the member
+ * `recipientId` is the recipient, even if the rules do not know this member for the type.
  */
 export function namesRecipient(transaction: Transaction, address: string): boolean {
   const asset = transaction.written?.asset;
@@ -73,7 +73,7 @@ function flatAsset(transaction: Transaction): Asset {
     case 'dapp':
       return nestedAsset(payload);
     default: {
-      // Of the remaining kinds, only votes from before the migration and application transfers have a recipient.
+      // Of the remaining kinds, only votes of generation 2 and application transfers have a recipient.
       const recipientId = recipientOf(transaction);
       const moved = recipientId === undefined ? {} : { amount: amountOf(transaction).toString(), recipientId };
       return { ...nestedAsset(payload), ...moved };

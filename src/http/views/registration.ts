@@ -6,10 +6,10 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Shows the registration with the asset member that the oldest clients expect and, in generation 3, also with the asset
- * member of this generation. A registration has no recipient and no requester. The members `recipientId` and
- * `requesterPublicKey` are empty texts in the extended dialect, and null in the strict dialect, because old nodes sent
- * null.
+ * Shows the registration. The asset has the member `signature`, which the oldest clients expect. In generation 3, the
+ * asset also has the member `publicKey` of this generation. A registration has no recipient and no requester. The
+ * members `recipientId` and `requesterPublicKey` are empty texts in the extended dialect, and null in the strict
+ * dialect, because old nodes sent null.
  */
 export function registrationView(
   transaction: Transaction,

@@ -16,7 +16,7 @@ export const PUBLIC_KEY: Schema = { type: 'string', format: 'publicKey' };
 export const SIGNATURE: Schema = { type: 'string', format: 'signature' };
 export const HEX: Schema = { type: 'string', format: 'hex' };
 export const INSTANT: Schema = { type: 'string', format: 'date-time' };
-/** An object whose members depend on the case. */
+/** An object with any members. */
 export const ANY_OBJECT: Schema = { type: 'object' };
 export const NO_META: Schema = { type: 'object', properties: {}, additionalProperties: false };
 export const PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT });

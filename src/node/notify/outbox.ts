@@ -75,7 +75,7 @@ export class Outbox {
   }
 
   /**
-   * Opens the file, or creates it. An unreadable file is renamed and logged.
+   * Opens the file, or creates it. An unreadable file is renamed, and a warning is logged.
    *
    * @throws errors of the system
    */
@@ -209,8 +209,8 @@ function load(file: string, observer: Observer): Loaded {
   }
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
-  // A kill interrupted the write of an incomplete last line. If the line holds an event, this event was not delivered.
-  // The notifier finds the event again only if the event reports missed slots.
+  // If the last line is incomplete, a kill interrupted its write. If the line holds an event, this event was not
+  // delivered. The notifier finds the event again only if the event reports missed slots.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {

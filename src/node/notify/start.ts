@@ -39,8 +39,8 @@ export interface NotifierSources {
 /**
  * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
  * reports slots that were missed after the last run. If the last run was killed before it saved its position, the
- * notifier finds the missed slots of that time again, but not the blocks that the killed run reverted. In the first run
- * with a receiver, it reports only slots from the start on.
+ * notifier finds the missed slots of that time again. It does not find the blocks that the killed run reverted. In the
+ * first run with a receiver, it reports only slots from the start on.
  *
  * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; errors of the system when the outbox cannot be
  *   created

@@ -1,11 +1,11 @@
-/** The readers of a node as processes that query the indexes of the store. */
+/** Makes an `IndexUsers` of the readers of a node, which query the indexes of the store. */
 
 import type { IndexUsers } from '../../ports/store.ts';
 import type { Reader } from './reader.ts';
 
 /** @param readers returns the present readers */
 export function indexUsersAmong(readers: () => Iterable<Reader>): IndexUsers {
-  // A reader that is ending is not ready either, but needs no newer indexes.
+  // A reader that is ending is not ready, but it does not count as starting, because it needs no newer indexes.
   const isStarting = (): boolean => {
     const all = [...readers()];
     return all.length === 0 || all.some(({ isReady, isDraining }) => !isReady && !isDraining);

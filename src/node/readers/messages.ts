@@ -1,7 +1,7 @@
 /**
  * Messages between the node and a process that answers HTTP for the node (a reader). All messages are plain data. A
- * message of the kind `socket` also carries a handle. A reader parses requests of untrusted clients, so the node checks
- * what a reader sends.
+ * message of the kind `socket` also carries a listening socket. A reader parses requests of untrusted clients, so the
+ * node checks what a reader sends.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';
@@ -65,15 +65,15 @@ export const LIMIT_ASKS_AT_ONCE = 500;
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
  * Milliseconds after which a limit check fails because the node is busy. The client then gets an error. The reader must
- * not count requests itself, because each reader would grant the full limit while the node is overloaded.
+ * not count the requests itself instead, because each reader would then grant the full limit.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read fails. For the largest reads, a busy node needs a second. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
 /**
- * Maximum number of refused or shut-out addresses in one message. Between two messages, a reader answers fewer
- * addresses than this number.
+ * Maximum number of refused or shut-out addresses in one message. Between two messages, a reader answers requests from
+ * fewer addresses.
  */
 export const LIMIT_REPORTED_MAX = 1_000;
 

@@ -25,7 +25,10 @@ export class NodeRpcServer {
   /** True until the reader is open and has confirmed the last update. Later changes wait for the confirmation. */
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
-  /** State of the update that moves the reader to the present chain after the last call of `indexesCompleted`. */
+  /**
+   * State of the first update after the last call of `indexesCompleted`. This update moves the reader to the present
+   * chain.
+   */
   #move: 'unsent' | 'unconfirmed' | 'confirmed' = 'confirmed';
   #times: ReceivedTime[] = [];
   #received: Transaction[] = [];
@@ -50,7 +53,7 @@ export class NodeRpcServer {
     this.chainChanged([]);
   }
 
-  /** True if the reader has moved since the last backfill. Until then, the indexes must not lag again. */
+  /** True if the reader has moved since the last backfill. While this is false, the indexes must not lag again. */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';
   }

@@ -1,6 +1,6 @@
 /**
- * The node's interface in a reader. The chain data come from the reader's own view of the store. All other data come
- * from the node over the channel.
+ * Implements `NodeApi`, the interface of a node, in a reader. The chain data come from the reader's own view of the
+ * store. All other data come from the node over the channel.
  */
 
 import { chainBroadhash } from '../../engine/chain-broadhash.ts';
@@ -111,7 +111,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       // The node may have committed a block about which this reader has no message yet.
       const height = (): number => view.chain.tip()?.height ?? 0;
       if (status.height > height()) move();
-      // While the indexes lag, this reader cannot move. Its answers about the chain then describe an older block.
+      // While the indexes lag, this reader cannot open a newer view. Its answers about the chain then describe an older
+      // block.
       return status.height > height() ? { ...status, ...ofView(view.snapshot.store) } : status;
     },
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),

@@ -2,8 +2,8 @@
  * Runs the processes that answer HTTP beside the node (readers). All readers accept connections from the same listening
  * sockets. The first reader opens the sockets. The node also holds the sockets, but accepts no connections. While no
  * reader runs, new connections therefore wait in the queue of the socket, and no client is refused. The pool replaces a
- * reader that ends, hangs or uses too much memory. A hanging reader is killed only after a longer time, because it may
- * recover.
+ * reader that ends, hangs or uses too much memory. A hanging reader is first replaced, and killed only later, because
+ * it may recover.
  */
 
 import type { HttpServer } from '../../http/http-server.ts';
@@ -43,12 +43,12 @@ const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
-/** Time limit for the start of the first reader, including the readers that replace it. */
+/** Time in which the first reader must be ready. If it ends earlier, a reader that replaces it gets only the rest. */
 const START_MS_MAX = 60_000;
 /**
  * If a reader is not ready and sends no message for this number of intervals between pings (20 s), the pool kills it. A
- * start takes about one second. After such a kill, the next reader gets twice the time, because the machine may be
- * slow.
+ * start takes about one second. After each such kill, the time for the next reader is doubled, because the machine may
+ * be slow.
  */
 const STARTING_PINGS_MAX = 80;
 /**
@@ -303,7 +303,7 @@ export function createReaderPool({
       if (silentPings >= SILENT_PINGS_MAX && isReplaceable(reader)) {
         replaceLiving(reader, 'HTTP_READER_HANGS', 'A process that answers HTTP does not react, and is replaced');
       }
-      // A replaced reader that answers pings continues to answer until enough other readers answer.
+      // A replaced reader that answers pings continues to serve clients until enough other readers serve clients.
       if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
       reader.send({ kind: 'ping' });
     }

@@ -25,8 +25,8 @@ const REPORT_MS = 200;
 /**
  * The node sends a message to each ready reader at least every 250 ms. If the reader has handled no message for
  * `QUIET_MS_MAX` milliseconds, it probably did not run. Messages about new blocks may then wait behind requests that
- * the reader handles first, or the node waits for the reader's confirmation before it sends them. At the next message
- * or request, the reader therefore looks for new blocks in the store.
+ * the reader handles first. Or the node has not sent these messages yet, because it waits for a confirmation of the
+ * reader. At the next message or request, the reader therefore looks for new blocks in the store.
  */
 const QUIET_MS_MAX = 500;
 
@@ -100,7 +100,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
       const { plain, tls } = http.sockets();
       if (given.plain === undefined) send({ kind: 'socket', name: 'plain' }, plain);
       if (given.tls === undefined && tls !== undefined) send({ kind: 'socket', name: 'tls' }, tls);
-      // The node may have applied blocks while the reader opened.
+      // The node may have applied blocks since the reader opened the store.
       node.applyUpdate({ chain: true, times, received: [] });
       send({ kind: 'ready', ...ports });
     } catch (error) {

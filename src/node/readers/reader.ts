@@ -7,8 +7,8 @@ import type { ToReader } from './messages.ts';
 import type { NodeRpcServer } from './node-rpc-server.ts';
 
 /**
- * Time in which a reader must end when the pool closes. The reader ends its open answers after half a second
- * (`HttpServer.close`).
+ * Time in which a reader must end when the pool closes. After half a second, the reader closes the connections of
+ * clients that still wait for an answer (`HttpServer.close`).
  */
 const CLOSE_MS_MAX = 3_000;
 
@@ -24,7 +24,8 @@ export interface Reader {
   memoryBytes: number;
   requests: number;
   /**
-   * Number of pings since the reader's last message. Before the reader is ready, the number of intervals between pings.
+   * Number of pings since the reader's last message. A reader that is not ready gets no pings; the intervals between
+   * the pings of other readers are counted instead.
    */
   silentPings: number;
   isReady: boolean;

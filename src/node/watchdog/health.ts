@@ -73,8 +73,9 @@ const HEAP_FULL_MS = 2000;
 /** Maximum share of the passed time that garbage collection may take. Above this share, the node cannot work. */
 const GC_SHARE_MAX = 0.8;
 /**
- * If the processor time is below this share of the passed time, other programs use the machine. A collection then takes
- * long because it waits for a processor. Ending the process would not help, because a new process would wait as long.
+ * If the processor time of the process is below this share of the passed time, other programs use the machine. A
+ * collection then takes long because it waits for a processor. Ending the process would not help, because a new process
+ * would wait as long.
  */
 const PROCESSOR_SHARE_MIN = 0.5;
 

@@ -60,8 +60,8 @@ function end(code: EndCode, reason: string): void {
     unwritten -= 1;
     if (unwritten === 0) leave();
   };
-  // The thread pool writes the line, because a pipe without a reader, or a disk that hangs, must not keep the process
-  // alive.
+  // The writes run in the thread pool. A pipe without a reader, or a disk that hangs, therefore cannot prevent this
+  // thread from ending the process.
   if (log.file !== undefined) append(log.file, `${line}\n`, written);
   write(STANDARD_ERROR, log.file === undefined ? `${line}\n${message}` : message, written);
   setTimeout(leave, MESSAGE_MS_MAX);

@@ -1,6 +1,6 @@
 /**
- * Applies the genesis block. The network defines the content of the genesis block, so all its changes are stored, even
- * changes that the rules would refuse.
+ * Applies the genesis block. The network defines the content of the genesis block, so the changes of this block are
+ * stored even if the rules would refuse them.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

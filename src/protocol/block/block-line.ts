@@ -20,8 +20,8 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the bytes of the block; undefined if they agree. The difference reveals a
-   * change of the file, even if no signature covers the changed member.
+   * The first difference between the line and the block that was read from it; undefined if they agree. The difference
+   * reveals a change of the file, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }

@@ -34,8 +34,8 @@ export type PlacedHeader = Pick<
 >;
 
 /**
- * For some of the codes with which `applyBlock` refuses a block, the error code that `buildBlock` throws. For any other
- * code, `buildBlock` throws `FORGE_REFUSED`.
+ * Maps some of the codes with which `applyBlock` refuses a block to the error code that `buildBlock` throws. For any
+ * other code, `buildBlock` throws `FORGE_REFUSED`.
  */
 const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',
@@ -83,7 +83,7 @@ export function buildBlock(
   return { ...unsigned, id: idOf(Buffer.concat([bytes, signature])), blockSignature: hexOf(signature) };
 }
 
-/** The requested transactions that the block may contain, in their order. */
+/** The requested transactions that the block may contain, in the order of the request. */
 function applicable(
   state: StateReader,
   request: ForgeRequest,
@@ -102,14 +102,12 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // `fault` is present only if an amount that no signature covers (`countedAmount`) makes a vote weight too large for
-  // the database of lisk-sdk. A block without the transactions with these amounts has no fault.
+  // `fault` is present only if an amount that no signature covers (`countedAmount`) makes a vote weight that the
+  // database of lisk-sdk cannot store. A block without the transactions with these amounts has no fault.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
-/**
- * Applies the block to a copy of the state before the block is signed. A block that cannot be applied is never signed.
- */
+/** Before the block is signed, applies it to a copy of the state. A block that cannot be applied is never signed. */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {
     // On a network with older history, blocks at some heights must have an older version. Nodes no longer forge blocks

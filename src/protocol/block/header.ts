@@ -10,7 +10,7 @@ import type { BlockHeader, BlockId } from '../types.ts';
 
 const BYTES_BEFORE_HEIGHT = 16;
 const BYTES_OF_HEIGHTS = 12;
-/** Size of headers of versions 0 and 1, which do not contain the height. */
+/** Number of signed bytes of a header of version 0 or 1. These bytes do not contain the height. */
 const OLD_HEADER_BYTES = 112;
 const SIGNATURE_BYTES = 64;
 

@@ -1,5 +1,5 @@
 /**
- * Packs blocks into bytes, for another thread or for the disk. The stored forms of the parts of a block follow one
+ * Packs blocks into bytes, for another thread or for the disk. The packed bytes contain the parts of a block one after
  * another. Lengths are u32, little-endian.
  */
 
@@ -34,7 +34,7 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 
 /**
  * Unpacks a block. The transactions of the block are read only on demand. Thousands of blocks may wait in memory. If
- * the waiting transactions were objects, garbage collection would copy them again and again.
+ * their transactions were objects, garbage collection would copy these objects again and again.
  *
  * @param packed result of `packBlock` in this process; the bytes are not checked
  */

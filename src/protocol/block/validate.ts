@@ -25,7 +25,8 @@ export interface BlockFormat {
 
 /** SHA-256 of the bytes of all transactions in their order, hexadecimal. */
 export function payloadHashOf(transactions: readonly Transaction[], format: BlockFormat): string {
-  // The bytes are joined first, because a genesis block may have more transactions than a call has room for arguments.
+  // The bytes are joined first, because a genesis block can have more transactions than a function call can have
+  // arguments.
   return sha256Hex(Buffer.concat(transactions.map((transaction) => format.transactionBytes(transaction))));
 }
 

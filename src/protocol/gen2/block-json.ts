@@ -66,8 +66,8 @@ export function headerToJson(header: BlockHeader): JsonObject {
 }
 
 /**
- * Writes the members in the order in which lisk-sdk sends them. The member `transactions` is at the same position as in
- * messages of lisk-sdk.
+ * Writes the members in the order in which lisk-sdk sends them. The transactions of a block come between
+ * `generatorPublicKey` and `blockSignature`.
  */
 function blockJson(header: BlockHeader, transactions: { readonly transactions?: readonly Json[] }): JsonObject {
   return {

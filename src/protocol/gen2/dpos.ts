@@ -18,9 +18,8 @@ const LISTS_KEPT = 2;
 
 /**
  * Adds the block to its generator's count of forged blocks. The last block of a round also ends the round. After the
- * genesis block, the function updates the vote weights and stores the list of round 1, as at the end of a round. In
- * this case, the function does not pay earnings or count missed blocks. The votes of the genesis block therefore take
- * effect at once.
+ * genesis block, the function pays no earnings and counts no missed blocks. It updates the vote weights and stores the
+ * list of round 1, as at the end of a round. The votes of the genesis block therefore take effect at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));

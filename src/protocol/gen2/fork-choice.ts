@@ -10,9 +10,9 @@
  * longer chain. This node follows the longer chain at once. This node reverts no block before the blocks of the longer
  * chain have arrived.
  *
- * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. Two halves of a
- * network could then wait for each other's consensus forever. This node compares the tips of two chains of equal length
- * like two blocks with one parent.
+ * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. If each chain has
+ * half of the network, the consensus (the share of peers with the tip of a node) could stay too low for forging. This
+ * node compares the tips of two chains of equal length like two blocks with one parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';

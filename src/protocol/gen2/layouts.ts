@@ -25,7 +25,7 @@ type Of<K extends PayloadKind> = Extract<Payload, { kind: K }>;
 
 /** Recipient and amount, which come before the asset in the bytes. */
 interface Head {
-  /** The recipient that the eight bytes encode. */
+  /** The recipient that the eight bytes at `RECIPIENT_AT` encode. */
   readonly recipientId: Address;
   readonly amount: bigint;
 }
@@ -167,7 +167,7 @@ const multisignature = layoutOf({
   },
 });
 
-/** The texts of an application in the order of the bytes. */
+/** The texts of an application, in the order in which the bytes contain them. */
 const DAPP_TEXTS = ['name', 'description', 'tags', 'link', 'icon'] as const;
 
 const dapp = layoutOf({
@@ -267,7 +267,7 @@ const RECIPIENT_COLUMN_MAX = 22;
 
 /**
  * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of this type
- * need not be an address. All its characters except the last must be a whole number of at least 0, in any form (`1l`,
+ * need not be an address. The text before its last character must be a whole number of at least 0, in any form (`1l`,
  * `+7L`, `1e3L`).
  *
  * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without this whole number, and for a

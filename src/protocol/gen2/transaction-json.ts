@@ -213,9 +213,9 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * Whether a document with an id has the form in which nodes write a transaction without members' signatures. A document
- * in this form satisfies the base schema, so the schema check is skipped. If the result is false, the schema check
- * decides.
+ * Whether a document with an id has the form in which nodes write a transaction without signatures of group members. A
+ * document in this form satisfies the base schema, so the schema check is skipped. If the result is false, the schema
+ * check decides.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -232,8 +232,8 @@ export function isPlainDocument(document: Document): boolean {
 }
 
 /**
- * The only path at which an exception may excuse an error of the base schema: a list of signatures that is too long or
- * has duplicates.
+ * An exception may excuse an error of the base schema only at this path. Such an error is a list of signatures that is
+ * too long or has duplicates.
  */
 const EXCEPTABLE_PATH = '.signatures';
 

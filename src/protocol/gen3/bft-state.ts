@@ -31,8 +31,8 @@ const FINALIZED_AT = 13;
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-// Caches the decoded BFT state. The state returns the same bytes object until the BFT state changes. The cache saves
-// decoding bytes that were just encoded.
+// Caches the decoded BFT state. The chain state returns the same bytes object until the BFT state changes. Because of
+// the cache, bytes that were just encoded need not be decoded.
 const decoded = new WeakMap<Uint8Array, BftState>();
 
 /**

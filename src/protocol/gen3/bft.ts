@@ -1,8 +1,8 @@
 /**
  * Implements the finality protocol of generation 3 (LIP-0014). Each voting header is a prevote for its own block and
- * for blocks before it. A header does not vote if it names a previous block of its delegate at its own height or above.
- * A block with enough prevotes can receive precommits. A block with enough precommits is final. A BFT state is an
- * immutable value. Adding a header creates a new BFT state.
+ * for blocks before it. A header does not vote if its `maxHeightPreviouslyForged` is not below its height. A block with
+ * enough prevotes can receive precommits. A block with enough precommits is final. A BFT state is an immutable value.
+ * Adding a header creates a new BFT state.
  *
  * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The
  * last prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with
@@ -62,8 +62,8 @@ export interface BftState extends HeaderLists {
   /** Highest height that ever had enough prevotes; 0 if there is none. */
   readonly maxPrevoted: number;
   /**
-   * Highest height that ever had enough precommits. Before a height has had enough precommits, the value is the
-   * argument of `emptyBftState`. The finalized height never falls.
+   * Highest height that ever had enough precommits. Until a height has enough precommits, the value is the argument of
+   * `emptyBftState`. The finalized height never falls.
    */
   readonly finalized: number;
 }
@@ -160,8 +160,8 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = bftState;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // A header that names a previous block at its own height or above does not vote, because its delegate has forged at
-  // this height on another chain.
+  // If a header names a previous block at its own height or above, its delegate has forged that block on another chain.
+  // The header therefore does not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);

@@ -1,7 +1,7 @@
 /**
- * Updates the delegates of generation 3 for a block. Each block adds to the forged blocks of its generator. The last
- * block of a round also ends the round: the code counts the missed blocks, pays the earnings of the round, and freezes
- * the next delegate list.
+ * Updates the delegates of generation 3 for a block. Each block increases its generator's count of forged blocks. The
+ * last block of a round also ends the round: the code counts the missed blocks, pays the earnings of the round, and
+ * freezes the next delegate list.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

@@ -37,7 +37,7 @@ export function forgeBlock(
 /**
  * The larger of two heights: the height of the last signed header, and the height that this header names as
  * `maxHeightPreviouslyForged`. The result is 0 if the delegate has signed no header. A header from another chain may
- * name a height above its own height. The last header contradicts a new header that names a height below the result.
+ * name a height above its own height. The last header can contradict a new header that names a height below the result.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -36,9 +36,9 @@ function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
 }
 
 /**
- * Whether a rival block replaces the tip. The rival replaces the tip on three conditions: the slot of the rival is
- * later than the slot of the tip; the node received the rival in the rival's slot; the node did not receive the tip in
- * the tip's slot.
+ * Whether a rival block (`isDuplicate`) replaces the tip. The rival replaces the tip on three conditions: the slot of
+ * the rival is later than the slot of the tip; the node received the rival in the rival's slot; the node did not
+ * receive the tip in the tip's slot.
  */
 function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (

@@ -2,9 +2,9 @@
  * Decides when a delegate may sign again although this node does not know all earlier headers of the delegate
  * (LIP-0014). The node waits until a block that is newer than all unknown headers is final. Each unknown header is then
  * either on the chain of this node or on an abandoned branch. An abandoned branch can be higher than this chain by at
- * most the number of slots that this chain missed. A new header that names this maximum height as the delegate's
- * previous height contradicts none of the unknown headers. On a chain whose only final block is the genesis block, the
- * wait is limited (`boundOfYoungChain`).
+ * most the number of slots that this chain missed. A new header that names this maximum height as
+ * `maxHeightPreviouslyForged` contradicts none of the unknown headers. On a chain whose only final block is the genesis
+ * block, the wait is limited (`boundOfYoungChain`).
  */
 
 import type { ChainParams } from '../params.ts';
@@ -17,8 +17,8 @@ import { finalityOf } from './bft-state.ts';
 /** Maximum age of branches that are considered, as in LIP-0014. */
 const MONTH_S = 30 * 86_400;
 /**
- * If the finalized height is behind the tip by more than this multiple of its usual distance, the node treats finality
- * as stopped. The node then states no end of the wait.
+ * If the finalized height is behind the tip by more than this multiple of the usual distance, the node treats finality
+ * as stopped. The node then states no time at which the wait ends (`untilS`).
  */
 const STANDING_TIMES = 2;
 /**
@@ -124,8 +124,8 @@ function finalityBlocks({ threshold }: BftLimits): number {
 }
 
 /**
- * The delegate's headers among the last `range` headers of the chain. A new header cannot contradict an older header of
- * the chain.
+ * The delegate's headers among the last `range` headers of the chain. A new header cannot contradict a header of the
+ * chain that is older than these headers.
  */
 function ownHeaders(
   state: StateReader,

@@ -34,8 +34,8 @@ function typeOf<K extends PayloadKind>(
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
   /**
-   * For a rebuilt asset, returns the original asset, which is stored only if it differs from `known`; undefined to
-   * store none.
+   * For a rebuilt asset, returns an asset with the original form of the known members. The result is stored only if it
+   * differs from `known`; undefined to store none.
    */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {

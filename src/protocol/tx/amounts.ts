@@ -1,6 +1,6 @@
 /**
- * Computes amounts of transactions in beddows: the amount that a transaction moves, and the amount that it adds to
- * sums. Some amounts are added to sums although no signature covers them.
+ * Computes amounts of transactions in beddows: the amount that a transaction moves, and the amount that it adds to sums
+ * (`countedAmount`). Some amounts are added to sums although no signature covers them.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
@@ -27,12 +27,12 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 }
 
 /**
- * The amount with which a transaction enters sums. The amount is added to the total of the block and to the spending of
- * the sender. The amount is subtracted from the vote weights of the delegates for whom the sender votes. If an account
- * receives the amount, the amount is also added to the vote weights of the delegates for whom this account votes. If a
- * transaction moves no amount, its counted amount is the unknown member `amount` of its asset, which no signature
- * covers. Without this member, the counted amount is 0. The member may have any form that lisk-sdk's number library
- * reads.
+ * The amount of a transaction that counts in totals, spending and vote weights. The amount is added to the total of the
+ * block and to the spending of the sender. The amount is subtracted from the vote weights of the delegates for whom the
+ * sender votes. If an account receives the amount, the amount is also added to the vote weights of the delegates for
+ * whom this account votes. If the payload of a transaction has no member `amount` (any registration), the counted
+ * amount is the unknown member `amount` of its asset, which no signature covers. Without this member, the counted
+ * amount is 0. The member may have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */
@@ -65,8 +65,8 @@ export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
 }
 
 /**
- * Reads a member of a document as lisk-sdk's number library does. A missing or empty member counts as 0, and a list
- * with one number counts as that number.
+ * Converts the value of a JSON member to a number as lisk-sdk's number library does. A missing or empty member counts
+ * as 0, and a list with one number counts as that number.
  *
  * @returns undefined if the member is not a number, or if it is a JSON number with more than 15 significant digits
  */

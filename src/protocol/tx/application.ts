@@ -64,7 +64,8 @@ function ownerFact(dappId: TransactionId): string {
   return `application ${dappId} owner`;
 }
 
-// The name of the fact contains a hash, because the texts of names and links may be longer than a name of a fact.
+// The name of the fact contains a hash of the name or link of the application. The name or link itself may be longer
+// than the 100 characters that the name of a fact may have.
 function nameFact(name: string): string {
   return `application name ${sha256Hex(utf8(name))}`;
 }

@@ -41,7 +41,8 @@ export function applyDelegate(
   if (sender.username !== undefined) {
     errors.push(transactionError(transaction.id, 'Account is already a delegate', dialect.usernamePath));
   }
-  // No known exception excuses an error in a registration, and the state cannot store two delegates with one name.
+  // If there is an error, the function writes nothing, because no known exception excuses an error in a registration.
+  // The state also cannot store two delegates with one name.
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({

@@ -37,8 +37,9 @@ export function addMemberSignature(
   }
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
-  // The loop removes one false signature at a time, and stops when there are too few signatures. A pending transaction
-  // usually has too few signatures before the addition, and then loses at most one signature here.
+  // The loop removes one false signature at a time, and stops when all signatures are valid or there are too few
+  // signatures. A pending transaction usually has too few signatures before the addition, and then loses at most one
+  // signature here.
   for (;;) {
     const { status } = groupSignatureStatus(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;
@@ -59,8 +60,9 @@ function unfitness(
   { publicKey, signature }: MemberSignature,
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
-  // The reference (lisk-sdk) verifies the signature before it gives this answer. This node answers without verifying
-  // the signature, so that a stranger cannot cause an unlimited number of signature checks.
+  // The reference (lisk-sdk) verifies the signature before it answers that the sender is no multisignature account.
+  // This node answers without verifying the signature, so that a stranger cannot cause an unlimited number of signature
+  // checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

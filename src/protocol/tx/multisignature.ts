@@ -80,15 +80,15 @@ export function applyMultisignature(
     const message = 'Register multisignature only allowed once per account.';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
-  // The texts are compared in the letter case in which they were sent. The whole network accepts a registration in
-  // which the sender names its own key in upper case.
+  // The keys are compared as texts, in the letter case in which they were sent. The whole network accepts a
+  // registration in which the sender names its own key in upper case.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
-  // The keys are stored in the letter case in which they were sent. Until the end of the block, a transaction of a
-  // member must have the member's key in the same letter case.
+  // The accounts of the members get their keys in the letter case in which the keys were sent. Until the end of the
+  // block, a transaction of a member must have the member's key in the same letter case.
   for (const publicKey of keysgroup.map((key) => key.slice(1))) {
     const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);

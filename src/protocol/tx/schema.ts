@@ -95,7 +95,7 @@ export const BASE_PROPERTIES = {
   asset: { type: 'object' },
 } as const;
 
-/** The members of a document that the base schemas of both generations check in the same way. */
+/** The members of a transaction's JSON that the base schemas of both generations check in the same way. */
 export interface SharedMembers {
   readonly id: unknown;
   readonly blockId: unknown;
@@ -110,9 +110,9 @@ export interface SharedMembers {
 }
 
 /**
- * Whether the shared members have the form in which nodes write a transaction without members' signatures. Members in
- * this form satisfy the base schema, so the schema check is skipped. The schema check takes longer than all other steps
- * of reading. If the result is false, the schema check decides.
+ * Whether the shared members have the form in which nodes write a transaction without signatures of group members.
+ * Members in this form satisfy the base schema, so the schema check is skipped. The schema check takes longer than all
+ * other steps of reading. If the result is false, the schema check decides.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -145,14 +145,17 @@ function isMissingOrCount(value: unknown): boolean {
   return value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0);
 }
 
-/** The errors of a transaction in its base schema. */
+/** The errors that the check of a transaction against its base schema finds. */
 export function baseErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
   return shape(value).map((error) =>
     transactionError(id, `'${error.dataPath}' ${error.message ?? ''}`, error.dataPath),
   );
 }
 
-/** The errors of an asset in its schema. Paths are relative to the asset. The path of the asset itself is `.asset`. */
+/**
+ * The errors that the check of an asset against its schema finds. Paths are relative to the asset. The path of the
+ * asset itself is `.asset`.
+ */
 export function assetErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
   return shape(value).map((error) => {
     const path = error.dataPath === '' ? '.asset' : error.dataPath;

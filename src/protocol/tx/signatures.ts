@@ -130,8 +130,8 @@ interface Match {
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
 /**
- * Finds the first signature that matches no remaining member of the group; undefined if every signature belongs to a
- * different member. Each member may match one signature only.
+ * Finds the first signature that matches no remaining member of the group; undefined if all signatures match. Each
+ * member may match one signature only.
  *
  * A signature does not show its signer. A signature is therefore checked with the key of each member without a matching
  * signature. A signature without a match takes at most 15 checks, and ends the search. Fifteen valid signatures in the
@@ -186,7 +186,7 @@ function matchOf(
  * verifying needs one check for each signature. The results of these checks are then in the signature cache. If the
  * search fails, the transaction is verified without the help of the search. No verdict depends on the search.
  *
- * A group of 15 members costs 15 checks if all members signed in their order, and 120 in the worst order. If the first
+ * A group of 15 members costs 15 checks if all members signed in their order, and 127 in the worst order. If the first
  * signature matches no member, the search ends after at most 29 checks.
  *
  * @param sender the account before the transaction

@@ -27,8 +27,9 @@ export interface TransactionBytes {
   /** Digest that the holder of the second key signs. The digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /**
-   * The check of the primary signature. Until `forget`, all calls for one transaction and network return the same
-   * object, because the signature cache finds the result by this object.
+   * The check of the primary signature. All calls for one transaction return the same object until `forget` is called,
+   * or until the transaction is used with another network identifier. The signature cache finds the result by this
+   * object.
    */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
   /** Computes the id from the bytes, even if the transaction states another id. */

@@ -9,7 +9,7 @@
  * - the detail of the type (`TransactionLayout.detail`);
  * - JSON of all parts that the sender wrote in another form than nodes do.
  *
- * The record is read from its end, so that the signed bytes are unchanged at its beginning.
+ * The record is read from its end. The signed bytes can therefore stand unchanged at the beginning of the record.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

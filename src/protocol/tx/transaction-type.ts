@@ -59,7 +59,7 @@ export interface TransactionLayout {
 export interface TransactionType extends TransactionLayout {
   /**
    * Returns the value that the base schema checks as the asset. The value is an empty object if the asset is missing,
-   * or if the asset is rebuilt from its known members; otherwise, it is the asset itself.
+   * or if the codec rebuilds assets of this type from their known members. Otherwise, the value is the asset itself.
    */
   assetForBaseCheck(asset: unknown): unknown;
   /** @param senderId address of the sender; empty if the sender's key is malformed */

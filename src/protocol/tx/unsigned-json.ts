@@ -1,6 +1,6 @@
 /**
  * Handles the parts of a transaction's original JSON that no signature covers: unknown members of the asset, and the
- * letter case of keys and of members' signatures. Nodes pass these parts on.
+ * letter case of the sender's key and of members' signatures. Nodes pass these parts on.
  */
 
 import type { StateWriter } from '../state.ts';
@@ -14,8 +14,8 @@ import { countedAmount } from './amounts.ts';
  * Maximum depth of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies
  * assets recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has
  * compiled. This depth is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for a
- * long time. This node must accept every asset that any lisk-sdk node can store. V8 in this node writes JSON of about
- * 4,000 levels.
+ * long time. This node must accept every asset that any lisk-sdk node can store. In this node, V8 can write JSON of up
+ * to about 4,000 levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -26,9 +26,9 @@ const ASSET_NESTING_MAX = 3_400;
 const POOLED_NESTING_MAX = 256;
 
 /**
- * Maximum number of bytes of an asset with unknown members that the pool accepts. The network limits an asset with
- * unknown members only by the maximum size of a message, 3 MB. The queues of the pool have room for 5,000 transactions,
- * and the transactions of a block must fit into a message.
+ * The pool refuses an asset with unknown members if the asset has more than this number of bytes. The network limits an
+ * asset with unknown members only by the maximum size of a message, 3 MB. The limit of the pool is lower, because its
+ * queues have room for 5,000 transactions, and the transactions of a block must fit into a message.
  */
 const POOLED_ASSET_BYTES_MAX = 8_192;
 
@@ -170,7 +170,9 @@ function isSameText(a: unknown, b: unknown): boolean {
   return a === b;
 }
 
-/** The member of `written` that stores a sender's key in the letter case of `key`. */
+/**
+ * The member of `written` that stores a sender's key in the letter case of `key`; no member if `key` is in lower case.
+ */
 export function writtenKey(key: string): Pick<OriginalJson, 'senderPublicKey'> {
   return isLowerCase(key) ? {} : { senderPublicKey: key };
 }

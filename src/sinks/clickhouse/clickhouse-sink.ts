@@ -1,7 +1,7 @@
 /**
  * Writes the tables of a chain into a ClickHouse database. Inserted rows become visible only with their marker
  * (`schema.ts`), so an unfinished write leaves only invisible rows. The next `begin` removes such rows from the final
- * tables. In the tail, such rows stay until the sink drops their range.
+ * tables. In the tables of the tail, such rows stay until the sink drops the partition that contains them.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -121,7 +121,7 @@ export class ClickHouseSink implements Sink {
     return {
       add: (rows) => lines.add(rows),
       put: async (span, lastBlockId) => {
-        // The rows already contain the id of one attempt, and a second attempt would need another id.
+        // On a cluster, the rows already contain the id of one attempt, and a second attempt would need another id.
         assert(!isPut, 'a draft is stored once');
         isPut = true;
         await this.#putRange(span, lastBlockId, lines, id);
@@ -204,10 +204,10 @@ export class ClickHouseSink implements Sink {
 
   async revertTail(toHeight: number): Promise<void> {
     await this.#lease.keep();
-    // Each range of the tail is a partition. The server stores an insert partition by partition, from the lowest, and
-    // refuses an insert into more than 100 partitions. Therefore each insert reverts the blocks of one range, from the
-    // highest range down. After each insert, the tail has no gap. A gap would be visible to queries between two
-    // inserts, and after a crash.
+    // In the table `sink_tail`, the markers of each range's blocks are in one partition. The server stores an insert
+    // partition by partition, from the lowest, and refuses an insert into more than 100 partitions. Therefore each
+    // insert reverts the blocks of one range, from the highest range down. After each insert, the tail has no gap. A
+    // gap would be visible to queries between two inserts, and after a crash.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;
@@ -224,7 +224,7 @@ export class ClickHouseSink implements Sink {
     await this.#server.close();
   }
 
-  /** Inserts rows through a fence. The lines do not contain the token of the lease. */
+  /** Inserts rows through a fence. The given lines do not contain the token of the lease, so this method adds it. */
   #insert(table: string, columns: readonly string[], lines: readonly string[]): Promise<void> {
     const chunks = lines.map((line) => `${this.#lease.token}\t${line}`);
     return this.#insertFenced(table, columns, chunks);
@@ -273,9 +273,9 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Removes blocks of complete ranges from the tail. Each partition of the tail has the blocks of one range, so whole
-   * partitions are dropped. The blocks of the newest complete range stay in the tail. A query may have read the markers
-   * just before the sink inserted the marker of this range. This query still reads the blocks from the tail.
+   * Removes the blocks of all complete ranges except the newest from the tail. Each partition of the tail has the
+   * blocks of one range, so whole partitions are dropped. A query may have read the markers just before the sink
+   * inserted the marker of the newest range. This query still reads the blocks of that range from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;
@@ -290,7 +290,7 @@ export class ClickHouseSink implements Sink {
   }
 }
 
-/** SQL function of the fences. Its name is in the server's error when a fence refuses rows. */
+/** Name of the SQL function with which a fence refuses rows. The server's error then contains this name. */
 const FENCE_REFUSAL = 'throwIf';
 
 /** Makes the lines of each block just before they are sent, because the lines of 1,000 blocks take much memory. */

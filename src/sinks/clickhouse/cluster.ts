@@ -193,8 +193,8 @@ export function rangeIdOf(token: string, number: number): string {
 }
 
 /**
- * Removes the rows of ranges that have no marker. The function returns before the shards have removed the rows. A shard
- * that is down removes its rows when it runs again.
+ * Removes the rows of attempts that have no marker. The function returns before the shards have removed the rows. A
+ * shard that is down removes its rows when it runs again.
  *
  * @param finalHeight last height of the ranges with a marker; the function looks only for attempts with rows above this
  *   height
@@ -244,7 +244,8 @@ export async function hasRowsAbove(server: ClickHouseServer, height: number): Pr
     );
     return found?.count;
   };
-  // Earlier versions of the sink had no table of attempts. For their ranges, only the blocks are compared.
+  // Earlier versions of the sink had no table of attempts. For the ranges that those versions wrote, only the blocks
+  // are compared.
   return (
     (await stored('blocks', ranges)) === marked?.blocks &&
     (await stored('balance_changes', attempts)) === noted?.changes

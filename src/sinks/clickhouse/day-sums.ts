@@ -25,18 +25,18 @@ import type { ClickHouseServer } from './server.ts';
  */
 const HEIGHTS_AT_ONCE = 50_000;
 const DAY_S = 86_400;
-/** Maximum number of pauses in which the sink waits until a replica has the rows that it lacks. */
+/** Maximum number of pauses while the sink waits for a replica that lacks rows. */
 const REPLICA_LOOKS_MAX = 600;
 
 const DAY_OF_BLOCK = "toDate(time, 'UTC')";
 
-/** The functions of a sink that `DaySums` uses. */
+/** The members of a ClickHouse sink that `DaySums` uses. */
 export interface DaySumsSink {
   readonly server: ClickHouseServer;
   readonly cluster: string | undefined;
   /** Creates the id of a new attempt to write rows, stores it in `sink_attempts`, and returns it. */
   beginAttempt(): Promise<string>;
-  /** Waits for the time between two checks. */
+  /** Waits for the time between two checks whether the replicas have all rows. */
   pause(): Promise<void>;
   /**
    * Renews the lease if the last renewal was too long ago.
@@ -56,7 +56,7 @@ export interface DaySumsSink {
 
 export class DaySums {
   readonly #sink: DaySumsSink;
-  /** Height of the last block in the marked sums. */
+  /** Last height whose balance changes are in sums with a marker; 0 if no sums have a marker. */
   #height = 0;
   /** Day of the last final block when `rangeAdded` last looked for missing sums, in days since 1970-01-01. */
   #day = 0;
@@ -121,8 +121,8 @@ export class DaySums {
   }
 
   /**
-   * Last height of the next days whose blocks are all in complete ranges; 0 if there is no such day. The block after
-   * this height always belongs to another day.
+   * Last height of the days whose sums the next statement computes; 0 if no further day has all its blocks in complete
+   * ranges. The block after this height always belongs to another day.
    */
   async #endOfDays(finalHeight: number): Promise<number> {
     const lastHeight = Math.min(finalHeight, this.#height + this.#heightsAtOnce);
@@ -130,7 +130,7 @@ export class DaySums {
     if (day === undefined) return 0;
     const end = await this.#lastHeightOn(`< toDate('${day}')`, lastHeight);
     if (end !== 0 || lastHeight === finalHeight) return end;
-    // All blocks without sums up to `lastHeight` belong to one day. This day may end at a later height.
+    // Up to `lastHeight`, all blocks without sums belong to one day. This day may end at a later height.
     if (day === (await this.#dayAt(finalHeight))) return 0;
     return this.#lastHeightOn(`= toDate('${day}')`, finalHeight);
   }

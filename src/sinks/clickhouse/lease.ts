@@ -59,8 +59,8 @@ export class ClickHouseLease {
     await this.#write(this.#leaseS, '');
     this.#state = 'held';
     try {
-      // One of the earlier holder's statements may have renewed its lease just before the lease ended. This renewal is
-      // valid, so the function looks for other holders again after all of these statements have ended.
+      // The earlier holder may have begun to renew its lease just before the end of the lease. Such a renewal is valid,
+      // so the function looks for other holders again after all statements of the earlier holder have ended.
       await this.#endInserts();
       await this.#refuseOthers();
       await this.keep();
@@ -144,7 +144,7 @@ export class ClickHouseLease {
     await renewal;
   }
 
-  /** SQL clauses with which a renewal inserts its row only if this process still holds the lease at this moment. */
+  /** SQL clauses that let a renewal insert its row only if this process holds the lease when the server runs it. */
   #held(): string {
     return ` FROM system.one WHERE ${text(this.#holder.token)} IN (${heldTokens(this.#server.database)})`;
   }

@@ -70,7 +70,8 @@ export async function migrate(migration: Migration, identity: SinkIdentity): Pro
   const before = await refuseOtherChain(server, cluster, identity);
   if (before === undefined) {
     if (cluster !== undefined) await refuseRowsOfOtherServer(server, cluster);
-    // The identity is stored before the first table is created, because the partitions depend on the size of ranges.
+    // The identity is stored before the migrations create tables, because the partitions of these tables depend on the
+    // size of ranges.
     await storeVersion(server, 0, identity);
   }
   const versions = migrationsOf(server, cluster, identity);

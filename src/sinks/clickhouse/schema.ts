@@ -6,7 +6,7 @@
  * The marker of a block in the tail is a row of `sink_tail` with the sign 1. To revert the block, the sink inserts the
  * same row with the sign -1.
  *
- * A process that lost its lease must not write final rows or markers. Therefore final rows and markers go through a
+ * A process that lost its lease must not write markers or, on one server, final rows. Therefore these rows go through a
  * fence: a table that stores nothing, with a materialized view that copies inserted rows to the table behind the fence.
  * The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other token. Rows
  * of the tail need no fence: they are invisible without their marker, and a repeated insert replaces them with equal
@@ -46,8 +46,8 @@ export const LEASE_COLUMN = 'lease';
 /** Suffix of the name of the table that stores, on each shard of a cluster, the shard's part of a final table. */
 export const SHARD_SUFFIX = '_shard';
 /**
- * Column with the id of the attempt to write a range or sums of days. The tables of sums always have this column. The
- * tables of ranges have it only on a cluster.
+ * Column with the id of the attempt to write a range or sums of days. The tables of sums always have this column.
+ * `sink_ranges` and the tables with the final rows have it only on a cluster.
  */
 export const RANGE_ID_COLUMN = 'range_id';
 
@@ -65,8 +65,8 @@ const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, addr
 export const DAY_MARKERS = 'sink_days';
 /**
  * Table of the attempts to write sums of days and, on a cluster, to write ranges. The id of an attempt is inserted
- * before the rows of the attempt, so that a sink can later find and remove the rows of its own attempts only. `changes`
- * is the number of balance changes in the range; 0 for sums.
+ * before the rows of the attempt, so that a sink can later find the rows of its own failed attempts, and removes only
+ * these rows. `changes` is the number of balance changes in the range; 0 for sums.
  */
 export const ATTEMPTS = 'sink_attempts';
 const ATTEMPT_COLUMNS = `${RANGE_ID_COLUMN} UInt64, changes UInt64`;
@@ -124,8 +124,9 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
     ],
     [
       ...dayTables({ database, rangeBlocks, cluster }),
-      // The views of earlier versions are replaced. Their days were days in the time zone of the server. On a cluster,
-      // a query that began just before the insert of a range's marker could count the range twice.
+      // The views of earlier versions are replaced. In those views, a day was a day in the time zone of the server. On
+      // a cluster, a query of those views could count a range twice, if it began just before the insert of the range's
+      // marker.
       ...SINK_TABLE_NAMES.flatMap((table) => [dropView(database, table), viewOf(database, table, cluster)]),
       ...Object.entries(QUESTION_VIEWS).flatMap(([name, select]) => [
         dropView(database, name),

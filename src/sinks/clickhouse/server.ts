@@ -46,7 +46,7 @@ interface WriteOptions {
   readonly isWaitingForShards?: true;
   /**
    * True to end a statement ON CLUSTER as soon as it is in the queue of the cluster. By default, the statement ends
-   * when all servers have run it. While a server is down, the default waits for minutes and then fails.
+   * when all servers have run it. If a server is down, the statement by default waits for minutes and then fails.
    */
   readonly isQueued?: true;
 }
@@ -81,11 +81,12 @@ const PINNED: Readonly<Record<string, string>> = {
       'throw',
     ]),
   ),
-  // A failed statement must not look like a shorter answer. A migration that fails on a server of a cluster must not
-  // look like a finished one.
+  // The answer of a failed statement must not look like a short answer of a successful one. A migration that fails on a
+  // server of a cluster must not look like a finished one.
   http_write_exception_in_output_format: '0',
   distributed_ddl_output_mode: 'throw',
-  // Each row is read once, and the server that receives a statement runs the whole statement.
+  // Only one replica of each shard is read, so each row is read once. The rows of an INSERT with a SELECT are all
+  // inserted by the server that receives the statement.
   max_parallel_replicas: '1',
   parallel_distributed_insert_select: '0',
   // JSON numbers lose digits of large integers of 64 bits in JavaScript, so these integers are sent as text.
@@ -157,7 +158,8 @@ export function openServer(
     keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });
-  // Query ids begin with this prefix, so that the next process can find statements of a killed process that still run.
+  // Query ids begin with this prefix, so that the next process can find the statements of a killed process that the
+  // server still runs.
   const queryPrefix = `bloomery-${database}-`;
   let queries = 0;
   const nextQueryId = (): string => `${queryPrefix}${process.pid}-${clock.nowMs()}-${(queries += 1)}`;

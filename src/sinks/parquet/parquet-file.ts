@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 
 /**
  * Number of rows in a row group. A row group has the minimum and maximum of each column, so that an engine can skip a
- * group without the values of a query.
+ * group that has none of the values that a query looks for.
  */
 const ROW_GROUP_ROWS = 100_000;
 

@@ -114,8 +114,8 @@ export function firstIncomplete(folder: string, parts: readonly Part[]): Incompl
 function fileFault(part: string): string | undefined {
   const sizes = sizesIn(part);
   if (sizes === 'damaged') return `${join(part, SIZES_FILE)} is damaged`;
-  // Without sizes, the function notices only one fault: a missing file of the blocks. Each part must have this file,
-  // because each part has a block.
+  // Without sizes, the function notices only one fault: the file of the table `blocks` is missing. Each part must have
+  // this file, because each part has a block.
   if (sizes === 'missing')
     return existsSync(join(part, fileOf('blocks'))) ? undefined : `${part} has no ${fileOf('blocks')}`;
   for (const file of SINK_TABLE_NAMES.map(fileOf)) {

@@ -193,7 +193,7 @@ export async function readManifest(folder: string): Promise<SinkManifest> {
 }
 
 /**
- * Refuses a folder that contains files of other programs.
+ * Refuses a folder that has no `sink.json`, but contains files of other programs.
  *
  * @throws ProtocolError `SINK_MISSING`
  */

@@ -23,7 +23,7 @@ export interface Snapshot {
   readonly tail: readonly Part[];
 }
 
-/** Maximum number of attempts to run the work with a snapshot that does not change. */
+/** Maximum number of attempts to run the work while the sink removes no block of the snapshot. */
 const ATTEMPTS = 5;
 
 /**
@@ -58,8 +58,8 @@ async function snapshotOf(folder: string): Promise<Snapshot> {
   // and these blocks would be in neither list.
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
-  // Queries read all folders whose names begin with a digit (`views.ts`), so queries would also read rows of other
-  // programs.
+  // Queries read all folders whose names begin with a digit (`views.ts`). Therefore a folder of another program with
+  // such a name is refused.
   for (const kind of [RANGES, TAIL]) {
     const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
     if (other !== undefined) throw foreign(join(folder, kind, other));

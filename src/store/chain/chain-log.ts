@@ -23,7 +23,7 @@ export interface ChainLogOptions {
 const RECORDS_MAX = 100_000;
 /**
  * Maximum number of records that a new record deletes. After a change of the chain without the log, all earlier records
- * are deleted. Deleting a hundred thousand records at once would delay a block.
+ * are deleted, but not at once. Deleting a hundred thousand records at once would delay a block.
  */
 const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';

@@ -32,9 +32,9 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Maximum number of items in a short list. For an address, this is the maximum for its two lists (sent and received)
-   * together. A short list is stored in the order of the chain only. All processes that open a store must use the same
-   * limit. Tests use small numbers.
+   * Maximum number of transactions in a short list. For an address, this is the maximum for its two lists (sent and
+   * received) together. The entries of a short list are stored only in the order of the chain, and not in other sort
+   * orders. All processes that open a store must use the same limit. Tests use small numbers.
    */
   readonly shortListMax?: number;
 }
@@ -66,7 +66,7 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
   /**
-   * Called before the missing index entries of a killed import or sync are written.
+   * Called before the store writes the index entries that a killed import or sync has not written.
    *
    * @param lag number of blocks and transactions without index entries
    */

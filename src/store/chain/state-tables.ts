@@ -2,7 +2,7 @@
  * Stores the consensus state in tables, with indexes and a cache of decoded values. During a transaction of the store,
  * changed accounts, changed delegates and the BFT state stay in memory until `write`. Reads of these values therefore
  * look in memory first. A call of `write` writes each of these values only once, even if many blocks changed the value.
- * Votes, new delegates, usernames, round lists and facts are written at once.
+ * Votes, new delegates, usernames, round lists and facts are written immediately.
  */
 
 import { createHash } from 'node:crypto';
@@ -127,7 +127,7 @@ export class StateTables implements StateReader {
   /**
    * Stores the changes of a block, and returns the values that they overwrite. Changes of accounts (except of their
    * votes), of existing delegates (except of their usernames) and of the BFT state stay in memory until `write`. All
-   * other changes are written to the tables at once.
+   * other changes are written to the tables immediately.
    */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];

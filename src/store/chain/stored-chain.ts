@@ -10,7 +10,9 @@ import type { Block } from '../../protocol/types.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
 import type { StateCheck } from './stored-checksum.ts';
 
-/** Records each block that is applied or reverted, in the same transaction of the store. */
+/**
+ * Records each block that is applied or reverted, in the transaction of the store that applies or reverts the block.
+ */
 export interface ChangeRecorder {
   /**
    * Called when a transaction begins. @returns a function that drops the records of the transaction if the transaction
@@ -25,8 +27,9 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   /**
-   * Maximum number of items in a short list. For an address, this is the maximum for its two lists (sent and received)
-   * together. A short list is stored in the order of the chain only (index/transaction-lists.ts).
+   * Maximum number of transactions in a short list. For an address, this is the maximum for its two lists (sent and
+   * received) together. The entries of a short list are stored only in the order of the chain, and not in other sort
+   * orders (index/transaction-lists.ts).
    */
   readonly shortListMax: number;
   /**

@@ -10,7 +10,7 @@ import { StateChecksum } from './state-checksum.ts';
 
 /**
  * Compares the state with its checksum, in as many steps as the caller wants. Transactions of the store may run between
- * two steps. The computation reads from the store only during a step.
+ * two steps. The comparison reads from the store only during a step.
  */
 export interface StateCheck {
   /** Reads the entries of the state below a key, beginning where the last step ended. */
@@ -42,11 +42,12 @@ export class StoredStateChecksum {
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
     this.#saved = keys.get(CHECKSUM_KEY);
-    // A store without a saved checksum has no state yet, or has lost its checksum.
+    // A store without a saved checksum has no state yet, or has lost its checksum. In both cases, the sum begins at
+    // zero. A lost checksum therefore makes the next check fail.
     this.#checksum = new StateChecksum(this.#saved);
   }
 
-  /** Returns a writer for the running transaction that updates the checksum with each write to the state. */
+  /** Returns a writer for the running transaction. The writer updates the checksum with each write to the state. */
   begin(writer: CountedWriter): StateKeys {
     const [checksum, saved] = [this.#checksum, this.#saved];
     const resetChecksum = checksum.mark();

@@ -1,6 +1,6 @@
 /**
- * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and rewrites the
- * inner blocks of the trees of counted keys. The leaf blocks stay as they are. The changes of the upgrade fit into one
+ * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and writes the inner
+ * blocks of the trees of counted keys. The leaf blocks stay as they are. The changes of the upgrade fit into one
  * transaction of the database. If the process is killed during the upgrade, the store does not change, and the next
  * process begins the upgrade again.
  */
@@ -26,8 +26,8 @@ export const FIRST_LAYOUT_READ = 4;
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Size in bytes of a number of keys. Up to layout 6, each leaf block had a separate entry whose value was the number of
- * its keys.
+ * Size in bytes of a value that is the number of keys of a leaf block. Up to layout 6, each leaf block had a separate
+ * entry with such a value.
  */
 const SIZE_BYTES = 4;
 

@@ -9,8 +9,8 @@ export const DATA_FILE = 'data.mdb';
 
 /**
  * The result of the examination. `none`: the file is missing, or it is empty, for example because the process was
- * killed right after creating it. `whole`: the first two pages are valid, and the newer of these two pages names only
- * roots inside the file. `damaged`: any other file, with the fault as text.
+ * killed right after creating it. `whole`: the first two pages are valid, and all root pages that the newer of these
+ * two pages names are inside the file. `damaged`: any other file, with the fault as text.
  */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };

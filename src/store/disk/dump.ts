@@ -27,8 +27,8 @@ const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
 const END = Buffer.alloc(2);
 
 /**
- * Reads all entries except notes, and returns them as a dump in chunks. Notes belong to one node. Another process may
- * use the store at the same time.
+ * Reads all entries except the entries of the table `notes`, which concern one node only. Returns the entries as a dump
+ * in chunks. Another process may use the store at the same time.
  *
  * @throws ProtocolError like `openLmdbSnapshot`
  */

@@ -53,9 +53,9 @@ const MAP_BYTES = 64 * 2 ** 30;
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
  * Before opening for writing, the pages of the state are checked, and then at most this number of other pages. A small
- * store has fewer pages. The check takes about 15 ms if the operating system has the file in memory. With a limit of
- * 50,000 pages that had to be read from a disk, a start took 12 s longer. A running node checks the remaining pages
- * step by step.
+ * store is thus checked completely. The check takes about 15 ms if the operating system has the file in memory. With a
+ * limit of 50,000 pages that had to be read from a disk, a start took 12 s longer. A running node checks the remaining
+ * pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
@@ -99,7 +99,7 @@ export function openForWriting(
   try {
     makeFolder(directory);
   } catch (error) {
-    // The error `FOLDER_IMPOSSIBLE` reports that the folder cannot be created. The error does not concern a store.
+    // The error `FOLDER_IMPOSSIBLE` concerns the folder and not a store, so it is thrown unchanged.
     if (error instanceof ProtocolError) throw error;
     const isOfWriting = isMissingRight(error) || isReadOnlyMedium(error);
     throw isOfWriting ? refusalToWrite(directory, error) : storeUnreadable(directory, messageOf(error), error);
@@ -188,9 +188,9 @@ export function storeOwner(directory: string, clock: Clock): string | undefined 
 }
 
 /**
- * Closes an environment that this file opened. If the environment was opened for writing, the caller releases the lock
- * on the folder afterwards. This program reads and writes synchronously, so `database.close` waits for no other work,
- * and closes the environment before it returns.
+ * Closes an environment that this module opened. If the environment was opened for writing, the caller releases the
+ * lock on the folder afterwards. This program reads and writes synchronously, so `database.close` waits for no other
+ * work, and closes the environment before it returns.
  */
 export function closeInTurn(database: Database<Buffer, Buffer>, directory: string): Promise<void> {
   return withOpenLock(directory, () => database.close());

@@ -48,7 +48,7 @@ const ROOM_BYTES = 64 * 1024;
  * @throws Error of the operating system, for example `ENOSPC`
  */
 export function checkRoom(directory: string, bytes = ROOM_BYTES): void {
-  const file = join(directory, `.module.${process.pid}`);
+  const file = join(directory, `.space.${process.pid}`);
   try {
     const descriptor = openSync(file, 'w', 0o600);
     try {

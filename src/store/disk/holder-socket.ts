@@ -28,8 +28,8 @@ socket.on('error', ({ code }) => process.exit(['ECONNREFUSED', 'ENOENT', 'ENOTSO
 const NOBODY = 3;
 
 /**
- * Listens on the socket until the process ends or until `close` is called. A file system may support no sockets.
- * Without sockets, no process listens, and only the age of a lock file decides whether the lock file is stale.
+ * Listens on the socket until the process ends or until `close` is called. Some file systems do not support sockets. On
+ * such a file system, no process listens, and only the age of a lock file decides whether the lock file is stale.
  *
  * @param name name of the socket in the folder
  */
@@ -47,7 +47,8 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
     server.listen(`/proc/self/fd/${folder}/${name}`);
     server.unref();
   } catch {
-    // The file system supports no sockets, so only the age of the lock file decides whether the lock file is stale.
+    // The file system does not support sockets, so only the age of the lock file decides whether the lock file is
+    // stale.
   }
   return {
     close: () => {

@@ -19,7 +19,7 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
  * Opens the folder for writing, and holds its lock until `close`. If the folder has no store or is missing, the
- * function creates a store if `create` is true. Otherwise it throws an error.
+ * function creates a store; if `create` is false, it throws an error instead.
  *
  * @param durable if false, the operating system decides when written data reaches the disk; for temporary stores
  * @param clock needed for a folder that other containers can reach; see `takeLock`
@@ -93,7 +93,7 @@ class LmdbKeyValue implements KeyValue {
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
-  /** True if the last write of a transaction failed, and the reason was not a damaged page. */
+  /** True after a failed commit whose reason was not a damaged page, until the next successful commit. */
   #hasFailed = false;
   #closed = false;
 
@@ -309,7 +309,7 @@ interface SharedReads {
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;
-  // The library sets the length of its memory to the length of the value.
+  // The library sets the length of the shared buffer to the length of the value.
   const size = shared.length;
   const value = Buffer.allocUnsafe(size);
   value.set(shared.subarray(0, size));

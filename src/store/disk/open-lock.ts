@@ -1,9 +1,9 @@
 /**
- * Lets processes open and close the database of a folder one at a time. The first process that opens a database
- * initialises the locks in the lock file of LMDB. The last process that closes the database removes these locks. If a
- * process opens the database while another process removes the locks, the opening process gets invalid locks, and its
- * opening fails. After a failed opening, lmdb 3.5 sooner or later frees memory twice, which ends the process with a
- * signal.
+ * Lets processes open and close the database of a folder one at a time. To do so, a process takes the lock `turn` in
+ * the folder (the open lock). The first process that opens a database initialises the locks in the lock file of LMDB.
+ * The last process that closes the database removes these locks. If a process opens the database while another process
+ * removes the locks, the opening process gets invalid locks, and its opening fails. After a failed opening, lmdb 3.5
+ * sooner or later frees memory twice, which ends the process with a signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -1,9 +1,9 @@
 /**
  * Checks the trees of an LMDB file page by page, without the library. An LMDB file has a tree of entries and a tree of
  * free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page, loops
- * forever, or answers all further calls with `MDB_BAD_TXN`. Each page must be at the position that its parent names,
- * and be of the expected kind. In the tree of entries, the keys of a page must be in order, and lie within the bounds
- * that its parent gives. The content of values is not checked.
+ * forever, or answers all further calls with `MDB_BAD_TXN`. The check tests that each page is at the position that its
+ * parent names, and is of the expected kind. In the tree of entries, it also tests that the keys of a page are in
+ * order, and lie within the bounds that the parent of the page gives. The content of values is not checked.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -62,7 +62,7 @@ export interface PageCheck {
 class Damage extends Error {}
 
 /**
- * Checks the newest trees of the file. The tree of free pages is checked only if `from` is undefined. If a process
+ * Checks the trees of the last commit. The tree of free pages is checked only if `from` is undefined. If a process
  * writes during the check, an open read transaction must protect the pages from reuse.
  *
  * @param path data file for which `examineDataFile` returned `whole`

@@ -1,7 +1,8 @@
 /**
- * Locks a folder, or a named object in it, for one process. A lock file is named after its process and the start time
- * of that process. The lock file of a killed process therefore does not block a restart: no running process has the
- * same number and start time. Removing a stale lock file never removes a new lock file, because their names differ.
+ * Takes locks in a folder. Each lock has a name, and only one process at a time can hold it. A lock file is named after
+ * its process and the start time of that process. The lock file of a killed process therefore does not block a restart:
+ * no running process has the same number and start time. Removing a stale lock file never removes a new lock file,
+ * because their names differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
  * A process that takes a lock with a clock therefore updates the time of its lock file every few seconds. The process
@@ -36,8 +37,8 @@ const TOUCH_MS = 5_000;
 const ELSEWHERE_MS_MAX = 30_000;
 
 /**
- * Pattern of the name of a lock file: process number, boot of the machine, clock ticks until the start of the process,
- * and the namespace of process numbers.
+ * Pattern of the part that follows the name of the lock in the name of a lock file: process number, boot of the
+ * machine, clock ticks until the start of the process, and the namespace of process numbers.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 

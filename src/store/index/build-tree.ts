@@ -4,7 +4,7 @@ import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 import type { BlockSizes } from './order-statistic-tree.ts';
 
-/** A leaf block: its first key and its number of keys. */
+/** A leaf block: its start and its number of keys. */
 export interface CountedLeaf {
   /**
    * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, `start`

@@ -64,7 +64,9 @@ export class DeferredIndexes {
     this.#lists = new TransactionLists(keys, codec, shortListMax);
   }
 
-  /** Number of blocks and transactions that the indexes lack. */
+  /**
+   * Number of blocks above the index watermark plus the number of transactions in these blocks; 0 without a watermark.
+   */
   get lag(): number {
     const watermark = this.#watermark;
     if (watermark === undefined) return 0;
@@ -163,8 +165,9 @@ export class DeferredIndexes {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
-      // If a transaction fails between two steps, the pending entries are dropped, and a lookup may load them again as
-      // other rows. Without this check, the backfill would then end as if all entries were written.
+      // If a transaction fails between two steps, the pending entries are dropped, and a lookup may load them again in
+      // other rows of the pending batch. Without this check, the backfill would then end as if all entries were
+      // written.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

@@ -1,8 +1,8 @@
 /**
  * Computes the index entries of blocks, transactions and accounts. For blocks, for accounts and for the data of
- * transfers, the same function computes the entries to add and the entries to remove. Index and content therefore
- * always agree. The functions `transactionEntries` and `longListEntry` compute only entries to remove. posting-lists.ts
- * computes the same entries to add, for many new transactions at once.
+ * transfers, the same function computes the entries to add and the entries to remove. The entries of these indexes
+ * therefore always agree with the content. The functions `transactionEntries` and `longListEntry` compute only entries
+ * to remove. posting-lists.ts computes the same entries to add, for many new transactions at once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -99,7 +99,8 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
   {
     same: (a, b) => sameTexts(a.group?.members ?? [], b.group?.members ?? []),
     entries: (account) =>
-      // A group may name a member twice, once in upper case and once in lower case.
+      // A transaction may name a member twice, once in upper case and once in lower case. The group then has the
+      // lower-case key twice.
       [...new Set(account.group?.members)].map((member) => TABLES.memberships.key(member, account.address)),
   },
 ];

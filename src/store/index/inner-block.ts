@@ -61,12 +61,12 @@ export class InnerBlock {
     return this.starts.bytes + this.sizes.length * SIZE_BYTES;
   }
 
-  /** Number of keys below the block. */
+  /** Number of keys in all leaf blocks under this block. */
   get total(): number {
     return this.before(this.sizes.length);
   }
 
-  /** Number of keys below all children that come before the given child. */
+  /** Number of keys under all children that come before the given child. */
   before(child: number): number {
     let sum = 0;
     for (let at = 0; at < child; at += 1) sum += this.sizes[at] ?? 0;

@@ -80,7 +80,7 @@ export class KeyBlock {
     return this.#ends.at(-1) ?? 0;
   }
 
-  /** Returns a copy of the key at a position from 0. */
+  /** Returns a copy of the key at a position. The position of the first key is 0. */
   key(at: number): Buffer {
     const from = this.#from(at);
     const to = this.#ends[at] ?? from;
@@ -123,8 +123,8 @@ export class KeyBlock {
   }
 
   /**
-   * Adds the keys of another block between two positions. Adding a few dozen keys at once takes only a little longer
-   * than adding one key.
+   * Adds the keys at the positions from `from` to `to - 1` of another block. Adding a few dozen keys at once takes only
+   * a little longer than adding one key.
    *
    * @returns number of keys that were new
    */
@@ -276,7 +276,7 @@ export class KeyBlock {
     for (let at = from; at < this.#ends.length; at += 1) this.#ends[at] = (this.#ends[at] ?? 0) + by;
   }
 
-  /** Makes room for more bytes, in a buffer that no other object uses. */
+  /** Makes sure that the buffer has at least this number of bytes, and that no other object uses the buffer. */
   #reserve(bytes: number): void {
     if (this.#isOwn && bytes <= this.#bytes.length) return;
     // The buffer gets only a little spare room, because thousands of blocks may change before they are written.

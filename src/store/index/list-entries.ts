@@ -8,8 +8,8 @@ import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
 /**
- * When the keys in the buffer take this number of bytes, the caller gets the keys. The buffer then has some thousand
- * keys, which may belong to some thousand leaf blocks.
+ * When the keys in the buffer take this number of bytes, `write` stops, and the caller takes the keys. The buffer then
+ * has some thousand keys, which may belong to some thousand leaf blocks.
  */
 const BYTES_AT_ONCE = 1 << 16;
 /** Maximum number of bytes that follow the prefix of an index in a key. These bytes are a value and a place. */

@@ -13,7 +13,10 @@ import { TABLES } from '../tables/layout.ts';
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 
-/** Sizes at which blocks are split. A block of more than `…Max` bytes is split into blocks of at most `…Cut` bytes. */
+/**
+ * Sizes at which blocks are split, in bytes. A block of more than `…Max` bytes is split into blocks of at most `…Cut`
+ * bytes.
+ */
 export interface BlockSizes {
   readonly leafBytesMax: number;
   readonly leafBytesCut: number;
@@ -151,8 +154,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Removes an empty leaf block. The first leaf block of an inner block stays in the tree even when it is empty, at
-   * least while other leaf blocks of this inner block have keys.
+   * Removes an empty leaf block. The first leaf block of an inner block stays in the tree, even when it is empty, until
+   * the inner block itself is removed.
    */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {

@@ -1,6 +1,7 @@
 /**
- * Stores transactions whose index entries are not written yet. The transactions are stored as columns of numbers. As
- * objects, a hundred thousand transactions would take several times the memory, and garbage collection would copy them.
+ * Keeps, in memory, transactions whose index entries are not written yet. The transactions are kept as columns of
+ * numbers. As objects, a hundred thousand transactions would take several times the memory, and garbage collection
+ * would copy them.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';
@@ -34,7 +35,10 @@ export class PendingIndexBatch {
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
-  /** Hash table of rows by id. A row is at the position that follows from its id, or at the next free position. */
+  /**
+   * Hash table of rows by id. The low bits of a row's id give its position. If this position is taken, the row is at
+   * the next free position.
+   */
   #slots = slotsFor(ROWS_AT_FIRST);
   #size = 0;
 
@@ -199,7 +203,7 @@ export class PendingIndexBatch {
   }
 }
 
-/** Rows in groups. Within a group, the rows stay in their order. */
+/** Rows in groups. Within a group, the rows keep the order in which `grouped` received them. */
 export interface Groups {
   readonly rows: Uint32Array;
   /** For each group, its first position in `rows`, and at the end the length of `rows`. */
@@ -266,8 +270,8 @@ function columnsOf(rows: number, filled?: Columns): Columns {
 }
 
 /**
- * The hash table of ids has twice as many positions as rows. Few rows then need a position other than the one that
- * follows from their id.
+ * The hash table of ids has twice as many positions as rows. Few rows then need a position other than the one that the
+ * low bits of their id give.
  */
 function slotsFor(rows: number): Uint32Array {
   return new Uint32Array(rows * 2).fill(NONE);

@@ -1,4 +1,4 @@
-/** Computes the posting lists of the transactions in a pending batch, with their new entries as sorted keys. */
+/** Computes the posting lists that get entries from a pending batch, and the keys of the new entries, sorted. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { Address } from '../../protocol/types.ts';
@@ -68,8 +68,8 @@ export class PostingLists {
   }
 
   /**
-   * Keys for the tables of all transactions. The caller must use each block before it asks for the next block. The
-   * generators `inLists` and `inOrders` have the same rule.
+   * Keys for the tables that list all transactions, with one table for each sort order. The caller must use each block
+   * before it asks for the next block. The generators `inLists` and `inOrders` have the same rule.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
@@ -83,7 +83,7 @@ export class PostingLists {
     }
   }
 
-  /** Keys for the lists in the order of the chain. */
+  /** Keys for the lists by type, sender and recipient, which are in the order of the chain. */
   *inLists(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     const rows = this.#pending.rows();

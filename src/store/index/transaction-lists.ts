@@ -6,8 +6,8 @@
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
  * the chain only. Sorting some hundred transactions for a query takes less time than storing three or four more entries
- * for each transaction in a list. For an address, the sum of its sent and received transactions decides. The two lists
- * of an address, sent and received, therefore become long at the same time.
+ * for each transaction in a list. For an address, the number of its sent and received transactions together decides
+ * whether its lists are long. The two lists of an address, sent and received, therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -75,7 +75,7 @@ export class TransactionLists {
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
   readonly #pending = new PendingIndexBatch();
-  /** Keys with the data of the pending transactions. */
+  /** Keys with the data of the pending transfers. */
   #data: Buffer[] = [];
   /**
    * Bloom filter with all stored and pending ids, and some ids that were removed or never stored. Undefined until
@@ -93,7 +93,7 @@ export class TransactionLists {
     this.#shortMax = shortMax;
   }
 
-  /** Number of transactions that are not written yet. */
+  /** Number of pending transactions, whose index entries are not written yet. */
   get pending(): number {
     return this.#pending.size;
   }

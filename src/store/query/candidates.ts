@@ -13,7 +13,7 @@ import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { ListFilter } from './ordered-places.ts';
 
 export interface Candidates {
-  /** Upper limit of the number of candidates. A transaction from an address to itself may be included twice. */
+  /** Upper limit of the number of candidates. It may count a transaction from an address to itself twice. */
   readonly size: number;
   /** The places of the candidates, each place once, in any order. */
   places(): Iterable<TransactionPlace>;

@@ -52,8 +52,8 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 }
 
 /**
- * The smallest of these sets of candidates: the candidates of each filter, the transactions within all ranges of one
- * sort value, and all transactions.
+ * The smallest of these sets of candidates: the candidates of each filter, the transactions within all ranges of the
+ * same sort value, and all transactions.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);

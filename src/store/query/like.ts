@@ -69,7 +69,7 @@ export class LikePattern {
   }
 }
 
-/** Code points of a text, for patterns over characters. */
+/** Code points of a text, for patterns of code points. */
 export function codePoints(text: string): number[] {
   return Array.from(text, (character) => character.codePointAt(0) ?? 0);
 }

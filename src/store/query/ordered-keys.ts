@@ -105,7 +105,8 @@ export class OrderedKeys {
       const tails = this.#highestBelow(above, limit - page.length);
       const lowest = tails.at(-1);
       if (lowest === undefined) break;
-      // The lowest group may have more key tails than were read. Of this group, the page contains the first key tails.
+      // The group with the lowest value may have more key tails than were read. Therefore, the first key tails of this
+      // group are read separately.
       above = this.#valueOf(lowest);
       page.push(...this.#groupsAbove(above, tails));
       page.push(...this.#firstOfGroup(above, limit - page.length));
@@ -162,7 +163,7 @@ export class OrderedKeys {
     });
   }
 
-  /** Reads a range of each index, and returns the first key tails of all ranges. */
+  /** Reads a range of each index, merges the key tails of all ranges, and returns the first `limit` of them. */
   #merged(direction: Direction, limit: number, rangeOf: (part: Part) => Range): readonly Buffer[] {
     const tails = this.#parts.flatMap((part) => {
       const keys = this.#keysOf({ ...rangeOf(part), reverse: direction === 'desc', limit });

@@ -15,8 +15,8 @@ import { TransactionQueries } from './query-transactions.ts';
 
 /**
  * Creates the queries over a store. A query shows the chain at the moment of the call. A query that runs in the
- * background shows the chain at the moment when it begins to run. Call a query between two transactions of the store,
- * not inside a transaction.
+ * background shows the chain at the moment when it begins to run. Call a query between two database transactions of the
+ * store, not inside one.
  *
  * @param options limits of background queries; `pause` lets other work run between chunks
  */

@@ -307,8 +307,9 @@ function balanceEnd(key: Buffer, at: number): number {
 }
 
 /**
- * Finds the end of the voter's public key in a key of the table `voters`. The byte 0 and the voter's public key follow
- * the delegate's key. If the voter has no public key, only the byte 1 follows.
+ * Finds the end of the voter's public key in a key of the table `voters`. In this table, the delegate's public key is
+ * followed by the byte 0 and the voter's public key, or by the byte 1 if the voter has no public key. The voter's
+ * address comes last.
  */
 function voterKeyEnd(key: Buffer, at: number): number {
   return key[at] === 0 ? at + 1 + 32 : at + 1;

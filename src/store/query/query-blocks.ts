@@ -22,7 +22,7 @@ const KEYS_OF_PIECE = 1_000;
 
 const NO_EARNINGS: ForgingStatistics = { feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 };
 
-/** The heights from `first` to `last`, both included. The span is empty if `last` is below `first`. */
+/** Heights, rounds or positions from `first` to `last`, both included. The span is empty if `last` is below `first`. */
 interface Span {
   readonly first: number;
   readonly last: number;
@@ -205,7 +205,7 @@ export class BlockQueries {
     return { first, last };
   }
 
-  /** Positions in the list of a generator, for the blocks within a span of heights. */
+  /** First and last position, in a generator's list of blocks, of the blocks within a span of heights. */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;
     const heightAt = (ordinal: number): number => generatorBlock(this.#store.tables, publicKey, ordinal).height;

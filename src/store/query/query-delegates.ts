@@ -18,7 +18,7 @@ export class DelegateQueries {
   readonly #params: ChainParams;
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
-  /** All delegates at the tip of the view, by sort order. */
+  /** For each sort order, all delegates at the tip of `#view` in this order. */
   readonly #sorted = new Map<string, readonly DelegateEntry[]>();
 
   constructor(store: StoredChain, params: ChainParams) {

@@ -41,7 +41,7 @@ export function layoutMarkdown(): string {
       }),
     ),
     `Table numbers of earlier layouts, which must not be used again: ${RETIRED_TABLES.join(', ')}.`,
-    `The part \`list\` in a key of \`longLists\` is a list of \`transactionsByType\`, \`transactionsBySender\` or ` +
+    `The part \`list\` in a key of \`longLists\` names a list of \`transactionsByType\`, \`transactionsBySender\` or ` +
       `\`transactionsByRecipient\`, or the list of the transactions of an address to itself. In the last case, ${SELF_LIST} stands ` +
       `in place of the table number. The part \`sort\` is the number of a sort order: ${sorts.join(', ')}.`,
     '## Parts of keys',

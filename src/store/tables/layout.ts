@@ -171,8 +171,8 @@ export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as Tabl
 export const RETIRED_TABLES: readonly number[] = [3];
 
 /**
- * Keys of lists of transactions from an address to itself have this number in place of a table number. No table has
- * this number.
+ * The prefix of a list of transactions from an address to itself begins with this number in place of a table number. No
+ * table has this number.
  */
 export const SELF_LIST = 56;
 
@@ -219,7 +219,7 @@ export function selfListKey(address: Address): Buffer {
   return key;
 }
 
-/** A sort order of transactions, with all data that the store needs. */
+/** A sort order of transactions, with its table and the form of its values in keys. */
 export interface TransactionOrder {
   /** Number of the order in the keys of long lists. The number is never used for another order. */
   readonly number: number;

@@ -1,4 +1,4 @@
-/** Reads and writes stored transactions. The transactions of a block are stored together. */
+/** Reads and writes stored transactions. The transactions of a block are stored together, in one or more values. */
 
 import type { TransactionPlace } from '../../ports/store.ts';
 import { packTransactions, unpackTransaction, unpackTransactions } from '../../protocol/block/packed-block.ts';

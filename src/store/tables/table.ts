@@ -1,6 +1,6 @@
 /**
- * Defines the tables of keys. Each table is declared by one `TableRow`. The methods that write and read keys and the
- * published layout both come from the `TableRow`.
+ * Defines the tables of keys. Each table is declared by one `TableRow`. Both the methods for keys and the published
+ * layout (docs/store-layout.md) come from the `TableRow`.
  */
 
 import { assert } from '../../primitives/errors.ts';

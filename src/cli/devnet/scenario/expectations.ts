@@ -1,4 +1,4 @@
-/** Checks the expectations of a scenario over the nodes' HTTP interfaces and logs. */
+/** Checks the expectations of a scenario: queries the nodes over HTTP, and reads their logs. */
 
 import { lskText } from '../../../primitives/amount.ts';
 import { ProtocolError } from '../../../primitives/errors.ts';
@@ -30,7 +30,7 @@ const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
 /**
  * Codes of events in which a node penalises, disconnects or bans a peer. `PEER_OFFENCE_EXEMPT` reports an offence of a
- * named peer, which is never banned.
+ * peer that the configuration names. The node never bans such a peer.
  */
 const PENALTY_CODES = [
   'PEER_PENALISED',
