@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import JSON5 from 'json5';
 import test, { type ExecutionContext } from 'ava';
@@ -123,6 +123,24 @@ test('an invalid answer is asked again; the answer no, and the end of the input,
   t.not(ended.code, 0);
   t.regex(ended.stderr, /nothing was answered: nothing was written \(CANCELLED\)\n$/);
   t.false(existsSync(data));
+});
+
+test('a network folder of the working directory is written as an absolute path, because a unit starts elsewhere', async (t) => {
+  const { home, data } = setUpHome(t);
+  const cwd = join(home, 'work');
+  cpSync(join('networks', 'devnet'), join(cwd, 'mine'), { recursive: true });
+  for (const [network, written] of [
+    ['mine', join(cwd, 'mine')],
+    ['./mine', join(cwd, 'mine')],
+    ['devnet', 'devnet'],
+  ] as const) {
+    const args = ['init', '--yes', '--network', network, '--data-dir', data, '--unit'];
+    const { code, stdout, stderr } = await runCli(args, { env: { BLOOMERY_HOME: home }, cwd });
+    t.is(code, 0, stderr);
+    t.true(stdout.includes(`bloomery start --network ${written} --data-dir`), stdout);
+    t.true(readFileSync(join(data, 'bloomery.service'), 'utf8').includes(`start --network ${written} --data-dir`));
+    rmSync(data, { recursive: true });
+  }
 });
 
 test('a missing network, one port twice, two kinds of account and a misspelt passphrase are refused', async (t) => {

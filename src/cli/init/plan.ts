@@ -1,7 +1,14 @@
 /** Plans the files of `bloomery init`, from the flags and, if the user is asked, from the answers. */
 
 import { join, resolve } from 'node:path';
-import { findNetworkDirectory, loadNetwork, networkNames, type Network } from '../../config/network.ts';
+import {
+  findNetworkDirectory,
+  homeNetworkDirectory,
+  loadNetwork,
+  networkNames,
+  packagedNetworkDirectory,
+  type Network,
+} from '../../config/network.ts';
 import type { InitFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { readDelegate, type DelegatePlan } from './delegate.ts';
@@ -9,7 +16,7 @@ import type { Interview } from './interview.ts';
 
 export interface InitPlan {
   readonly network: Network;
-  /** The network as `--network` names it: a name, or the path of a folder. */
+  /** Value for `--network` that names the network from any working directory: a name, or an absolute path. */
   readonly networkFlag: string;
   /** `BLOOMERY_HOME` of the node, where it looks for networks. */
   readonly home: string;
@@ -59,7 +66,7 @@ export async function planInit(flags: InitFlags, home: string, interview: Interv
   const unitFile = typeof wantsUnit === 'string' ? resolve(wantsUnit) : join(dataDirectory, 'bloomery.service');
   return {
     network,
-    networkFlag: /[\\/]/.test(networkFlag) || networkFlag.startsWith('.') ? resolve(networkFlag) : networkFlag,
+    networkFlag: isFoundByName(networkFlag, network, home) ? networkFlag : network.directory,
     home: resolve(home),
     dataDirectory,
     configFile: resolve(flags.config ?? join(dataDirectory, 'config.json5')),
@@ -94,4 +101,9 @@ function portOf(answer: string): number {
   const port = Number(answer);
   if (/^[0-9]{1,5}$/.test(answer) && port >= 1 && port <= 65_535) return port;
   throw usageError('a port is a number from 1 to 65535');
+}
+
+/** True if the network is in the package or in `home`, where a node finds it by its name. */
+function isFoundByName(name: string, { directory }: Network, home: string): boolean {
+  return [packagedNetworkDirectory(name), homeNetworkDirectory(name, home)].some((each) => resolve(each) === directory);
 }
