@@ -36,7 +36,7 @@ import { Synchronizer } from './sync/synchronizer.ts';
 import { TipAnnouncer } from './tip-announcer.ts';
 
 /**
- * Height of the first block that a delegate forges. The id of this block distinguishes chains with the same genesis
+ * Height of the block after the genesis block. The id of this block distinguishes chains with the same genesis
  * block.
  */
 const FIRST_FORGED_HEIGHT = 2;

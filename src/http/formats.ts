@@ -44,9 +44,9 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 };
 
 /**
- * True when a value has the format. An empty text passes, except as an IP address. Where an empty text is not allowed,
- * a limit on the length refuses it. Values of other types are checked as text. The value null is checked as the text
- * `null`, so it breaks most formats, such as `address`, in addition to the declared type.
+ * True when a value has the format. An empty text passes, except as an IP address. If a parameter must not be empty,
+ * the minimum length in its schema refuses an empty text. Values of other types are checked as text. The value null is
+ * checked as the text `null`, so it breaks most formats, such as `address`, in addition to the declared type.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

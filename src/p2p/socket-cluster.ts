@@ -128,8 +128,8 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeo
     handshakeTimeout: handshakeTimeoutMs,
     allowClientPublish: false,
     middlewareEmitFailures: false,
-    // Peers have no tokens. The types allow only verified tokens. The library passes any value on, and null means that
-    // there is no token.
+    // Peers have no tokens. By its type, `verifyToken` must return a verified token, not null. The library passes any
+    // value on, and null means that there is no token.
     authEngine: { verifyToken: () => Promise.resolve(null as never), signToken: () => Promise.resolve('') },
     // The middleware below has already decoded the frames.
     codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },

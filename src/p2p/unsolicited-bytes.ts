@@ -1,7 +1,8 @@
 /**
- * Limits the bytes that are read from a peer, and how fast they are taken from the connection. A frame must be received
- * completely before its kind is known, so each frame counts by its size. For each open request, one frame can count as
- * its answer. All other frames count against the budgets of the peer and of all peers together.
+ * Limits the bytes that are read from a peer, and how fast they are taken from the connection. The kind of a frame is
+ * known only when the frame has been received completely. The budgets therefore limit the size of frames, whatever
+ * their kind. For each open request, one frame can count as its answer. All other frames count against the budgets of
+ * the peer and of all peers together.
  *
  * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
  * on blocks of three megabytes, and a delegate can sign any number of these blocks. If bytes arrive faster than an

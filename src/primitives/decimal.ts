@@ -74,7 +74,7 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 }
 
 /**
- * Number of decimal places in one limb of a number. With 12 places, adding thousands of limbs stays exact in JavaScript
+ * Number of decimal digits in one limb of a number. With 12 digits, adding thousands of limbs stays exact in JavaScript
  * numbers.
  */
 const LIMB_PLACES = 12;

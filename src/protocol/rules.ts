@@ -70,7 +70,7 @@ export interface Rules {
    * transaction is not in the chain, and that it can be applied to `state`. A transaction in `inertTransactions` of the
    * exceptions (an inert transaction) always gets the verdict `ok`.
    *
-   * @param nowS present chain time in whole seconds since the epoch
+   * @param nowS present chain time in whole seconds since the epoch of the network
    */
   verifyTransaction(
     state: StateReader,
@@ -264,7 +264,7 @@ export type HandOver =
 export interface BlockContext {
   /** State at the parent of the block. */
   readonly state: StateReader;
-  /** Present chain time in whole seconds since the epoch. */
+  /** Present chain time in whole seconds since the epoch of the network. */
   readonly nowS: number;
 }
 
@@ -275,7 +275,7 @@ export interface TransactionContext {
 }
 
 export interface ApplyContext {
-  /** Present chain time in whole seconds since the epoch. */
+  /** Present chain time in whole seconds since the epoch of the network. */
   readonly nowS: number;
   readonly verify: SignatureOracle;
 }
@@ -301,7 +301,7 @@ export interface AnnouncedTip {
 export interface SignedHeader {
   readonly blockId: string;
   readonly height: number;
-  /** Chain time in whole seconds since the epoch. */
+  /** Chain time in whole seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly maxHeightPrevoted: number;
   readonly maxHeightPreviouslyForged: number;
@@ -309,7 +309,7 @@ export interface SignedHeader {
 
 export interface ForgeRequest {
   readonly keyPair: KeyPair;
-  /** Start of the slot in whole seconds since the epoch. */
+  /** Start of the slot in whole seconds since the epoch of the network. */
   readonly timestamp: number;
   readonly transactions: readonly Transaction[];
   readonly previouslyForged: SignedHeader | undefined;

@@ -23,7 +23,7 @@ export class ChainAsOf {
     return next.kind === 'applied' ? next.height - 1 : next.height;
   }
 
-  /** Largest height that could not be reverted; 0 when there was none. */
+  /** Height of the newest block that was final at that moment; 0 if no block was final. */
   finalizedHeight(): number {
     return this.#next()?.finalizedBefore ?? this.#api.log.finalized();
   }

@@ -12,8 +12,9 @@ import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 const LAG_BLOCKS_MAX = 2;
 
 /**
- * Age of the tip in slots above which the check of a forging node also needs the heights of the peers. This limit is
- * higher than the limit for other nodes, because a forging node itself adds a block from time to time.
+ * Maximum age of the tip in slots. If the tip of a forging node is older, the readiness check also needs the heights of
+ * the peers. This limit is higher than the limit for other nodes, because a forging node itself adds a block from time
+ * to time.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**

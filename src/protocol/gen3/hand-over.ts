@@ -116,8 +116,8 @@ function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pic
 }
 
 /**
- * Distance in blocks between tip and finality if all delegates take part. The distance is two thirds of a round for
- * prevotes and two thirds of a round for precommits.
+ * Distance in blocks between tip and finality if all delegates take part. The distance is the sum of two thirds of a
+ * round for prevotes and two thirds of a round for precommits.
  */
 function finalityBlocks({ threshold }: BftLimits): number {
   return 2 * threshold;

@@ -1,6 +1,6 @@
 /**
  * Handles the parts of a transaction's original JSON that no signature covers: unknown members of the asset, and the
- * letter case of the sender's key and of members' signatures. Nodes pass these parts on.
+ * letter case of the sender's key and of the signatures of group members. Nodes pass these parts on.
  */
 
 import type { StateWriter } from '../state.ts';
