@@ -12,8 +12,8 @@ const UINT32_MAX = 2 ** 32 - 1;
 const TIME_MS_MAX = 8.64e15;
 /**
  * Maximum number of slots between the next slot of the first listed forger and the next slot of any other listed
- * forger. A node lists the forgers of at most 101 consecutive slots, so an answer that exceeds this maximum does not
- * come from a node.
+ * forger. A node lists the forgers of at most 101 consecutive slots, so an answer with slots further apart than this
+ * maximum does not come from a node.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
@@ -221,8 +221,8 @@ export const NODE_IDENTITY = members({ version: text, build: optional(text), net
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**
- * Returns the shape of an answer. The answer for a queue of the pool must be a list. Any other path that is not in
- * `ENDPOINTS` has no required shape.
+ * Returns the shape of the answer for a path. For the path of a queue of the pool, the answer must be a list. For any
+ * other path that is not in `ENDPOINTS`, the answer may have any shape.
  *
  * @param path path below `/api/`, with or without parameters
  */

@@ -65,7 +65,7 @@ const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
 /** HTTP status of the answer to a request that arrived too slowly. */
 const REQUEST_TIMEOUT = 408;
-/** Environment variable with the time limit in seconds; replaces the default for a distant node or a busy machine. */
+/** Environment variable with the time limit in seconds, for users whose node is distant or whose machine is busy. */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /** Minimum time limit for a request that changes something. A node needs one or two seconds to decrypt a passphrase. */
 const SEND_TIMEOUT_MS = 30_000;
@@ -76,12 +76,13 @@ const REASONS_MAX = 10;
 
 export interface AskerOptions {
   /**
-   * Time limit for an answer; by default 5 s, or the time in `BLOOMERY_NODE_TIMEOUT_S`. `send` waits for at least 30 s.
+   * Time limit for an answer; by default 5 s, or the time in `BLOOMERY_NODE_TIMEOUT_S`. For `send`, the limit is at
+   * least 30 s.
    */
   readonly timeoutMs?: number;
   /**
-   * True to use the paths without the prefix `/api`. Only nodes of this software serve these paths. At these paths, a
-   * node sends all members, even with `http.strictDialect`. False to use the paths that every Lisk node answers.
+   * True to use the paths without the prefix `/api`. Only nodes of this software serve these paths. Answers at these
+   * paths have all members, even with `http.strictDialect`. False to use the paths that every Lisk node answers.
    */
   readonly isOwnKind?: boolean;
 }
@@ -246,7 +247,7 @@ async function boundedText(response: Response): Promise<string> {
 
 /**
  * Runs an exchange with a time limit. Aborting the signal is not enough: in a process that was suspended, an exchange
- * sometimes does not end after the abort. Therefore `within` does not wait for the exchange.
+ * sometimes does not end after the abort. Therefore `within` does not wait for the exchange beyond the time limit.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

@@ -1,4 +1,4 @@
-/** Finds the network folder and the data folder of the chain that the flags of a command name. */
+/** Finds the network folder and the data folder of a chain from the flags of a command. */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** Values of options for which the definitions of the commands list no values. */
+/** Completions for the values of options whose definitions list no values. */
 export interface KnownValues {
   /** Names of networks, for each option `--network`. */
   readonly networks: readonly string[];

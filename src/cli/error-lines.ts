@@ -103,7 +103,7 @@ function textOf(error: unknown): string {
 }
 
 /**
- * Removes repeated prefixes from an error text of `Closers`. The text repeats the prefix if the error of a step
+ * Removes repeated prefixes from an error text of `Closers`. The text repeats the prefix if the error of a closing step
  * contains the text of another `Closers`.
  */
 function withOnePrefix(text: string): string {

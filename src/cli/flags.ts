@@ -278,8 +278,8 @@ export interface ForgingImportFlags {
 
 export interface DoctorFlags {
   /**
-   * Address of the node; default: the address in the configuration that `--network` and `--config` give, else the
-   * default address.
+   * Address of the node. Without it, the command uses the address in the configuration that `--network` and `--config`
+   * name. Without `--network`, the command uses http://127.0.0.1:4000.
    */
   readonly node?: string;
   readonly network?: string;

@@ -16,8 +16,8 @@ import { OPERATOR_SCHEMAS, statusSchema } from './schemas/operator-schemas.ts';
 import { WALLET_SCHEMAS } from './schemas/wallet-schemas.ts';
 
 /**
- * Schemas by the words of the command, such as `tx verify`. If nodes of the two generations answer differently, a
- * schema has two alternatives.
+ * One schema for each command. The key of a schema has the words of its command, such as `tx verify`. If nodes of the
+ * two generations answer differently, a schema has two alternatives.
  */
 export function jsonSchemas(): Readonly<Record<string, object>> {
   return Object.fromEntries(Object.entries(shapes()).map(([path, shape]) => [path, published(shape)] as const));

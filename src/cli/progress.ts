@@ -31,7 +31,10 @@ export interface StepProgress {
 const TERMINAL_INTERVAL_MS = 100;
 const BLOCKS_LINE_INTERVAL_MS = 10_000;
 const STEP_LINE_INTERVAL_MS = 5_000;
-/** On a terminal, a `StepProgress` shows nothing before this time, so a short command shows only its result. */
+/**
+ * For this time after the start, a `StepProgress` shows nothing on a terminal, so a short command shows only its
+ * result.
+ */
 const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;
 
@@ -56,7 +59,7 @@ interface LineOptions {
 export interface ProgressOptions extends LineOptions {
   /** The work of the command, for example `importing`. */
   readonly what: string;
-  /** Height of the block before the first block of the command. */
+  /** Height of the block before the first block that the command handles. */
   readonly fromHeight: number;
   /** True with `--json`. With `--json`, no progress is shown. */
   readonly isQuiet?: boolean;

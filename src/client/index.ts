@@ -24,8 +24,8 @@ export class ClientError extends Error {
    * - `REFUSED`: the node answered with an error status.
    * - `TIMEOUT`: the node did not answer in time, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
-   * - `INVALID_ANSWER`: the answer is complete, but it is not valid JSON, or it lacks its list or its cursor. For
-   *   example, a program between client and node changed the answer.
+   * - `INVALID_ANSWER`: the answer is complete, but it is not valid JSON, or it lacks its list or its cursor. The
+   *   cause can be a program between client and node that changed the answer.
    */
   readonly code: string;
   /** HTTP status of a refusal; undefined for other errors. */

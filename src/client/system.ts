@@ -2,7 +2,7 @@
 
 import type { ClientClock } from './types.ts';
 
-/** `nowMs` counts from the start of the process or page. Nobody can set this clock. */
+/** `nowMs` counts from the start of the process or page. A change of the system time does not affect it. */
 export const systemClock: ClientClock = {
   nowMs: () => performance.now(),
   after: (delayMs, work) => {

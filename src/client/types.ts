@@ -28,8 +28,8 @@ export type BodyOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly body: infer T } ? T : never;
 
 /**
- * Paths of lists that can be read page by page with a cursor. `/voters` and `/votes` are not among them, because their
- * items are not `data` itself, but a member of `data`.
+ * Paths of lists that can be read page by page with a cursor. `/voters` and `/votes` are not among them, because in
+ * their answers, the list of items is not `data` itself, but a member of `data`.
  */
 export type ListPathOf<G extends Generation> = {
   [P in PathOf<G, 'GET'>]: 'after' extends keyof ParametersOf<G, 'GET', P>
@@ -63,7 +63,8 @@ export interface EventOptions<K extends PropertyKey> {
   readonly types?: readonly K[];
   /**
    * Address of an account. The stream has only those blocks that this account forged, and those transactions that this
-   * account sent or received. Events that concern no single account and the event `forging/change` are sent, too.
+   * account sent or received. The stream also has the event `forging/change`, and all events that concern no single
+   * account.
    */
   readonly address?: string;
   /**
@@ -83,7 +84,7 @@ export interface EventOptions<K extends PropertyKey> {
   readonly fromHeight?: number;
   /** Continues after the event with this id; `0.0` starts with the oldest event that the node keeps. */
   readonly lastEventId?: string;
-  /** Ends the stream when it is aborted. */
+  /** When this signal is aborted, the stream ends. */
   readonly signal?: AbortSignal;
   /** Time in milliseconds after which the client opens a lost or ended stream again; default 1000. */
   readonly retryMs?: number;
@@ -104,7 +105,7 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
   /** Time in milliseconds between two requests; default 250. */
   readonly pollMs?: number;
-  /** Ends the wait when it is aborted. `waitFor` then throws the reason of the signal. */
+  /** When this signal is aborted, the wait ends. `waitFor` then throws the reason of the signal. */
   readonly signal?: AbortSignal;
 }
 
@@ -180,8 +181,8 @@ export interface Client<G extends Generation> {
     options?: EventOptions<K>,
   ): AsyncGenerator<Extract<NodeEvent<G>, { readonly type: K }>, void, undefined>;
   /**
-   * Waits until a block contains the transaction, the transaction has the wanted number of confirmations and, with
-   * `final`, the block is final. Returns the height and the id of the block.
+   * Waits until the transaction is in a block and has the wanted number of confirmations. With `final`, also waits
+   * until the block is final. Returns the height and the id of the block.
    *
    * @throws ClientError `TIMEOUT` if the time limit passes first, and like `get`
    * @throws the reason of `signal` when `signal` is aborted

@@ -1,4 +1,4 @@
-/** Reads time and commit from the record that the build writes beside the compiled files (`bin/build.js`). */
+/** Reads the time and the commit of the build from `build.json`, which `bin/build.js` writes into `dist/src`. */
 
 import { readFileSync } from 'node:fs';
 import { packageVersion } from './package.ts';

@@ -1,6 +1,7 @@
 /**
  * Reads known facts of the public networks, such as the nethash. The package does not contain the genesis blocks of
- * these networks. An import therefore compares a published genesis block with these facts.
+ * these networks. The command `bloomery network import` therefore compares the genesis block that it imports with these
+ * facts.
  */
 
 import { existsSync, readdirSync } from 'node:fs';

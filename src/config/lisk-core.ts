@@ -129,8 +129,8 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration if its offset of the rewards, or the height of its last block of version 0, differs from the
- * facts of its network. With a wrong configuration, the node would build a chain that no other node accepts.
+ * Refuses a configuration if its rewards offset, or its height of the last block of version 0, differs from the known
+ * facts of the network. With a wrong configuration, the node would build a chain that no other node accepts.
  */
 function checkFacts(
   identity: NetworkIdentity,

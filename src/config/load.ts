@@ -127,9 +127,9 @@ function defaultOf(
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // The default is true on a network with published keys. On such a network, anybody can sign blocks for the delegates,
-  // so protection against double forging is useless. In addition, the protection would delay the first blocks of a new
-  // network.
+  // The value true turns off the protection against double forging. It is the default on a network with published keys.
+  // On such a network, anybody can sign blocks for the delegates, so the protection is useless. In addition, the
+  // protection would delay the first blocks of a new network.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;
@@ -185,7 +185,10 @@ function checkTlsFiles({ http }: Config): void {
   }
 }
 
-/** Refuses equal ports of two listeners, except port 0. A listener with port 0 gets a free port, or is not opened. */
+/**
+ * Refuses equal ports of two listeners, except port 0. For `http.port` and `p2p.port`, 0 means any free port. For
+ * `http.tlsPort`, 0 means no listener.
+ */
 function checkPortsDiffer({ http, p2p }: Config): void {
   const ports = [
     ...(http.enabled

@@ -224,7 +224,10 @@ export function networkOfNethash(nethash: string, home: string): string | undefi
   return known?.name ?? networkNames(home).find((name) => nethashOf(name, home) === nethash);
 }
 
-/** Returns undefined for a folder that is invalid or unreadable, so that the search continues with other folders. */
+/**
+ * Returns the nethash of the network with this name; undefined if its folder is invalid or unreadable, so that the
+ * search continues with other networks.
+ */
 function nethashOf(name: string, home: string): string | undefined {
   try {
     return loadNetwork(findNetworkDirectory(name, home)).params.nethash;

@@ -18,7 +18,9 @@ export interface Option<T> {
    * True for a value with a secret, which must never appear in logs, errors, documentation or the output of a command.
    */
   readonly secret?: boolean;
-  /** Replaces `default` in the documentation, for a default that depends on the network, the machine or an option. */
+  /**
+   * Replaces `default` in the documentation, for a default that depends on the network, the machine or another option.
+   */
   readonly defaultText?: string;
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
@@ -182,7 +184,7 @@ function isPort(port: number): boolean {
 /** Maximum number of entries in a list, which is far above the length of lists that people write. */
 const ENTRIES_MAX = 10_000;
 
-/** Reads the log level of one module, such as `p2p=debug`. The name of the module is the name in its log lines. */
+/** Reads the log level of one module, such as `p2p=debug`. The module has the same name in log lines. */
 export function moduleLevel(entry: string): readonly [module: string, level: LogLevel] | undefined {
   const [, module, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
   const level = LOG_LEVELS.find((known) => known === name);

@@ -73,7 +73,7 @@ export class RecordReader {
     return value.map((entry: unknown, index) => read(entry, (expected) => this.wrong(`${key}[${index}]`, expected)));
   }
 
-  /** Like `list`, but each entry must be an object. A member of an entry that `read` does not read is refused. */
+  /** Like `list`, but each entry must be an object. An entry with a member that `read` does not read is refused. */
   objects<T>(key: string, read: (entry: RecordReader) => T, itemsMax: number): readonly T[] {
     let index = 0;
     return this.list(

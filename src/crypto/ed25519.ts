@@ -19,7 +19,7 @@ export type Ed25519Backend = 'sodium' | 'noble';
 /** Time of one check in milliseconds, measured with a batch of 225 checks on a server with a 2.5 GHz processor. */
 export const CHECK_MS: Readonly<Record<Ed25519Backend, number>> = { sodium: 0.065, noble: 1.3 };
 
-/** A check whether `signature` (64 bytes) was made with `publicKey` (32 bytes) over `message`. */
+/** A check whether `signature` (64 bytes) is valid for `message` under `publicKey` (32 bytes). */
 export interface Ed25519Check {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;

@@ -39,7 +39,10 @@ const ITERATIONS_MAX = 10_000_000;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-/** Maximum number of bytes of the cipher text in a text to parse. A passphrase of twelve words has about 80 bytes. */
+/**
+ * Maximum number of bytes of the cipher text in an encrypted passphrase that is parsed. A passphrase of twelve words
+ * has about 80 bytes.
+ */
 const CIPHER_BYTES_MAX = 4096;
 const SALT_BYTES_MAX = 1024;
 

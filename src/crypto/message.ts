@@ -17,9 +17,9 @@ export interface SignedMessage {
 const PREFIX = 'Lisk Signed Message:\n';
 
 /**
- * Computes the digest that a signature of a message covers. Because of the prefix, the signature of a message is never
- * a valid signature of a transaction. The length before the message is the number of UTF-16 units, not of bytes, as in
- * lisk-cryptography.
+ * Computes the digest that a signature of a message covers. `PREFIX` is part of the input of the digest, so the
+ * signature of a message is never a valid signature of a transaction. The length that precedes the message is the
+ * number of UTF-16 units, not of bytes, as in lisk-cryptography.
  *
  * @returns 32 bytes
  */

@@ -10,8 +10,8 @@ const BLOCKS_MAX = 400;
 type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
 /**
- * Adds a new block, and removes all blocks of the list at or above its height: these blocks were reverted, or an answer
- * has already brought the new block.
+ * Adds a new block, and removes all blocks of the list at or above its height. Each removed block was reverted, or is
+ * the new block itself, which an answer has already brought.
  */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);
@@ -28,8 +28,8 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // If the kept block directly above the answer has another parent than the newest block of the answer, the kept blocks
-  // above the answer are of another branch, and are dropped.
+  // `next` is the lowest kept block above the answer. If it is directly above the answer, but the newest block of the
+  // answer is not its parent, the kept blocks above the answer belong to another branch. They are dropped.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
   // If there is a gap below the answer, the kept blocks below the gap are dropped, because the event stream will not

@@ -46,15 +46,15 @@ export function descriptionOf({ type, amount, recipientId, asset }: Described): 
 }
 
 /**
- * Maximum number of votes of a transaction that a list shows by name. If a transaction has more votes, the list shows
- * only how many votes are added and how many are removed.
+ * If a transaction has at most this number of votes, a list shows the names of the delegates. If a transaction has more
+ * votes, the list shows only how many votes are added and how many are removed.
  */
 const VOTES_SHOWN = 2;
 
 /**
- * The target of a transaction, in the short form of a list. Depending on the type, the target is the recipient, the
- * delegates of the votes, or the registered name. For a registered group, the target is the number of needed signatures
- * and the number of members. Empty for a transaction without a target.
+ * The target of a transaction, in the short form that lists of transactions show. Depending on the type, the target is
+ * the recipient, the delegates of the votes, or the registered name. For a registered group, the target is the number
+ * of needed signatures and the number of members. Empty for a transaction without a target.
  */
 export function targetsOf({ type, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {

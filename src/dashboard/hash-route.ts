@@ -25,7 +25,7 @@ export interface HashRoute {
   readonly page: number;
   /** Cursor that the node sent for the last entry before the page; empty for the first page. */
   readonly after: string;
-  /** The filters and the order (`sort`) of a list. Only names that the view supports are present. */
+  /** The filters and the order (`sort`) of a list. Only filters that the view supports are present. */
   readonly filters: Filters;
 }
 

@@ -51,15 +51,15 @@ export function orderOf(filters: Filters, orders: readonly Order[]): string {
 }
 
 /**
- * Returns the order that a click on the head of a column sets: first the column's first order, then its other orders in
- * turn. Undefined for a column that cannot be sorted.
+ * Returns the order that a click on the head of a column sets. The first click sets the first order of the column, and
+ * each further click sets the next order of the column. Undefined for a column that cannot be sorted.
  */
 export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
   const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));
   return own[(own.indexOf(current) + 1) % own.length];
 }
 
-/** A field of the form whose text makes no valid request. */
+/** A form field with a text that makes no valid request. */
 interface WrongField {
   readonly problem: string;
   /** Name of the field. */

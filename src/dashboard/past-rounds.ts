@@ -49,7 +49,7 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: Pas
     const whole = own.filter((block) => block !== undefined);
     const before = byHeight.get(firstHeight - 1);
     if (whole.length < activeDelegates || (number > 1 && before === undefined)) break;
-    // No delegate forges the genesis block, and the slots before the first block belong to no delegate.
+    // No delegate forges the genesis block, and the slots before the first forged block belong to no delegate.
     const forged = whole.filter(({ height }) => height > 1);
     const bySlot = new Map(forged.map((block) => [slotOf(block), block]));
     const slots = [...bySlot.keys()];

@@ -37,8 +37,8 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 export const BEHIND_MS = 8_000;
 
 /**
- * Returns the smallest lag in the last `BEHIND_MS`. Returns 0 if the samples do not cover this time, or if one of these
- * samples shows no lag.
+ * Returns the smallest lag in the last `BEHIND_MS`. Returns 0 if the samples do not cover this time, or if one of the
+ * samples has the lag 0.
  */
 export function smoothedLag(samples: readonly Sample[]): number {
   const last = samples.at(-1);

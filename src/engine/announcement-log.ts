@@ -1,5 +1,5 @@
 /**
- * Stores the items that the node announces to its peers. Each item is one entry, and the entries are in the order of
+ * Stores the items that the node announces to its peers. Each entry has one item, and the entries are in the order of
  * arrival. Each entry has a number, which never changes. A walk over the entries can therefore resume at the number
  * where the previous walk stopped.
  */

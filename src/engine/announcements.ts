@@ -1,7 +1,7 @@
 /**
  * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcements at a limited
  * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
- * The node announces a new item at once to the few peers to which it has sent no message for the longest time. The node
+ * The node announces a new item first to the few peers to which it has sent no message for the longest time. The node
  * then announces the item to further peers one after another. The node sends its messages to different peers at
  * different times. When a new item arrives, the rate limit therefore usually allows an immediate message to some peers.
  * If no connected peer is known to have an item, the node announces the item again after a while.
@@ -130,9 +130,9 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item, does
-   * nothing if a connected peer is known to have the item. Also does nothing if the item was added to a log or
-   * checked (`Announced.againMs`) less than `AGAIN_LOOK_MS` ago.
+   * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item,
+   * announces it only on two conditions: no connected peer is known to have the item, and the item was last added to a
+   * log or checked (`Announced.againMs`) at least `AGAIN_LOOK_MS` ago.
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
@@ -156,8 +156,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Called when a connection opens. The connected peer then gets the current items that the node has not yet announced
-   * to `peersPerItemMax` peers.
+   * Called when a connection opens. The connected peer then gets each current item that the node has announced to fewer
+   * than `peersPerItemMax` peers.
    */
   connected(): void {
     this.#arm(GATHER_MS);

@@ -103,9 +103,9 @@ export class BlockGossip {
         noteBlockTime(peerId, block, receivedMs);
         return;
       case 'ignored':
-        // The node remembers the digest of the whole document and not the block's id. The signature of a block of
-        // version 0 or 1 does not cover the height of the block. A copy with a wrong height therefore has the same id
-        // as the block with the correct height.
+        // The node remembers the digest of the whole document and not the block's id. The id and the signature of a
+        // block of version 0 or 1 do not cover the height of the block. A copy with a wrong height therefore has the
+        // same id as the block with the correct height.
         this.#refusedDocuments.set(digest, true);
         return;
       case 'refused':

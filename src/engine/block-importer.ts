@@ -122,8 +122,8 @@ export class BlockImporter {
       case 'betterChain':
         // Only a block of a registered delegate may start a sync. The node looks for the delegate in the state of our
         // branch, because branches that split a short time ago have nearly the same delegates. The node does not check
-        // the signatures of the transactions here. This check would prove nothing more about the delegate, because a
-        // delegate can also sign a block without transactions.
+        // the signatures of the transactions here. This check would not stop a malicious delegate, because the delegate
+        // can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
@@ -160,8 +160,8 @@ export class BlockImporter {
       chain.validator.validate(block, this.#placeAtTip());
       chain.commit(received);
     } else {
-      // The block replaces the tip, so the parent of the block is the parent of the tip. The call of `validate`
-      // therefore has no context: the context would contain the state at the tip.
+      // The block replaces the tip, so the parent of the block is the parent of the tip. The call of `validate` passes
+      // no context, because a context needs the state at this parent, and the store has only the state at the tip.
       chain.validator.validate(block);
       chain.commit({ ...received, revertAbove: chain.tip.header.height - 1 });
     }

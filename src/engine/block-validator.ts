@@ -51,9 +51,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks everything about a block that does not depend on the other blocks of its chain. Does nothing for a block
-   * that `markValidated` has marked. The validation is quick if `precheckSignatures` has checked the signatures in
-   * advance.
+   * Checks a block against all rules that do not depend on the other blocks of its chain. Does nothing for a block that
+   * `markValidated` has marked. The validation is quick if `precheckSignatures` has checked the signatures in advance.
    *
    * @param context as in `Rules.validateBlock`
    * @throws BranchRejected if the rules refuse the block

@@ -27,7 +27,7 @@ import { SerialQueue } from './serial-queue.ts';
  */
 const BLOCKS_PER_TRANSACTION = 34;
 /**
- * Default maximum number of blocks in one commit of `append` while the indexes lag. Reading processes then answer the
+ * Default maximum number of blocks in one commit of `append` while the indexes lag. Other processes then answer the
  * HTTP requests, so a commit may delay other work of the node by about two tenths of a second. In a larger commit, more
  * blocks change the same page of the database before the page is written. The store therefore writes fewer pages.
  */
@@ -48,7 +48,7 @@ export interface ChainDependencies {
   readonly deferral?: IndexDeferralOptions | undefined;
 }
 
-/** The indexes that a chain may defer, and the processes that query them. */
+/** The indexes whose updates a chain may defer, and the processes that query these indexes. */
 export type IndexDeferralOptions = Pick<IndexDeferralDependencies, 'indexes' | 'users'>;
 
 /** A batch of blocks and the origin of the blocks. */

@@ -80,8 +80,8 @@ export class ChangeLogger {
     this.#logOldOrder(reverted[0] ?? (first && state.header(first.height - 1)));
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
-    // In the slots since the common block of both branches, the node used the order of delegates of the old branch. The
-    // new branch may have another order in these slots, because it may have begun another round.
+    // In the slots since the common block of the old and the new branch, the node used the delegate order of the old
+    // branch. The new branch may have another order in these slots, because it may have begun another round.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };

@@ -19,7 +19,7 @@ const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
 /** Blocks that are reverted and appended together. */
 export interface BlockBatch {
-  /** Height above which the batch first reverts all blocks. If the height is absent, the batch reverts no block. */
+  /** The batch first reverts all blocks above this height. If the height is absent, the batch reverts no block. */
   readonly revertAbove?: number;
   /** Blocks to append after the reverts, oldest first. */
   readonly blocks: readonly Block[];

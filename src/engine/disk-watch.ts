@@ -8,7 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { NoteStore } from '../ports/store.ts';
 
-/** Minimum time in milliseconds from a failed write or trial write to the next trial write. */
+/** Minimum time in milliseconds from a failed write, or a failed trial write, to the next trial write. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
  * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
@@ -19,7 +19,7 @@ const TRIAL_INTERVAL_MS = 2000;
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
 
-/** For each error code of a failed write, the remedy. Errors with other codes are not failures of the disk. */
+/** For each error code of a failed write, the remedy. An error with another code does not count as a failed write. */
 const REMEDIES: Readonly<Record<string, string>> = {
   STORE_WRITE_FAILED: 'free space on the disk or repair the disk; the node then continues without a restart',
   STORE_TAKEN_OVER: 'stop this process, and start it again when no other process uses the folder',
@@ -44,8 +44,8 @@ export interface NotReady {
 export class DiskWatch {
   readonly #dependencies: DiskWatchDependencies;
   /**
-   * The last failed write or trial write, and the time of this failure. Undefined if no write has failed since the
-   * start, or since the last successful trial write.
+   * The last failure of a write or of a trial write, and the time of this failure. Undefined if no write has failed
+   * since the start, or since the last successful trial write.
    */
   #failure:
     { readonly notReady: NotReady & { readonly writesFailSinceMs: number }; readonly seenMs: number } | undefined;

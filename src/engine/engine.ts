@@ -361,8 +361,8 @@ export class Engine {
   }
 
   /**
-   * Starts the timer of the pool's steps. The pool verifies most transactions on arrival. A step verifies the
-   * transactions that still wait, and fills the queue `ready`.
+   * Starts the timer of the pool's steps. The pool verifies most transactions on arrival. A step verifies the other
+   * transactions, and fills the queue `ready`.
    */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {

@@ -9,12 +9,14 @@ export interface GenerationProfile {
    * transaction. With `whole`, the node sends the whole transaction.
    */
   readonly transactionGossip: 'ids' | 'whole';
-  /** Whether the protocol has a request for the tip of a peer. If false, the node relies on the announced tip. */
+  /**
+   * Whether the protocol has a request that asks a peer for its tip. If false, the node relies on the announced tip.
+   */
   readonly isTipAsked: boolean;
   /**
    * Whether a peer at our height may have a better chain. If true, the node also synchronises with peers that have our
-   * height and another broadhash. Without this rule, two parts of a network with chains of equal length would never
-   * join.
+   * height and another broadhash. In generation 2, two parts of a network with chains of equal length would otherwise
+   * never join.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */
@@ -27,8 +29,8 @@ export interface GenerationProfile {
   /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedPerAnswerMax: number;
   /**
-   * Percentage of connected peers, or of the dialled and named peers among them, that must have our tip before this
-   * node forges; 0 for no requirement.
+   * Percentage of peers with our tip that forging requires; 0 for no requirement. The requirement is met if all
+   * connected peers together, or the dialled and named peers alone, reach the percentage.
    */
   readonly forgingConsensusMin: number;
 }

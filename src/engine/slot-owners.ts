@@ -67,8 +67,8 @@ export class SlotOwners {
   }
 
   /**
-   * Finds the first block after the genesis block that is in this slot or in a later slot, and returns its height. The
-   * caller ensures that this block exists.
+   * Finds the first block in this slot or in a later slot, except the genesis block, and returns its height. The caller
+   * ensures that this block exists.
    */
   #heightAt(slot: number, tipHeight: number): number {
     let [low, high] = [2, tipHeight];

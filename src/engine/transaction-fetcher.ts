@@ -41,7 +41,7 @@ const ASKED_FORGOTTEN_MS = 60_000;
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * Of this number of consecutive requests to a peer, one asks for refused transactions whose pause is over, even if new
+ * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions whose pause is over, even if new
  * transactions are waiting. In a network with much traffic, new transactions are always waiting. Without this rule, the
  * node might never ask again for a good transaction of which it got a damaged copy.
  */
@@ -97,8 +97,8 @@ interface Announcer {
   readonly wanted: Set<TransactionId>;
   /**
    * Largest number of ids that the peer announced at once, but at most `ITEMS_PER_MESSAGE_MAX`. One request to the peer
-   * has at most this number of ids. A node of lisk-sdk bans peers that ask for more ids than it is configured to
-   * announce.
+   * has at most this number of ids. A node of lisk-sdk bans a peer that asks for more ids than the maximum number that
+   * this node of lisk-sdk may announce at once.
    */
   largest: number;
   /**

@@ -12,8 +12,8 @@ import type { PeerAddress } from '../ports/transport.ts';
  */
 const LOOKUPS_MAX = 2;
 /**
- * First and longest pause in milliseconds before a failed lookup is repeated. Each pause is twice the previous pause,
- * up to the longest. Lookups can fail because the machine's network starts later than the node.
+ * The first pause and the longest pause, in milliseconds, before a failed lookup is repeated. Each pause is twice the
+ * previous pause, up to the longest pause. Lookups can fail because the machine's network starts later than the node.
  */
 const WAIT = { firstMs: 5_000, mostMs: 600_000 };
 

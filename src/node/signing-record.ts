@@ -1,7 +1,8 @@
 /**
  * The signing record of a node, as a file for another node. For each delegate, the record has the last header that the
- * delegate signed, or a moment before which its signatures are unknown, or both. The file has a checksum. By default,
- * the export of a record ends signing on the old node, so that two nodes do not sign with one record at the same time.
+ * delegate signed, or a moment before which the delegate may have signed unknown headers, or both. The file has a
+ * checksum. By default, the export of a record ends signing on the old node, so that two nodes do not sign with one
+ * record at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -18,8 +19,8 @@ export interface SigningRecord {
   /** Unix time in whole seconds. */
   readonly exportedAtS: number;
   /**
-   * True when the record may lack later signatures. Possible reasons: the old node continues to sign, its journal comes
-   * from a copied or restored folder, or the record was imported before.
+   * True when a delegate may have signed headers later than the header in the record. Possible reasons: the old node
+   * continues to sign, its journal comes from a copied or restored folder, or the record was imported before.
    */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
@@ -126,12 +127,12 @@ export function checkNetwork(
 }
 
 /**
- * Adds the content of a record to a journal. The journal loses no header. If the record and the journal both have a
- * header of a delegate, the journal gets the later header. The maximum heights in this header are raised so that they
- * cover both headers. A record is complete for a delegate if it has a header of the delegate, and no signatures after
- * this header are unknown. In this case, no signatures of the delegate count as unknown in the journal any more. A
- * copied record may lack later signatures. After the import of a copy, the delegate therefore waits as if no signature
- * before `nowS` were known.
+ * Adds the content of a record to a journal. An older header never replaces a newer one. If the record and the journal
+ * both have a header of a delegate, the journal gets the later header. The maximum heights in this header are raised
+ * so that they cover both headers. A record is complete for a delegate if it has a header of the delegate, and no
+ * signatures after this header are unknown. In this case, no signatures of the delegate count as unknown in the journal
+ * any more. A copied record may lack later signatures. After the import of a copy, the delegate therefore waits as if
+ * no signature before `nowS` were known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork` and the writes of the journal

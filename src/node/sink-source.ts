@@ -22,12 +22,12 @@ export interface StoreSourceOptions {
 }
 
 /**
- * Maximum number of blocks in one read of the store. The number is small, because the node cannot reuse freed pages
+ * Maximum number of blocks in one read by `changes`. The number is small, because the node cannot reuse freed pages
  * during a read.
  */
 const BLOCKS_AT_ONCE = 200;
 /**
- * Maximum number of blocks in one read of final blocks. Between two reads, the process continues to write the previous
+ * Maximum number of blocks in one read by `blocks`. Between two reads, the process continues to write the previous
  * range of blocks to the sink.
  */
 const FINAL_BLOCKS_AT_ONCE = 25;
@@ -52,8 +52,8 @@ export function openStoreSource(location: ChainLocation, options: StoreSourceOpt
   let reader = openLmdbReader(directory, systemClock);
   const look: LookAtStore = async (work) => {
     const present = inodeOf(file);
-    // If the operator has restored a copy of the chain, the folder contains another file. The open file never changes
-    // again.
+    // If the operator has restored a copy of the chain, the folder contains another file. The file that is
+    // still open then never changes again.
     if (present !== undefined && present !== inode) {
       await reader.close();
       inode = present;

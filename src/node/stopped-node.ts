@@ -24,9 +24,9 @@ export interface StoppedNode {
 }
 
 /**
- * Opens a read-only view of a node's folder at the time of the call. Queries of the chain have the same answers as in
- * the running node. The queue of received transactions contains all transactions in the transaction journal that are
- * readable and not confirmed. A stopped node has no peers, no diagnostics and no forging delegates.
+ * Opens a read-only view of the state that a node's folder has at the time of the call. Queries of the chain get the
+ * same answers as from a running node. The queue of received transactions contains all transactions in the transaction
+ * journal that are readable and not confirmed. A stopped node has no peers, no diagnostics and no forging delegates.
  *
  * @throws ProtocolError like `openIndexedSnapshot`
  */

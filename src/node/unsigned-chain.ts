@@ -1,8 +1,9 @@
 /**
  * Marks stores that may have blocks or transactions without valid signatures. On a devnet, the nodes accept unsigned
- * transactions of impersonated accounts. A forked devnet has a publicly known substitute key. Its nodes also accept
- * signatures that were made with this key, for any account and delegate. A node does not verify stored blocks again.
- * Therefore the devnet marks the stores of its nodes, and a node outside a devnet refuses a marked store.
+ * transactions of impersonated accounts. A forked devnet has a publicly known substitute key, which can replace the
+ * key of any account or delegate. The nodes of a forked devnet also accept signatures that were made with this key. A
+ * node does not verify stored blocks again. Therefore a devnet marks the stores of its nodes, and a node outside a
+ * devnet refuses a marked store.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

@@ -80,8 +80,8 @@ async function replay(
     // While the blocks of a group are applied, other threads check the signatures of the following blocks.
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.validator.precheckSignatures(next.blocks);
-    // A rejection is handled before the group `next` is applied. Until then, the empty handler prevents Node from
-    // ending the process.
+    // A rejection of `prechecked` is handled before the group `next` is applied. Until then, the empty handler prevents
+    // Node from ending the process.
     prechecked.catch(() => undefined);
     try {
       await chain.append(group.blocks, GROUP_BLOCKS);

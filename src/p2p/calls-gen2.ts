@@ -21,7 +21,7 @@ import {
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './frame-validation.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
-/** Code of the failure if a peer asks for blocks without a valid block id. */
+/** Code of the failure if a peer's request for blocks has no valid block id. */
 const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {
@@ -94,7 +94,7 @@ function unlessFailed<A>(
 }
 
 /**
- * True if an answer reports a failed call as data (`packFailure`). An honest peer also sends an answer of this kind,
+ * True if an answer reports a failed call as data (`packFailure`). Even an honest peer may send an answer of this kind,
  * for example while it is busy or stops.
  *
  * @param member name of the field that a successful answer has

@@ -30,8 +30,8 @@ import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
- * Maximum size, in bytes, of an answer to a push or a probe that does not count as unsolicited. These answers need no
- * content, so a maximum of one full frame would be too large.
+ * An answer to a push or a probe does not count as unsolicited if it has at most this number of bytes. These answers
+ * need no content, so a maximum of one full frame would be too large.
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** Shortest random pause before each measurement of the latency probe. The longest pause is 60 s. */

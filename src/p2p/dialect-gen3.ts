@@ -23,8 +23,8 @@ export interface Gen3DialectOptions {
   /** Identifier of the network, 64 hexadecimal digits. */
   readonly networkIdentifier: string;
   /**
-   * Value of the member `minVersion` in the info of this node: the oldest application version of a peer. In generation
-   * 3, no node checks this value. The default is `1.0.0`.
+   * Value of the member `minVersion` in the info of this node: the oldest application version that peers should have.
+   * In generation 3, no node checks this value. The default is `1.0.0`.
    */
   readonly minVersion?: string;
   /** Protocol version of this node as `major.minor`. A peer must have the same major number. */

@@ -27,11 +27,14 @@ export interface WireDialect {
    * envelope.
    */
   readonly events: readonly string[];
-  /** The generation whose rows of `RATES` limit how often a node may use each procedure and event on a connection. */
+  /**
+   * Generation of the protocol. In `RATES`, the rows of this generation limit how often a node may use each procedure
+   * and event on a connection.
+   */
   readonly generation: Generation;
   /**
-   * Packs the answer that reports a failed call on a connection of this direction; undefined if the node should send an
-   * error instead.
+   * Packs the answer that reports a failed call on a connection of the given direction; undefined if the node should
+   * send an error instead.
    *
    * @param call the failed call; undefined if `readCall` refused the call
    */

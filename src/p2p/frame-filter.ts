@@ -51,7 +51,7 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the peer sent more bytes in small frames than attackers can make an honest peer send
+   * Called when the bytes of small frames exceed the maximum that attackers can make an honest peer send
    * (`FLOOD_BYTES_MAX`). The handler must close the connection without a penalty for the address, and close the filter.
    * Until the filter is closed, the handler is called again for each further frame that the budgets refuse.
    */
@@ -64,7 +64,7 @@ export interface Arrival {
   readonly seemsAnswer: boolean;
 }
 
-/** The arrival of each frame of a batch after the first frame. All bytes of the batch count with the first frame. */
+/** The arrival of each frame of a batch, except its first frame. All bytes of the batch count with the first frame. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
@@ -174,8 +174,8 @@ export class FrameFilter {
   }
 
   /**
-   * Passes one handshake only. The library would perform a second handshake on an open connection, and report the
-   * connection twice.
+   * Passes one handshake only. If a second handshake passed, the library would perform it on the open connection, and
+   * report the connection twice.
    */
   #handshake(cid: unknown): Frame | null {
     if (this.#role === 'dialer' || this.#handshaken || typeof cid !== 'number' || !Number.isSafeInteger(cid)) {

@@ -8,9 +8,10 @@ import { isIpv4 } from '../primitives/ip.ts';
 
 /**
  * Number of arrays and objects in a frame that add nothing to the weight of the frame (`unsolicited-bytes.ts`). The
- * longest answers of real nodes contain 34 full blocks, or the rows of these blocks (`rows-gen2.ts`). They have about
- * 20,000 arrays and objects. The node also reads frames with more than `CONTAINERS_FREE`, because assets of generation
- * 3 may have any number. However, each array or object above this number adds `CONTAINER_BYTES` to the weight.
+ * longest answers of real nodes contain 34 full blocks, or the rows of these blocks (`rows-gen2.ts`). Such an answer
+ * has about 20,000 arrays and objects. The node also reads frames with more than `CONTAINERS_FREE`, because an asset of
+ * generation 3 may contain any number of arrays and objects. However, each array or object above `CONTAINERS_FREE`
+ * adds `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -244,7 +245,7 @@ const BRACE = 123;
 const MAY_NAME_PROTO = /__proto__|\\u00[567]/i;
 
 /**
- * Removes `__proto__` members. Returns false if the value is nested too deeply. The search is not recursive, because
+ * Removes `__proto__` members. Returns false if the value is nested too deeply. The function is not recursive, because
  * recursion into a value that is too deep could overflow the stack.
  */
 function tame(value: unknown): boolean {

@@ -52,9 +52,8 @@ export type QueryInfo =
   | { readonly peerFields?: undefined; readonly close: CloseReason };
 
 /**
- * Reads the members of a query, with the checks in the order of the reference. If the JSON in the parameter `options`
- * has a member, this member has priority over the parameter of the same name, because a parameter turns numbers into
- * text.
+ * Reads the members of a query, with the checks in the order of the reference. A member of the JSON in the parameter
+ * `options` has priority over the parameter of the same name, because parameters hold numbers only as text.
  */
 export function readQueryInfo(
   query: URLSearchParams,

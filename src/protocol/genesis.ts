@@ -36,8 +36,8 @@ interface GenesisDelegate {
 export interface GenesisRequest {
   readonly communityIdentifier: string;
   /**
-   * Key pair of the account that signs the block and pays out the supply. The balance of this account after the block
-   * is minus the supply, in beddows.
+   * Key pair of the account that signs the block and pays out the supply. After the block, the balance of this account
+   * is negative: 0 minus the supply, in beddows.
    */
   readonly generator: KeyPair;
   /** Key pair of the account that gets the whole supply, funds the other accounts, and votes for all delegates. */

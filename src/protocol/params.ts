@@ -8,8 +8,8 @@ import type { Address, BlockId, Signature, TransactionId } from './types.ts';
 export type Generation = 2 | 3;
 
 /**
- * Number of delegates in a round on all public networks, and the maximum for any network. The rules of a network use
- * the number of this network, `ChainParams.activeDelegates`.
+ * Number of delegates in a round on all public networks, and the maximum for any network. The rules use the number of
+ * delegates in a round of their network, `ChainParams.activeDelegates`.
  */
 export const ACTIVE_DELEGATES = 101;
 /** Maximum number of bytes that a block header may state as the length of the payload. */
@@ -95,8 +95,8 @@ export interface ChainParams {
   /** Length of a slot in seconds; at least 2. */
   readonly blockTimeS: number;
   /**
-   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round has the same number of blocks. The owner of a
-   * slot is computed with `activeDelegates`, even if fewer delegates are registered.
+   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round also has this number of blocks. The owner of
+   * a slot is computed with `activeDelegates`, even if fewer delegates are registered.
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;
@@ -108,8 +108,8 @@ export interface ChainParams {
   readonly nethash: string;
   readonly communityIdentifier: string;
   /**
-   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, the network
-   * identifier identifies the network.
+   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, this value identifies
+   * the network.
    */
   readonly networkIdentifier: string;
   readonly exceptions: Exceptions;

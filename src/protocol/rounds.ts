@@ -79,8 +79,8 @@ export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
 }
 
-// Caches the shuffled list, because every block of a round needs it. The key of the cache is the list object. A state
-// reader may return the same list object several times.
+// Caches the shuffled list, because every block of a round needs it. The key of the cache is the list object. If a
+// state reader returns the same list object again, the list is not shuffled again.
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**

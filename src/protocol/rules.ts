@@ -83,8 +83,8 @@ export interface Rules {
    * Applies the transactions of a batch, one after another, to a copy of `state`. Limits the spending of each sender to
    * its balance before the batch. Returns a verdict for each transaction. A failing or pending transaction does not
    * change the copy. However, its amount and fee count as spending of its sender. A transaction also fails if the chain
-   * already has it, or if the pool does not accept it (`poolFault`). Transactions that the chain already has, and
-   * transactions above the spending limit, do not count as spending.
+   * already has it, or if the pool does not accept it (`poolFault`; in generation 2 also `forgingFault`). Transactions
+   * that the chain already has, and transactions above the spending limit, do not count as spending.
    */
   processTransactions(
     state: StateReader,
@@ -119,9 +119,9 @@ export interface Rules {
 
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
-   * transaction. The reason is always an unknown member of the asset. Either the member makes the asset too large or
-   * too deep, or lisk-sdk cannot store the member. Or the member states an amount that is not a whole number of beddows
-   * from 0 to 200 million LSK.
+   * transaction. The reason is always an unknown member of the asset. There are three cases: the member makes the asset
+   * too large or too deep; lisk-sdk cannot store the member; the member states an amount that is not a whole number of
+   * beddows from 0 to 200 million LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -169,7 +169,7 @@ export interface Rules {
   verifySlotOwner(state: StateReader, block: BlockHeader): void;
 
   /**
-   * Verifies a validated block against the state of its parent, and applies it. The checks cover position, slot, forger
+   * Verifies a validated block against the state of its parent, and applies it. The checks cover parent, slot, forger
    * and transactions; in generation 3 also reward and finality. Each transaction is checked twice: alone against the
    * state of the parent, and then after the earlier transactions of the block. For the last block of a round, the
    * function also makes the changes at the end of the round. The function does not store the block.
@@ -244,7 +244,7 @@ export interface Rules {
 
 export interface HandOverRequest {
   readonly publicKey: PublicKey;
-  /** Chain time in whole seconds. After this time, the delegate has certainly signed on no other node. */
+  /** Chain time in whole seconds. It is certain that the delegate has signed on no other node after this time. */
   readonly sinceS: number;
   /** The delegate's last header in the journal. */
   readonly last: SignedHeader | undefined;

@@ -35,7 +35,7 @@ export function pageOf(resource: string, document: OpenApiDocument, examples: re
   const body = sections.join('\n');
   const comparison =
     commandsOf(body).length === 0 ? '' : 'The tests send each request of this page and compare the answer. ';
-  return `# ${resource}\n\nThis page is generated from the declarations of the routes. ${comparison}Generation 2 is the protocol of lisk-sdk 2.3, and generation 3 is the protocol of lisk-sdk 3.0. The tables describe a node on a network of generation 3. The path \`/api/spec\` of a node describes the interface of this node.\n\n${body}`;
+  return `# ${resource}\n\nThis page is generated from the declarations of the routes. ${comparison}Generation 2 is the protocol of lisk-sdk 2.3, and generation 3 is the protocol of lisk-sdk 3.0. The tables describe a node on a network of generation 3. Each node describes its own interface at the path \`/api/spec\`.\n\n${body}`;
 }
 
 /** A request that a page shows to its readers. */

@@ -59,7 +59,7 @@ export interface AccountJson {
   readonly delegate?: Omit<DelegateJson, 'account'> | null;
 }
 
-// The patterns are strict, because commands put these values into the URLs of further requests.
+// The patterns are strict, because commands put ids, addresses and public keys into the URLs of further requests.
 const id: Shape = matching(/^[0-9]{1,20}$/, 'an id');
 const address: Shape = matching(/^[0-9]{1,21}L$/, 'an address');
 const publicKey: Shape = matching(/^[0-9a-f]{64}$/, 'a public key');

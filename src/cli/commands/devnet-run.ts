@@ -170,7 +170,7 @@ async function steps(
 }
 
 async function portsOf(flags: ScenarioFlags, { devnet, steps: all }: Scenario) {
-  // Each node that is added later uses the next port number.
+  // Each node that is added later uses the next HTTP port and the next P2P port.
   const added = all.filter(({ work }) => work.kind === 'operation' && work.operation === 'add').length;
   const count = devnet.nodes + added;
   const { httpPort, wsPort } = flags;

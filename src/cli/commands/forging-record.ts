@@ -207,10 +207,10 @@ function writeInstead(file: string, text: string): void {
 }
 
 /**
- * Updates those watermarks of the delegates that exist on this machine. A watermark also says whether the record of the
- * delegate has left this machine. An export or an import changes this state. The function does not change a watermark
- * that is newer than the journal. If the configuration file of a node names another folder for watermarks, the node
- * itself updates the watermarks in that folder.
+ * Updates the watermarks of the journal's delegates; a delegate without a watermark on this machine gets none. A
+ * watermark also says whether the record of the delegate has left this machine, so an export or an import changes it.
+ * The function does not change a watermark that is newer than the journal. If the configuration file of a node names
+ * another folder for watermarks, the node itself updates the watermarks in that folder.
  *
  * @param movedAtS time when the record left this machine; undefined when the record was imported
  */

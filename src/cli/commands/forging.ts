@@ -79,8 +79,8 @@ export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): 
   ]);
   const soonest = forgers[0]?.nextSlot;
   if (soonest === undefined) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
-  // The number of the present slot is the time since the epoch divided by the block time. So this time, divided by the
-  // number of a slot near the present slot, is about the block time.
+  // The number of the present slot is the time since the epoch divided by the block time. So the time since the epoch,
+  // divided by the number of a slot near the present slot, is about the block time.
   const blockTimeS = Math.round(status.secondsSinceEpoch / soonest);
   const activeDelegates = activeDelegatesOf(round);
   const blocksLeft = activeDelegates - (status.height % activeDelegates);

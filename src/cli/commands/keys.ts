@@ -12,7 +12,7 @@ import { usageError } from '../error-lines.ts';
 import { readPassphrase, readSecret } from '../wallet/secrets.ts';
 import { flushOutput, printStderr, printJson, printLines, printText, report } from '../output.ts';
 
-/** Bytes of entropy by number of words. */
+/** Number of bytes of entropy in a passphrase, by its number of words. */
 const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 16, 24: 32 };
 /** Minimum length of a password that the HTTP interface accepts for enabling and disabling forging. */
 const PASSWORD_CHARACTERS_MIN = 5;

@@ -72,7 +72,7 @@ export async function start(flags: StartFlags): Promise<void> {
 }
 
 /**
- * Returns a text that tells the user why the node forges no block, for a network with published keys. Returns undefined
+ * For a network with published keys, returns a text that tells the user why the node forges no block. Returns undefined
  * for other networks, when peers are configured, when `forging.force` is set, and when forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {

@@ -16,8 +16,8 @@ export interface MissedSlot {
    */
   readonly delegate: string | undefined;
   /**
-   * Height whose forging order gave `delegate`. Present only if the node is not certain of the forger, because its
-   * chain ends before the slot and the order may be outdated.
+   * The forging order of this height names `delegate`. Present only if the node is not certain of the forger, because
+   * its chain ends before the slot and the order may be outdated.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -94,8 +94,8 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
- * slots directly before the block at this height, but at most as many as a round has slots. Otherwise the result
- * contains the slot with the number `place`.
+ * slots directly before the block at height `place`, but no more slots than a round has. Otherwise the result contains
+ * the slot with the number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */
@@ -108,8 +108,8 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // The number of the present slot is the time since the epoch divided by the block time. So this time, divided by the
-  // number of a slot near the present slot, is about the block time.
+  // The number of the present slot is the time since the epoch divided by the block time. So the time since the epoch,
+  // divided by the number of a slot near the present slot, is about the block time.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight
@@ -181,7 +181,7 @@ interface Gap {
 
 /**
  * Returns the reason for the empty slot. If the node has records about the slot itself, the reason consists of these
- * records. Otherwise the reason follows from what the node knows about the owner of the slot, about its own state in
+ * records. Otherwise the reason follows from what the node knows about the forger of the slot, about its own state in
  * the slot, and about its chain. Other events at about the time of the slot do not count, because they may be
  * unrelated.
  */

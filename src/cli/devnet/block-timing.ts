@@ -6,7 +6,7 @@ import type { MiningMode } from './mining.ts';
 export interface BlockTiming {
   /** Length of a slot in seconds; undefined if the slots keep the length that the network has. */
   readonly slotS?: number;
-  /** Time between two blocks on the machine's clock, in milliseconds, when it is less than a slot. */
+  /** Time between two blocks on the machine's clock, in milliseconds; present only if it is less than a slot. */
   readonly intervalMs?: number;
 }
 
@@ -27,8 +27,8 @@ export function isBlockTime(seconds: number): boolean {
 }
 
 /**
- * Block timing of a forked chain. The slots of a forked chain keep their length, but several blocks may be forged in
- * the time of one slot. The chain's clock then runs ahead of the machine's clock.
+ * Block timing of a forked chain. The slots of a forked chain keep their length. With a shorter block time, a slot
+ * passes faster on the machine's clock, so the chain's clock runs ahead of the machine's clock.
  *
  * @throws ProtocolError `USAGE` for a time longer than a slot, and in modes other than `interval` also for a shorter
  *   time
@@ -42,8 +42,8 @@ export function blockTimingOfFork(blockTime: number | undefined, mine: MiningMod
 }
 
 /**
- * Block timing of a new chain. Slots last whole seconds, at least two. With a block time below two seconds, several
- * blocks are forged in the time of one slot, so the chain's clock runs ahead of the machine's clock.
+ * Block timing of a new chain. Slots last whole seconds, at least two. With a block time below two seconds, a slot
+ * passes faster on the machine's clock, so the chain's clock runs ahead of the machine's clock.
  *
  * @throws ProtocolError `USAGE` for a time below two seconds in modes other than `interval`
  */

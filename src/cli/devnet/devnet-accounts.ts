@@ -168,18 +168,18 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes a transfer with the present time of the chain's clock, and signs it. If two equal transfers are made within
-   * one second, the second transfer gets an earlier timestamp, so that the ids differ.
+   * Makes a transfer with the present time of the chain's clock, and signs it. If an equal transfer was already made in
+   * the same second, the new transfer gets an earlier timestamp, so that the ids differ.
    */
   transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
   }
 
   /**
-   * Returns the key pair of the account that pays. This account is the first known account. In a forked devnet, the
-   * account is the first of the `funders` that has enough funds, has no second key, and is not a group now. There are
-   * at most ten funders. When the chain was forked, they were the richest accounts for which the devnet can sign. Later
-   * changes of their balances do not change their order.
+   * Returns the key pair of the account that pays. In a devnet without a fork, this is the first known account. In a
+   * forked devnet, it is the first of the `funders` that has enough funds, has no second key, and is not a group now.
+   * There are at most ten funders. When the chain was forked, they were the richest accounts for which the devnet can
+   * sign. Later changes of their balances do not change their order.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;

@@ -112,7 +112,7 @@ export class DevnetFaults {
     return this.#parts.findIndex((part) => part.includes(node));
   }
 
-  /** The faults of a node. A link has the greater delay and loss of its two nodes. */
+  /** The faults of a node. A link has the greater of its two nodes' delays, and the greater of their losses. */
   of(index: number, nodes: readonly NodePort[]): NodeFaults {
     const links = nodes
       .filter((other) => other.index !== index)

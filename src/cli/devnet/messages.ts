@@ -45,7 +45,7 @@ export type AgentRequest =
 export type OperationOutcome =
   { readonly result: object } | { readonly error: { readonly code: string; readonly message: string } };
 
-/** The answer to every request that the node could execute. */
+/** The answer to each request that the node executed without an error. */
 export interface AgentState {
   readonly tip: { readonly id: string; readonly height: number; readonly slot: number };
   /** Digest of the state at the tip; only after `snapshot` and `open`. */

@@ -1,7 +1,7 @@
 /**
  * Corrects the number of missed blocks of one delegate. The genesis block uses one slot of the first round, so one
- * delegate has no slot in the first round. Like the reference, the chain counts a missed block for this delegate. This
- * module subtracts this block.
+ * delegate has no slot in the first round. Like the reference (lisk-sdk), the chain counts a missed block for this
+ * delegate. This module subtracts this block.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';
@@ -15,7 +15,8 @@ export class FirstRound {
   }
 
   /**
-   * The delegate without a slot in the first round; undefined before the first round is over, or if no delegate fits.
+   * The delegate without a slot in the first round: it has a missed block, and has forged no block in the first round.
+   * Undefined if there is no such delegate, or before the first round is over.
    *
    * @param height height of the node that `client` queries
    */

@@ -32,7 +32,10 @@ export interface AgentOptions extends AgentStart {
   /** Random numbers that decide which messages a lossy link loses. */
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
-  /** Undefined for a node in memory; the requests `snapshot`, `close` and `open` fail for such a node. */
+  /**
+   * Undefined for a node that has no folder and runs in memory; the requests `snapshot`, `close` and `open` fail for
+   * such a node.
+   */
   readonly host?: AgentHost;
 }
 
@@ -177,8 +180,8 @@ export class NodeAgent implements NodeControl {
         return { ...this.state(), isConfirmed };
       }
       case 'impersonate':
-        // The store must have the mark that some signatures are not valid. A node that is not built yet sets the mark
-        // when it is built.
+        // The store needs a mark: its chain may get signatures that are not valid. A node that is not built yet sets
+        // the mark when it is built.
         if (this.#parts !== undefined) markUnsigned(this.#parts.store);
         this.#impersonation.add(request.publicKeys);
         break;

@@ -23,7 +23,7 @@ export interface NodeProcess {
   /** Resolves when the process has ended. */
   readonly ended: Promise<ProcessEnd>;
   isRunning(): boolean;
-  /** Asks the process to stop, also if it is paused. */
+  /** Asks the process to stop, even if it is paused. */
   stop(): void;
   /** Kills the process. */
   kill(): void;
@@ -42,8 +42,8 @@ interface NodeProgram {
 }
 
 /**
- * Starts a planned node without an agent. The node's output goes to its log file. The node also stops when this process
- * ends.
+ * Starts a planned node without an agent. The node's output goes to its log file. The node also stops when the process
+ * that called this function ends.
  *
  * @param entry the executable that runs `bloomery` commands
  */
@@ -127,7 +127,7 @@ function reasonOf(logFile: string, logStart: number, exitCode: number | null, si
   return signal === null ? `ended with exit code ${exitCode}` : `ended by ${signal}`;
 }
 
-/** The last bytes of a file from `start` on; empty when the file cannot be read. */
+/** The last `LOG_END_BYTES` bytes of a file, without the bytes before `start`; empty when the file cannot be read. */
 function endOf(file: string, start: number): string {
   let descriptor: number;
   try {

@@ -28,8 +28,8 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
 }
 
 /**
- * Copies the chain and the journals of a node. The node must not write meanwhile. If the file system can share blocks
- * between files, the copy takes neither time nor space.
+ * Copies the chain and the journals of a node. The node must not write meanwhile. If files of the file system can share
+ * their data, the copy takes hardly any time and space.
  */
 export function copyState(dataDirectory: string, directory: string): void {
   makeFolder(directory);
@@ -51,8 +51,8 @@ export function readPool(directory: string): readonly JsonObject[] {
 }
 
 /**
- * Replaces the state of a closed node by the state in a snapshot. A file that the snapshot does not have is removed.
- * Without a chain, the node begins with the genesis block and downloads all further blocks.
+ * Replaces the state of a closed node by the state in a snapshot. A file that the snapshot does not have is removed. If
+ * the snapshot has no chain, the node begins with the genesis block and downloads all further blocks.
  *
  * @param options `withJournal: false` if the snapshot is of another node; then only the chain is replaced, because the
  *   signed blocks and the accepted transactions of the other node do not concern this node

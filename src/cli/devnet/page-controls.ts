@@ -68,7 +68,7 @@ interface Waiting {
 }
 
 /**
- * Runs in the node: passes the operations that the dashboard requests to the supervisor, and waits for their outcomes.
+ * Runs in the node: passes operations from the dashboard to the supervisor, and waits for their outcomes.
  */
 export class PageControls implements DevnetControls {
   readonly #emit: (event: AgentEvent) => void;

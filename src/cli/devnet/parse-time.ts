@@ -14,7 +14,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   y: 365 * 86_400_000,
 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
-/** Chain time has 32 bits of seconds, which end 136 years after the epoch in 2016. */
+/** Chain time is a 32-bit number of seconds since an epoch in 2016, so it ends 136 years after that epoch. */
 const LATEST_MS = Date.UTC(2150, 0, 1);
 
 /**
@@ -50,8 +50,8 @@ export function unixTimeOfDate(date: Date): number {
 }
 
 /**
- * Returns the Unix time in milliseconds. The result is NaN for a day that its month does not have. `Date.parse` alone
- * would read February 30 as March 2.
+ * Returns the Unix time in milliseconds of a text with a date. The result is NaN for a day that its month does not
+ * have. `Date.parse` alone would read February 30 as March 2.
  */
 function dateMsOf(text: string): number {
   const atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);

@@ -126,7 +126,7 @@ function publishedForgers(network: Network): Forgers {
   );
 }
 
-/** Refuses ports that `fetch` blocks, because the devnet and its users query nodes with `fetch`. */
+/** Refuses ports to which `fetch` does not connect, because the devnet and its users query nodes with `fetch`. */
 function refuseBlocked(httpPort: number, index: number): void {
   if (!isPortBlocked(httpPort)) return;
   throw usageError(

@@ -16,7 +16,7 @@ export interface SnapshotParts {
   /** Folder of the devnet. */
   readonly directory: string;
   readonly networkName: string;
-  /** True for a fork of another chain, whose nodes cannot download the chain block by block. */
+  /** True for a fork of another chain. The nodes of a fork cannot download its chain block by block. */
   readonly isFork: boolean;
   readonly timekeeper: Timekeeper;
   readonly nodes: () => readonly SupervisedNode[];
@@ -41,8 +41,8 @@ interface SnapshotRecord extends SnapshotFacts, TimeState {
 
 const SNAPSHOTS_FOLDER = 'snapshots';
 /**
- * Mode of the folder of a snapshot. Other users must not read this folder, although they may be able to read the folder
- * of the devnet.
+ * Access rights of the folder of a snapshot. Other users must not read this folder, although they may be able to read
+ * the folder of the devnet.
  */
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
@@ -146,7 +146,7 @@ export class Snapshots {
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );
       } catch (error) {
-        // After an error, some processes may have a closed node, so all running processes are restarted.
+        // After an error, the node may still be closed in some processes, so all running processes are restarted.
         await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
         throw error;
       }

@@ -15,7 +15,7 @@ import type { NodeRow, Screen } from './table.ts';
 export interface DevnetRun {
   readonly nodes: readonly PlannedNode[];
   readonly network: Network;
-  /** Whether a node that ends after the start of the devnet is restarted. */
+  /** Whether a node is restarted if it ends after the start of the devnet. */
   readonly restart: RestartMode;
   readonly screen: Screen;
   /** Ends the run when aborted. */

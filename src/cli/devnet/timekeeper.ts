@@ -29,8 +29,8 @@ export interface TimekeeperOptions extends NodeLinksOptions {
    */
   readonly intervalMs?: number | undefined;
   /**
-   * Longest wait, in milliseconds, for all nodes to connect to their peers before the first block; default 5000, 0 for
-   * nodes without peers.
+   * Longest wait, in milliseconds, for all nodes to connect to their peers before the first block; default 5000; give 0
+   * for nodes without peers.
    */
   readonly peersWaitMs?: number;
   /** Shows a line to the user. */
@@ -202,7 +202,7 @@ export class Timekeeper {
         return { height: state.tip.height };
       }
       await this.#setAll();
-      // A node may have dropped the transaction. It then accepts the transaction again, or refuses it with a reason.
+      // If the node has dropped the transaction, it now accepts the transaction again, or refuses it with a reason.
       await this.ask({ op: 'transaction', transaction });
       this.#relay.keep([{ transaction, at: undefined }]);
       const reason =

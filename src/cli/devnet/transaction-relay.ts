@@ -27,7 +27,9 @@ export class TransactionRelay {
   readonly #nodes: NodeLinks;
   readonly #known = new LruMap<string, true>(KNOWN_TRANSACTIONS_MAX);
   #arrived: Arrived[] = [];
-  /** Transactions that no running node could forge. The relay sends them again with the next transactions. */
+  /**
+   * Transactions that no running node could include in a block. The relay sends them again with the next transactions.
+   */
   #kept: readonly Arrived[] = [];
 
   constructor(nodes: NodeLinks) {
@@ -59,7 +61,7 @@ export class TransactionRelay {
     return this.#kept.length > 0;
   }
 
-  /** Adds transactions that `take` returns again, because no running node could forge them. */
+  /** Keeps transactions for the next call of `take`, because no running node could include them in a block. */
   keep(arrived: readonly Arrived[]): void {
     this.#kept = [...this.#kept, ...arrived].slice(-KNOWN_TRANSACTIONS_MAX);
   }

@@ -21,8 +21,8 @@ const TIMES_MIN = 3;
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 /**
- * Codes of slots that passed while the node was busy or asleep, or that a change of the clock skipped. The doctor does
- * not count these slots as missed, because it reports the cause as a separate fault.
+ * Codes of diagnostics about slots that passed while the node was busy or asleep, or that a change of the clock
+ * skipped. The doctor does not count these slots as missed, because it reports the cause as a separate fault.
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 /** Codes for a delegate that does not sign yet, because another node may sign for it. */
@@ -34,8 +34,8 @@ const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOU
 const TAKEN_OVER: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const STORE_RECOVERED = 'STORE_RECOVERED';
 /**
- * Time in milliseconds for which deliveries must fail before the doctor reports a fault. A receiver that restarts is
- * unreachable for a shorter time.
+ * Time in milliseconds for which a receiver must accept no notification before the doctor reports a fault. A receiver
+ * that restarts is unreachable for a shorter time.
  */
 const UNDELIVERED_MS_MIN = 60_000;
 
@@ -134,9 +134,9 @@ function isRefusedBlock({ module, code }: DiagnosticState): boolean {
 
 /**
  * True when a refused block may prevent the node from applying further blocks. A block that was refused during a
- * download counts only if no later download brought blocks. `downloaded` is the number of the latest diagnostic of a
- * download that brought blocks. Any other refused block at or below the height of the tip does no harm: the node does
- * not need it, and any peer can invent such a block.
+ * download counts only if no later download brought blocks. `downloaded` is the `number` of the latest diagnostic of a
+ * download that brought blocks; 0 if there is none. Any other refused block at or below the height of the tip does no
+ * harm: the node does not need it, and any peer can invent such a block.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,

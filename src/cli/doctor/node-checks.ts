@@ -18,7 +18,7 @@ export interface NodeReport {
 
 /**
  * Maximum number of rounds without finality. Above this number, finality lags. If all delegates forge, a block is final
- * within two further rounds. With few delegates, rounds are short, so at least `UNFINAL_BLOCKS_MIN` blocks must lack
+ * within two further rounds. With few delegates, rounds are short, so more than `UNFINAL_BLOCKS_MIN` blocks must lack
  * finality as well.
  */
 const UNFINAL_ROUNDS_MAX = 4;
@@ -100,7 +100,7 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
   const isBehind = samples.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && samples.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
-  // A node without peers that does not forge only serves its existing chain.
+  // If a lone node does not forge, it gets no new blocks and only serves its existing chain.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
   const ageS = staleTipS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)

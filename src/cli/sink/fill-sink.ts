@@ -73,8 +73,8 @@ function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgr
       last = line;
       if (json === true) return printJson(progress);
       if (performance.now() - shownMs < LINE_MS) return;
-      // With `--once`, the line before is shown, not the newest line. The newest line may be the last line, which `end`
-      // prints.
+      // With `--once`, the newest line may be the last line, which `end` prints. Therefore the line before the newest
+      // line is shown here.
       const shown = once === true ? before : line;
       if (shown === undefined) return;
       shownMs = performance.now();

@@ -44,8 +44,8 @@ export class NodeRetry {
   }
 
   /**
-   * Waits before the next attempt. Of consecutive failures, only the first is printed. If the chain of the node becomes
-   * too short during these failures, this failure is printed, too.
+   * Waits before the next attempt. Of consecutive failures, only the first is printed, and each `NODE_BEHIND` that
+   * follows another kind of failure.
    *
    * @throws `error` itself when the same request would fail again (see `isTransient`); the reason of the signal after
    *   an abort

@@ -19,7 +19,7 @@ import { StreamedChain } from './streamed-chain.ts';
 /** Pause in milliseconds before the first new request to a lost node. */
 const PAUSE_MS = 1000;
 /**
- * Time in milliseconds without a byte after which a stream counts as lost. A node sends at least one byte every 15
+ * A stream counts as lost when no byte arrives for this time, in milliseconds. A node sends at least one byte every 15
  * seconds.
  */
 const SILENCE_MS = 60_000;
@@ -32,13 +32,13 @@ interface NodeStatus {
 }
 
 export interface NodeSourceOptions {
-  /** Number of blocks below the tip at which a block counts as final, for a generation without finality. */
+  /** In a generation without finality, a block counts as final when it is this number of blocks below the tip. */
   readonly depth: number;
   /** Signal that ends a wait for the node. The wait then throws the reason of the signal. */
   readonly signal: AbortSignal;
   /** Pause before the first new request to a lost node, in milliseconds. */
   readonly pauseMs?: number;
-  /** Time without a byte after which a stream counts as lost, in milliseconds. */
+  /** A stream counts as lost when no byte arrives for this time, in milliseconds. */
   readonly silenceMs?: number;
   /** Shows a line to the user. */
   readonly print?: (line: string) => void;

@@ -17,7 +17,8 @@ export class StreamedChain {
   #finalHeight = 0;
 
   /**
-   * @param depth number of blocks below the tip at which a block counts as final; undefined when events report finality
+   * @param depth a block counts as final when it is this number of blocks below the tip; undefined when events report
+   *   finality
    */
   constructor(fromHeight: number, depth: number | undefined) {
     this.#next = fromHeight;

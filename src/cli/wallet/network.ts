@@ -56,7 +56,8 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
       `the node at ${node.base} is of another network than --network ${folder.name}: name another with --node`,
     );
   }
-  // The time of a transaction comes from the node's clock, because the node would refuse a timestamp in its future.
+  // The time of a transaction comes from the node's clock, because the node would refuse a timestamp that is later than
+  // its clock.
   const nowS = async (): Promise<number> =>
     (await node.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK)).secondsSinceEpoch;
   const name = folder?.name ?? `network ${(nethash ?? networkIdentifier).slice(0, 12)}`;

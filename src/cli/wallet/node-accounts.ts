@@ -13,8 +13,8 @@ export interface AccountFacts {
 
 const POLL_MS = 500;
 /**
- * Maximum wait for a block with a transaction, in milliseconds. The maximum is much longer than a slot of the public
- * networks, and longer than the wait in a busy pool.
+ * Maximum time in milliseconds to wait until a block contains a transaction. The maximum is much longer than a slot of
+ * the public networks, and longer than a transaction waits in a busy pool.
  */
 const WAIT_MS_MAX = 300_000;
 

@@ -31,11 +31,11 @@ export interface Terminal {
 
 const PROCESS_TERMINAL: Terminal = { input: process.stdin, output: process.stderr };
 const SECRET_CHARACTERS_MAX = 1024;
-/** Maximum size of a file with a secret: the maximum number of characters with four bytes each, and a line end. */
+/** Maximum size of a file with a secret: four bytes for each of `SECRET_CHARACTERS_MAX` characters, and a line end. */
 const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 
 /**
- * Reads a secret from the file. Without a file, reads the environment variable. If that is not set either, asks on the
+ * Reads a secret from the file. Without a file, reads the environment variable. If the variable is not set, asks on the
  * terminal. In a file, the secret is the first line that is not empty.
  *
  * @throws ProtocolError `USAGE` for an empty or too long secret, for two different entries of a secret that is asked

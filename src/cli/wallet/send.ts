@@ -44,7 +44,7 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
     return;
   }
   await checkFunds(network.node, transaction);
-  // The passphrases of devnet accounts are public, so no confirmation is needed.
+  // `--from` names a devnet account. Its passphrase is public, so no confirmation is needed.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
   await send(network.node, transaction, json, flags);
 }
@@ -69,7 +69,7 @@ async function passphraseOf(flags: TransactionFlags, network: WalletNetwork): Pr
 }
 
 /**
- * Shows the transactions and asks for confirmation. With `--yes`, the function does nothing.
+ * Shows the transactions and asks for confirmation. With `--yes`, the function neither shows nor asks anything.
  *
  * @throws ProtocolError `CANCELLED` without confirmation; errors of `confirmed`
  */

@@ -67,7 +67,7 @@ async function answerTo<Data, Meta>(
   }
   const answer = (await response.json().catch((error: unknown) => {
     if (error instanceof SyntaxError) return {};
-    // The body did not arrive completely.
+    // The body of the answer did not arrive completely.
     throw new AskFailed('The node does not answer.');
   })) as Partial<Answer<Data, Meta>> & Refusal;
   if (!response.ok || answer.data === undefined || answer.meta === undefined)
@@ -77,7 +77,10 @@ async function answerTo<Data, Meta>(
 
 interface Refusal {
   readonly message?: string;
-  /** Each fault of a parameter is an object with a message. In other refusals, the entries are texts. */
+  /**
+   * Each entry about a fault of a parameter is an object with a message. In refusals for other reasons, the entries are
+   * texts.
+   */
   readonly errors?: readonly (string | { readonly message?: string })[];
 }
 

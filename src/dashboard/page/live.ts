@@ -61,7 +61,7 @@ export interface LiveState {
   readonly arrivals: readonly Transaction[];
   /** Percentage of peers that have the tip of the node, from `smoothedPercent`. */
   readonly consensus: number | undefined;
-  /** Blocks by which the node has been behind its peers for some time; 0 if it is not behind. */
+  /** Number of blocks by which the node is behind its peers, from `smoothedLag`; 0 if it is not behind. */
   readonly lag: number;
   /** This node and its peers on the same machine. */
   readonly nodes: readonly NodeRow[];

@@ -41,7 +41,8 @@ export function useScrollMemory(): void {
       noting = setTimeout(() => history.replaceState({ scrollY } satisfies Kept, ''), NOTE_MS);
     };
     const arrived = (event: PopStateEvent): void => {
-      // A pending record is dropped, because its scroll position belongs to the history entry that the user left.
+      // A scroll position that is not stored yet is dropped, because it belongs to the history entry that the user
+      // left.
       clearTimeout(noting);
       stop();
       const target = (event.state as Kept | null)?.scrollY ?? 0;

@@ -67,7 +67,7 @@ const LATE_MS_MIN = 2000;
  */
 const READING_MS_MAX = 100;
 const ATTEMPTS_MAX = 5;
-/** A process counts as busy if it used the processor for at least this share of the running time. */
+/** A process counts as busy if it used the processor for at least this share of the time for which the machine ran. */
 const BUSY_SHARE = 0.5;
 
 export class ClockWatch {

@@ -18,7 +18,7 @@ import type { TipCheck } from './tip-check.ts';
 export interface DoubleForgingGuardDependencies {
   readonly chain: Pick<Chain, 'rules' | 'state' | 'tip' | 'currentSlot' | 'nowS'>;
   readonly journal: SigningJournal;
-  /** Checks that our tip is the tip of the network. */
+  /** Checks whether our tip is the tip of the network. */
   readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'isTipSurelyNewest'>;
   /**
    * If true, a delegate signs whenever the journal allows it. The node then ignores signatures that the delegate made
@@ -78,8 +78,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Begins to guard the signatures of a delegate. The first call for a delegate without a header in the journal records
-   * in the journal that headers from before this call may be missing. Does nothing with `riskDoubleForging`.
+   * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the first call adds a
+   * line to the journal. The line says that headers from before this call may be missing. Does nothing with
+   * `riskDoubleForging`.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -135,9 +136,9 @@ export class DoubleForgingGuard {
    * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. If the
    * delegate's watermark belongs to the chain in this folder, the journal adopts the header in the watermark. This
    * header is the last header that the delegate signed on this machine. But another data folder of this machine may be
-   * in use for signing. The node therefore first waits for one slot of the delegate in which the watermark stays
-   * unchanged. The node does not wait for finality here, because no block would become final if a third of all
-   * delegates waited for finality.
+   * in use for signing. Before the journal adopts the header, the node therefore waits for one slot of the delegate in
+   * which the watermark stays unchanged. The node does not wait for finality here, because no block would become final
+   * if a third of all delegates waited for finality.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -239,7 +240,7 @@ export class DoubleForgingGuard {
 
   /**
    * Whether the delegate may have signed headers that the journal lacks. The result is true if the journal has no
-   * header of the delegate, or if the journal records that later headers may be missing.
+   * header of the delegate, or if a line after this header says that headers may be missing.
    */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);
@@ -251,8 +252,8 @@ export class DoubleForgingGuard {
    * only the newest blocks (`SEARCHED_ROUNDS`) and blocks that earlier searches read. If the journal has a header, the
    * block counts only if it is at least as new as the last header in the journal and has another id. Otherwise, the
    * result is undefined. Returns `unknown` while the search for the newest block continues. With a header in the
-   * journal, the block counts even if it is old. Each new header names the delegate's last block, and would contradict
-   * this block if it named an older block.
+   * journal, the search goes back to the time of this header, however old it is. Each new header names the delegate's
+   * last block, so the node must know this block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

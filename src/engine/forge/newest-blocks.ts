@@ -1,16 +1,16 @@
 /**
  * Finds the newest block of a delegate on the chain, even if the block is very old. For each new tip, the search reads
  * the newest blocks again, because the node may still revert them. The search reads each older block once. The highest
- * of the older blocks is the anchor. Only a revert of the anchor makes the search begin again. A long search runs in
- * chunks, so that it does not delay other work.
+ * of the older blocks is the anchor. The search of the older blocks begins again only if the anchor is reverted. A long
+ * search runs in chunks, so that it does not delay other work.
  */
 
 import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
- * Maximum number of older headers that one call reads, which takes some hundredths of a second. The scheduler calls
- * again within a second.
+ * Maximum number of headers of older blocks that one call reads. Reading them takes some hundredths of a second. The
+ * scheduler calls again within a second.
  */
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;
@@ -93,8 +93,8 @@ export class NewestBlocks {
 }
 
 /**
- * Adds the header at a height to the map, unless the map has a newer header of its delegate. The genesis block has no
- * delegate.
+ * Adds the header at a height to the map, unless the map already has a newer header of the same delegate. The genesis
+ * block has no delegate.
  */
 function addNewest(headers: Map<PublicKey, BlockHeader>, state: SearchedChain['state'], height: number): void {
   const header = height > GENESIS_HEIGHT ? state.header(height) : undefined;

@@ -87,7 +87,7 @@ export class OwnSlotOutcomes implements ChainListener {
 
   /**
    * Returns the empty slots of our delegates between a block and its parent. Looks back at most one round of slots, and
-   * only at slots after the slot of `skipTo`. Returns none while forging is suspended.
+   * only at slots after the slot that `skipTo` got. Returns none while forging is suspended.
    */
   #emptyBefore({ height, timestamp }: BlockHeader): readonly { readonly slot: number; readonly delegate: PublicKey }[] {
     const { rules, state, isOwn, isForgingSuspended } = this.#dependencies;

@@ -22,8 +22,8 @@ export interface ForgingReadinessDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Percentage of connected peers, or of the dialled and named peers among them, that must have our tip; 0 for no
-   * requirement.
+   * Required percentage of peers with our tip; 0 for no requirement. The requirement is met if all connected peers
+   * together, or the dialled and named peers alone, reach the percentage.
    */
   readonly consensusMin: number;
   /** Whether the operator configured peers to connect to. */

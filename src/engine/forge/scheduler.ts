@@ -47,7 +47,7 @@ export interface ForgingDependencies {
   readonly isForgingSuspended?: () => boolean;
   /**
    * Called when the system clock was set by `byMs` milliseconds, negative if it was set back; `byMs` is undefined if
-   * this time is unknown.
+   * the step is unknown.
    */
   readonly onClockSet?: (byMs: number | undefined) => void;
   /** Called at each check of the scheduler, with the current slot. */
@@ -194,7 +194,7 @@ export class ForgingScheduler {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
-    // After the stop, no delegate of this node forges in the current slot, so the scheduler can log the reason now.
+    // After the stop, no delegate of this node forges in the current slot, so the stored reason can be logged now.
     this.#missedSlots.logPending();
   }
 

@@ -1,7 +1,7 @@
 /**
- * Creates the signing journal of an engine. By default, a delegate must not contradict the headers in two places: the
- * journal in the data folder, and the watermarks outside the data folder. With `riskDoubleForging`, only the journal in
- * the data folder counts.
+ * Creates the signing journal of an engine. By default, two records contain headers that a delegate must not
+ * contradict: the journal in the data folder, and the watermarks outside the data folder. With `riskDoubleForging`,
+ * only the journal in the data folder counts.
  */
 
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';

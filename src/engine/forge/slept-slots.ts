@@ -70,8 +70,8 @@ export class SleptSlots {
   }
 
   /**
-   * Returns the slots from `first` on that have blocks in the chain. Also returns the first slot for which the current
-   * order of forgers holds.
+   * Returns the slots, from `first` on, that have blocks of the current round in the chain. Also returns the first
+   * slot, from `first` on, for which the current order of forgers holds.
    */
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;

@@ -48,8 +48,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If another delegate of the journal has a watermark, the node has already written to this folder of watermarks.
-    // Therefore a delegate without a watermark and without a line in the journal has signed nothing.
+    // If at least one delegate of the journal has a watermark, the node has already written to this folder of
+    // watermarks. Therefore a delegate without a watermark and without a header in the journal has signed nothing.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);
@@ -146,7 +146,7 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 
 /**
  * Returns whether a watermark is newer than the delegate's last line in the journal. A watermark that records an export
- * of the delegate (`movedAtS`) is newer than the line of the same block.
+ * of the delegate (`movedAtS`) counts as newer than the journal line of the same block.
  */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;

@@ -25,8 +25,8 @@ export interface PoolLimits {
   /** Number of transactions at which a queue is full and refuses new transactions of clients and peers. */
   readonly perQueueMax: number;
   /**
-   * Maximum number of transactions that one step takes from `received`, and from `validated`. An answer to a peer
-   * contains at most this number of transactions from `ready`, and at most this number from `pending`.
+   * One step takes at most this number of transactions from `received`, and at most this number from `validated`. An
+   * answer to a peer contains at most this number of transactions from `ready`, and at most this number from `pending`.
    */
   readonly releaseLimit: number;
 }
@@ -80,8 +80,8 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival the pool stores. The times take about 2 MB. At least
- * the latest 10 000 times stay in the pool: an hour of blocks with 25 transactions each.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. The times take about 2 MB. A full map
+ * drops up to half of its times, so the latest 10 000 stay: an hour of blocks with 25 transactions each.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -340,7 +340,7 @@ export class TransactionPool {
 
   /**
    * Returns the members' signatures of transactions in `pending`, in the order in which the transactions entered
-   * `pending`. The result has at most `limit` transactions, all with members' signatures.
+   * `pending`. The result has at most `limit` transactions, and none without any members' signatures.
    */
   pendingSignatures(
     limit: number,

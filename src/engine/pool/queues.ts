@@ -19,7 +19,7 @@ export interface Pooled {
   readonly receivedAtMs: number;
   /**
    * State of the members' signatures: `pending` if some are missing, `ready` if there are enough. `none` means that the
-   * transaction needs none, or that the pool has not verified it yet.
+   * transaction needs no members' signatures, or that the pool has not verified the transaction yet.
    */
   readonly group: 'none' | 'pending' | 'ready';
   /** If false, the node announces the transaction to peers when the pool has verified it. */

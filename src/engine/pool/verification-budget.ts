@@ -1,8 +1,9 @@
 /**
- * Limits the time for checking the signatures of transactions from peers and clients. A sender can make false
+ * Limits the time for checking the signatures of transactions from peers and clients. A peer or client can make false
  * signatures without work, but the node needs processor time to check each signature. The node therefore charges each
- * check to the budget of the sender's address, even if the signature is valid. Each group of addresses (`BudgetGroup`)
- * also has a budget. An attacker with many addresses therefore cannot use up the time that the node needs for blocks.
+ * check to the budget of the network address of the peer or client, even if the signature is valid. Each group of
+ * addresses (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that
+ * the node needs for blocks.
  *
  * The cost of a check is a fixed estimate for the implementation of Ed25519 (`Verifier.spentMs`). The limits in
  * milliseconds are the same for a fast and a slow implementation. Checks of blocks and of their transactions are never
@@ -13,9 +14,9 @@ import type { Clock } from '../../ports/clock.ts';
 import { LruMap } from '../../primitives/bounded.ts';
 
 /**
- * The groups of addresses. The addresses of one group share a budget. Named peers form the group `namedPeers`, and
- * clients on this machine form the group `localClients`. Other peers and clients cannot use up the budgets of these two
- * groups.
+ * The groups of addresses. The addresses of one group share a budget. Peers that the operator named form the group
+ * `namedPeers`, and clients on this machine form the group `localClients`. Other peers and clients cannot use up the
+ * budgets of these two groups.
  */
 export type BudgetGroup = 'peers' | 'namedPeers' | 'clients' | 'localClients';
 
@@ -179,8 +180,8 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // The level never falls below minus the capacity. Without this limit, one expensive check could block an address
-    // for hours, because its bucket fills slowly.
+    // The level never falls below `-capacityMs`. Without this limit, one expensive check could block an address for
+    // hours, because its bucket fills slowly.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

@@ -20,7 +20,7 @@ const PAUSE_BYTES = 9_000_000;
 const JOINED_MAX = 4;
 
 /**
- * Approximate largest sum of the sizes of all batches in memory, in bytes of JSON.
+ * Approximate maximum size of all batches in memory together, in bytes of JSON.
  *
  * @param answerBytesMax largest size of one answer. The text of unusual assets may be longer than in the answer
  */
@@ -125,7 +125,7 @@ function joined(peerId: PeerId, batches: readonly Batch[]): Batch {
   return { peerId, blocks: batches.flatMap(({ blocks }) => blocks), prepared };
 }
 
-/** Characters of JSON around a text, and around a member's name: quotes, comma, colon. */
+/** Characters of JSON around a text (two quotes, a comma), and around a member's name (two quotes, a colon). */
 const QUOTED = 3;
 /** Characters of a number or another simple value, with its comma. */
 const SIMPLE = 8;

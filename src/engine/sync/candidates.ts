@@ -53,8 +53,9 @@ export class Candidates {
   }
 
   /**
-   * Chooses the next sync peer among the peers that announce a best tip. Peers that announce the same tip form a group,
-   * and the result is a random peer from the largest group. The result is undefined if no peer claims a better chain.
+   * Chooses the next sync peer among the peers that announce the best tip, or one of several equally good tips. Peers
+   * that announce the same tip form a group, and the result is a random peer from the largest group. The result is
+   * undefined if no peer claims a better chain.
    *
    * @param preferDialled if true, the peers that this node dialled come first; if false, the best claim wins. The
    *   caller alternates between true and false. An inbound peer may claim any height. The value true ensures that the
@@ -153,7 +154,7 @@ function isOutbound({ direction }: Connection): boolean {
   return direction === 'outbound';
 }
 
-/** Identifies the tip that a peer announces by its block id, or by its broadhash. */
+/** Returns the block id of the tip that a peer announces, or the broadhash if the peer announces no block id. */
 function tipName({ info }: Connection): string | undefined {
   return info.lastBlockId ?? info.broadhash;
 }

@@ -31,7 +31,7 @@ export interface ClaimDependencies {
 }
 
 /**
- * Times in milliseconds for which the node doubts claims after a first failed claim. Each time doubles with each
+ * Times in milliseconds for which the node doubts claims after a first failed claim. Both times double with each
  * further failed claim in a row. `NETGROUP` stands for the peers of one netgroup, `KIND` for all peers with one
  * direction of connection.
  */
@@ -39,7 +39,7 @@ const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
  * Longest times of doubt in milliseconds: half an hour for the claims of a netgroup, ten minutes for the claims of all
- * inbound or all outbound peers. The time of ten minutes is shorter, because some of all these peers are honest.
+ * inbound or all outbound peers. The maximum of ten minutes is shorter, because honest peers are among these peers.
  */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;

@@ -36,7 +36,7 @@ export interface DownloadSource {
   readonly sameTipPeers: () => readonly PeerId[];
   /**
    * Returns false if the sync peer has disconnected. A missing answer of the sync peer then does not show that a
-   * same-tip peer is at fault.
+   * same-tip peer sent blocks of another branch.
    */
   readonly isSyncPeerConnected: () => boolean;
   /**
@@ -113,7 +113,7 @@ interface End {
 }
 
 /**
- * Requests one batch, and adds it to `arrived`. Only this function has a variable with the batch. While the next
+ * Requests one batch, and adds it to `arrived`. The caller `fetchAll` has no variable with the batch. While the next
  * request is open, a stopped download therefore keeps no blocks in memory.
  *
  * @returns the new end; undefined if no batch follows
@@ -197,8 +197,8 @@ class Download {
       }
     }
     if (syncPeerError === undefined || this.#isStopped) return undefined;
-    // If a same-tip peer sent the parent, the sync peer may not know the parent, because the same-tip peer is on
-    // another branch. The same-tip peer may then be at fault.
+    // If a same-tip peer sent the parent, that peer may be on another branch, so the sync peer may not know the parent.
+    // The same-tip peer may then be at fault.
     if (parentFrom !== undefined && parentFrom !== syncPeer && !hasSyncPeerLeft) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }

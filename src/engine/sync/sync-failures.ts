@@ -1,4 +1,4 @@
-/** Decides the consequences of a failed sync for a peer: usually a backoff, and a penalty if the peer lied. */
+/** Decides what happens to a peer after a failed sync: usually a backoff, and a penalty if the peer lied. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -55,7 +55,7 @@ export class SyncFailures {
     }
     // If our clock is behind, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
     // does not count as a failure of the peer. If `rivalsAtOurHeight` is true, the sync peer may be at our height and
-    // not claim a better chain. A branch that is not better then does not count as a failure of the peer.
+    // announce no better tip. A branch that is not better then does not count as a failure of the peer.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !wasByClock && !isRival;
     backoff.fail(peerId, isItsFault);

@@ -1,7 +1,7 @@
 /**
- * Downloads the blocks of one peer above the last block that both chains contain. If this common block is our tip, the
- * node appends the downloaded blocks to our chain. If the branches split below our tip, the node switches to the peer's
- * branch as soon as that branch has proved to be better.
+ * Downloads the blocks of one peer above the last block that our chain and the peer's chain both contain. If this
+ * common block is our tip, the node appends the downloaded blocks to our chain. If the branches split below our tip,
+ * the node switches to the peer's branch as soon as that branch has proved to be better.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -55,8 +55,8 @@ export interface SyncFromPeerDependencies {
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
   /**
-   * Returns whether the node prefers another waiting peer to the sync peer. `waitedMs` is the time in milliseconds that
-   * the node has waited for blocks of the sync peer's unproved branch.
+   * Returns whether the node gives up the sync peer, because another peer also claims a better chain. `waitedMs` is the
+   * time in milliseconds that the node has waited for blocks of the sync peer's unproved branch.
    */
   readonly othersWait: (waitedMs: number) => boolean;
   /** Maximum number of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
@@ -117,7 +117,7 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFro
     syncPeer: peerId,
     sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
     isSyncPeerConnected,
-    // Each answer of a rival branch may prove the branch, so the node examines each answer as soon as it arrives. The
+    // Each answer may prove that a rival branch is better, so the node examines each answer as soon as it arrives. The
     // node also validates a batch without a pause, so joined answers would block the event loop for longer.
     joinsAnswers: () => isOurs,
     transport,

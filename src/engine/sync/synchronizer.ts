@@ -39,8 +39,8 @@ const PEERS_PER_RUN_MAX = 5;
 const FAILURES_TRUSTED = 1;
 /**
  * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
- * sending blocks that this node applies. If another peer also claims a better chain, each answer of the sync peer must
- * arrive within this time until the sync peer has proved its claim.
+ * sending blocks that this node applies. Until then, if another peer also claims a better chain, each answer of the
+ * sync peer must arrive within this time.
  */
 const PROOF_MS = 3000;
 /**
@@ -191,8 +191,8 @@ export class Synchronizer {
         this.#hasProved = true;
         const nowMs = this.#clock.nowMs();
         this.#meter.observe(blocks.at(-1)?.height ?? 0, nowMs);
-        // After a block of the current or the previous slot, the peer has at most one newer block, even if it announces
-        // a higher tip. The download therefore counts as ended.
+        // If the newest applied block is in the current or the previous slot, the peer has at most one newer block,
+        // even if it announces a higher tip. The download therefore counts as ended.
         this.#lastProgressMs = this.#isCurrent(blocks.at(-1)) ? -Infinity : nowMs;
       },
     });
@@ -325,7 +325,8 @@ export class Synchronizer {
       });
       // The peer claimed a better chain than ours, but did not send it.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the sync peer itself failed, other peers sent the blocks. The backoff of the sync peer then stays.
+      // If the sync peer itself failed, our tip changed only because other peers sent the missing blocks. The backoff
+      // of the sync peer then stays.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#failures.syncPeerFailed(peerId, error);

@@ -209,7 +209,7 @@ const HISTORY_ROUTE: Route = {
   method: 'GET',
   path: '/node/history',
   summary:
-    'Shows data of the last hour or day for charts, from the start of the node at the earliest: blocks, transactions, missed slots, reorgs, block delay, pool, peers. Each entry covers one step of 30 s or 10 min. A step has an entry only if the node changed its chain or answered this request in it.',
+    'Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each entry covers one step of 30 s or 10 min. A step has an entry only if the node changed its chain or answered this request during that step.',
   parameters: [
     queryParameter('span', {
       type: 'string',

@@ -43,7 +43,7 @@ const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
-/** Time in which the first reader must be ready. If it ends earlier, a reader that replaces it gets only the rest. */
+/** Time in which the first reader must be ready. If it ends earlier, its replacement gets the rest of this time. */
 const START_MS_MAX = 60_000;
 /**
  * If a reader is not ready and sends no message for this number of intervals between pings (20 s), the pool kills it. A
@@ -52,8 +52,8 @@ const START_MS_MAX = 60_000;
  */
 const STARTING_PINGS_MAX = 80;
 /**
- * Maximum number of readers that the pool starts, one after another, until the first reader is ready. If a reader ended
- * by itself and was not killed (`wasKilled`), the pool starts no further reader.
+ * Maximum number of readers that the pool starts, one after another, until the first reader is ready. If one of them
+ * ended by itself and was not killed (`wasKilled`), the pool starts no further reader.
  */
 const FIRST_READERS_MAX = 3;
 /**

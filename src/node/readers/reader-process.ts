@@ -25,8 +25,8 @@ const REPORT_MS = 200;
 /**
  * The node sends a message to each ready reader at least every 250 ms. If the reader has handled no message for
  * `QUIET_MS_MAX` milliseconds, it probably did not run. Messages about new blocks may then wait behind requests that
- * the reader handles first. Or the node has not sent these messages yet, because it waits for a confirmation of the
- * reader. At the next message or request, the reader therefore looks for new blocks in the store.
+ * the reader handles first. Or the node has not sent these messages yet, because it waits for a confirmation from
+ * the reader. At the next message or request, the reader therefore looks for new blocks in the store.
  */
 const QUIET_MS_MAX = 500;
 
@@ -64,7 +64,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   // itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
-  // If the node ended while this program was loaded, no event reports the end of the node.
+  // If the node ended while this program was still loading, no event reports the end of the node.
   if (!process.connected) process.exit(0);
 
   const send = (message: FromReader, socket?: ListeningSocket): void => {
@@ -116,7 +116,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   };
 
   const sendReport = (): void => {
-    // If the node is killed before it acknowledges a listening socket, no event reports its end.
+    // If the node is killed before it acknowledges a listening socket, no event reports the end of the node.
     if (!process.connected) process.exit(0);
     const report = isReportTaken ? observer.take() : undefined;
     if (report === undefined) return;

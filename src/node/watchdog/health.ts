@@ -50,8 +50,8 @@ const COLLECT_SHARE = 0.8;
  */
 const COLLECT_INTERVAL_MS = 120_000;
 /**
- * Time in milliseconds after a requested collection at which the process is ended if memory is still above the memory
- * limit.
+ * Time in milliseconds from the request of a collection to the end of the process, if the memory is then still above
+ * the limit.
  */
 const COLLECT_GRACE_MS = 2000;
 /**
@@ -86,11 +86,11 @@ export class Health {
   readonly #limits: HealthLimits;
   #last: Sample | undefined;
   /**
-   * Sum of the times between samples, in milliseconds. The sum excludes the rest of long gaps (`STEP_MS_MAX`), and the
+   * Sum of the times between samples, in milliseconds. The sum excludes the part of a gap above `STEP_MS_MAX`, and the
    * time for which the main thread waited for a processor.
    */
   #nowMs = 0;
-  /** Time for which the main thread waited for a processor, and which later samples must still subtract. */
+  /** Part of the time for which the main thread waited for a processor: later samples must still subtract it. */
   #uncountedMs = 0;
   /**
    * Value of `#nowMs` at the last beat of the main thread, or at the last sample for which missing beats are allowed

@@ -17,8 +17,8 @@ const buffer = Buffer.alloc(STATUS_BYTES_MAX);
  * store's file that are mapped into memory, because the system takes them back when memory is needed. If the system
  * does not report these pages separately, the result is all resident memory.
  *
- * The file stays open after the first call, because a process that has too many open files cannot open another. If a
- * measurement fails, the result is the last measurement. The function never throws.
+ * The file `/proc/self/status` stays open after the first call, because a process that has too many open files cannot
+ * open another. If a measurement fails, the result is the last measurement. The function never throws.
  */
 export function ownMemoryBytes(): number {
   try {

@@ -18,8 +18,8 @@ export function processorTime(): ProcessorTime {
 }
 
 /**
- * Reads the second number of the `schedstat` file of Linux, in nanoseconds. The thread id of the main thread is the
- * process id.
+ * The second number in the `schedstat` file of Linux is the waiting time in nanoseconds. The thread id of the main
+ * thread is the process id.
  */
 function waitedMsOfMainThread(): number {
   try {

@@ -30,8 +30,8 @@ const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
  * Reads a block. The id of the block is computed, and unknown members are ignored. A total, version or `payloadLength`
- * that is missing or null counts as 0. A missing `numberOfTransactions` is the length of the list. The height comes
- * from the document, although no signature covers it.
+ * that is missing or null counts as 0. If `numberOfTransactions` is missing, the length of the list `transactions` is
+ * used. The height comes from the JSON, although no signature covers it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -124,9 +124,9 @@ function readBlock(
 }
 
 /**
- * Reads the number of transactions. If the number is missing, the result is the length of the list; if the list is
- * missing, too, the result is 0. A number that is null does not count as missing, and is refused. A missing number is
- * also refused if `transactions` is present but no list.
+ * Reads the number of transactions. If the number is missing, the result is the length of the list `transactions`; if
+ * the list is also missing, the result is 0. A number that is null does not count as missing, and is refused. A missing
+ * number is also refused if `transactions` is present but no list.
  */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');
@@ -138,8 +138,8 @@ function readNumberOfTransactions(json: unknown, length: number): number {
  * Reads the total amount or the total fee. A JSON number may be too large to be exact. The result is then the sum over
  * the transactions, if the sum rounds to the number in the JSON.
  *
- * Release 2.3.8 writes and accepts a header with a sum of more than 64 bits. The release passes the block on, and then
- * fails to store it. The sender of a block with a sum of more than 64 bits may therefore be honest.
+ * Release 2.3.8 of lisk-sdk writes and accepts a header with a sum of more than 64 bits. The release passes the block
+ * on, and then fails to store it. The sender of a block with a sum of more than 64 bits may therefore be honest.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

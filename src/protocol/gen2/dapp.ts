@@ -63,7 +63,7 @@ export function createDappReader(compiler: ShapeCompiler): (asset: unknown, id: 
   };
 }
 
-/** Checks the values of a description that has the right form. */
+/** Checks the values of an application description that satisfies the schema. */
 export function dappErrors(dapp: DappDescription, id: string): TransactionError[] {
   const errors: TransactionError[] = [];
   const refuse = (message: string, name: string, actual: string): void => {

@@ -6,13 +6,13 @@
  *
  * A received block may be one height above the tip and follow another parent (fork cause 1 of lisk-sdk). If the
  * received block is older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip,
- * lisk-sdk waits until polling shows that its chain is behind. After the reverts or the wait, lisk-sdk follows the
- * longer chain. This node follows the longer chain at once. This node reverts no block before the blocks of the longer
- * chain have arrived.
+ * lisk-sdk waits until the answers of its peers show that its own chain is behind. After the reverts or the wait,
+ * lisk-sdk follows the longer chain. This node follows the longer chain at once. This node reverts no block before the
+ * blocks of the longer chain have arrived.
  *
  * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. If each chain has
- * half of the network, the consensus (the share of peers with the tip of a node) could stay too low for forging. This
- * node compares the tips of two chains of equal length like two blocks with one parent.
+ * half of the network, the consensus (the share of a node's peers that have the same tip as the node) could stay too
+ * low for forging. This node compares the tips of two chains of equal length like two blocks with one parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';

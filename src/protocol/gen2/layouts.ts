@@ -85,9 +85,8 @@ function encodeBasic(
 /**
  * The number that encodes a recipient in the bytes: the integer before the last character of the recipient's text. The
  * number is 10 for `NaNL` (`tx/recipient.ts`). The number is 0 if there is no recipient, or if the text before the last
- * character is not an integer.
- * Live networks have exceptions with an address of more than 64 bits. An address of this size is padded with zeros to a
- * multiple of eight bytes, and the first eight bytes are used.
+ * character is not an integer. Live networks have exceptions with an address of more than 64 bits. An address of this
+ * size is padded with zeros in front to a multiple of eight bytes, and the first eight bytes are used.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -266,9 +265,9 @@ export function beddowsOf(amount: string): bigint | undefined {
 const RECIPIENT_COLUMN_MAX = 22;
 
 /**
- * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of this type
- * need not be an address. The text before its last character must be a whole number of at least 0, in any form (`1l`,
- * `+7L`, `1e3L`).
+ * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of such a
+ * transfer need not be an address. The text before its last character must be a whole number of at least 0, in any form
+ * (`1l`, `+7L`, `1e3L`).
  *
  * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without this whole number, and for a
  *   recipient that lisk-sdk cannot store
@@ -294,7 +293,7 @@ function integerIn(text: string): bigint | undefined {
 
 /**
  * Amount and recipient; undefined if they cannot be written as bytes, or if the recipient has more than
- * `RECIPIENT_DIGITS_MAX` characters. The rules may refuse the result.
+ * `RECIPIENT_DIGITS_MAX` characters. The transaction rules may still refuse the returned values.
  */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);

@@ -232,8 +232,8 @@ export function isPlainDocument(document: Document): boolean {
 }
 
 /**
- * An exception may excuse an error of the base schema only at this path. Such an error is a list of signatures that is
- * too long or has duplicates.
+ * An exception may excuse an error of the base schema only at this path. Such an error means that the list of
+ * signatures is too long or has duplicates.
  */
 const EXCEPTABLE_PATH = '.signatures';
 
@@ -292,9 +292,9 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Returns the parts of the document that the other members of the transaction do not contain; undefined if there are
- * none. These parts are the sender's key and a second key, if they have upper-case letters, and an empty `data` of a
- * transfer. Generation 2 drops unknown members of assets.
+ * Returns the member `written` of the transaction: the parts of the document that no other member contains; undefined
+ * if there are none. These parts are the sender's key and a second key, if they have upper-case letters, and an empty
+ * `data` of a transfer. Generation 2 drops unknown members of assets.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): OriginalJson | undefined {
   const written: OriginalJson = writtenKey(senderPublicKey);

@@ -86,9 +86,9 @@ function wrapped(name: string, schema: object): Shape {
 }
 
 /**
- * Copies an asset with only one member, whose name is the argument `name`. If this member is an object, the copy keeps
- * only its members that `members` lists. An asset that is not an object stays unchanged, and so does a member that is
- * not an object. A missing asset counts as an asset in which this member is an empty object.
+ * Copies only one member of an asset: the member whose name is the argument `name`. If this member is an object, the
+ * copy keeps only its members that `members` lists. An asset that is not an object stays unchanged, and so does a
+ * member that is not an object. A missing asset counts as an asset in which this member is an empty object.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };

@@ -39,7 +39,7 @@ export function minHeightActive(
 }
 
 // Caches the members of each list as a set, because every block of a round looks up members in the same list. The key
-// of the cache is the list object. A state reader may return the same list object several times.
+// of the cache is the list object. If a state reader returns the same list object again, the set is not built again.
 const members = new WeakMap<readonly PublicKey[], ReadonlySet<PublicKey>>();
 
 function isListed(state: StateReader, index: number, publicKey: PublicKey): boolean {

@@ -104,7 +104,7 @@ export function headerFault(bftState: BftState, header: BftHeader, limits: BftLi
 export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted'>;
 
 /**
- * Whether two headers of one delegate contradict each other. The order of signing does not matter.
+ * Whether two headers of one delegate contradict each other. The function need not know which header was signed first.
  *
  * @returns the message of lisk-sdk; undefined if the delegate may sign both
  */
@@ -251,8 +251,8 @@ function at(values: Uint32Array | Uint8Array, index: number): number {
 }
 
 /**
- * Creates all lists in one buffer. Each block needs new lists, and many small buffers would take more memory than their
- * content.
+ * Creates all lists in one buffer. Each block needs new lists, and several small buffers would take more memory than
+ * one buffer.
  */
 function emptyLists(count: number): HeaderLists {
   const memory = new ArrayBuffer(count * 18);

@@ -18,8 +18,8 @@ import { headerId } from '../block/header.ts';
 
 /**
  * Reads a block. The id of the block is computed, and unknown members are ignored. A total, version or `payloadLength`
- * that is missing or null counts as 0. The count of transactions is the length of the list, and the count in the
- * document is ignored. If the generator signed another count, the signature is therefore invalid.
+ * that is missing or null counts as 0. `numberOfTransactions` becomes the length of the list `transactions`; the value
+ * in the JSON is ignored. If the generator signed another number, the signature is therefore invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */

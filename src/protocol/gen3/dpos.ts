@@ -22,8 +22,8 @@ import { BlockRejected } from '../verdict.ts';
 const LISTS_KEPT = 8;
 
 /**
- * Adds the block to its generator's count of forged blocks. After the genesis block, the function freezes list 1. At
- * the end of a round, the function counts the missed blocks, pays the earnings, and freezes the next list. The earnings
+ * Adds the block to its generator's count of forged blocks. For the genesis block, the function freezes list 1. At the
+ * end of a round, the function counts the missed blocks, pays the earnings, and freezes the next list. The earnings
  * change vote weights at once.
  *
  * @param offset number of rounds between freezing a list and using it

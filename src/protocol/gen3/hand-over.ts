@@ -2,7 +2,7 @@
  * Decides when a delegate may sign again although this node does not know all earlier headers of the delegate
  * (LIP-0014). The node waits until a block that is newer than all unknown headers is final. Each unknown header is then
  * either on the chain of this node or on an abandoned branch. An abandoned branch can be higher than this chain by at
- * most the number of slots that this chain missed. A new header that names this maximum height as
+ * most the number of slots that this chain missed. A new header that names the maximum height of such a branch as
  * `maxHeightPreviouslyForged` contradicts none of the unknown headers. On a chain whose only final block is the genesis
  * block, the wait is limited (`boundOfYoungChain`).
  */
@@ -17,12 +17,13 @@ import { finalityOf } from './bft-state.ts';
 /** Maximum age of branches that are considered, as in LIP-0014. */
 const MONTH_S = 30 * 86_400;
 /**
- * If the finalized height is behind the tip by more than this multiple of the usual distance, the node treats finality
- * as stopped. The node then states no time at which the wait ends (`untilS`).
+ * If the finalized height is behind the tip by more than this multiple of the usual distance (`finalityBlocks`), the
+ * node treats finality as stopped. The node then states no time at which the wait ends (`untilS`).
  */
 const STANDING_TIMES = 2;
 /**
- * Height from which missed slots are counted. Block 1 has the time of the epoch, even if the network began much later.
+ * Height from which missed slots are counted. Slots before this height do not count, because block 1 has the time of
+ * the epoch, even if the network began much later.
  */
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -124,8 +125,8 @@ function finalityBlocks({ threshold }: BftLimits): number {
 }
 
 /**
- * The delegate's headers among the last `range` headers of the chain. A new header cannot contradict a header of the
- * chain that is older than these headers.
+ * The delegate's headers among the last `range` headers of the chain. Older headers of the chain cannot contradict a
+ * new header.
  */
 function ownHeaders(
   state: StateReader,

@@ -27,15 +27,15 @@ function typeOf<K extends PayloadKind>(
   type: number,
   kind: K,
   /**
-   * Whether the asset is rebuilt from its known members. The check of the base schema (`assetForBaseCheck`) then gets
-   * an empty object, even if the asset is malformed.
+   * Whether the asset is rebuilt from its known members. For a rebuilt asset, the check of the base schema
+   * (`assetForBaseCheck`) gets an empty object, even if the asset is malformed.
    */
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
   /**
    * For a rebuilt asset, returns an asset with the original form of the known members. The result is stored only if it
-   * differs from `known`; undefined to store none.
+   * differs from `known`; undefined if nothing is to be stored.
    */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
@@ -65,8 +65,8 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // Some exceptions of live networks have recipients that are not addresses. These recipients can be written as
-    // bytes, too, so the transaction can be read.
+    // Some transactions in the exceptions of live networks have recipients that are not addresses. These recipients can
+    // be written as bytes, too, so the transaction can be read.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };

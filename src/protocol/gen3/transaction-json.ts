@@ -142,8 +142,8 @@ interface Reading {
 }
 
 /**
- * An exception may excuse an error of the base schema only at this path. Such an error is a list of signatures that is
- * too long or has duplicates.
+ * An exception may excuse an error of the base schema only at this path. Such an error means that the list of
+ * signatures is too long or has duplicates.
  */
 const EXCEPTABLE_PATH = '.signatures';
 

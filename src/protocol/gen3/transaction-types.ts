@@ -36,8 +36,8 @@ interface AssetLayout<K extends PayloadKind> {
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
   /**
-   * Whether the asset is rebuilt from its known members. The check of the base schema (`assetForBaseCheck`) then gets
-   * an empty object, even if the asset is malformed. Rebuilding drops unknown members.
+   * Whether the asset is rebuilt from its known members. For a rebuilt asset, the check of the base schema
+   * (`assetForBaseCheck`) gets an empty object, even if the asset is malformed. Rebuilding drops unknown members.
    */
   readonly rebuilt: boolean;
   /** Members that no signature covers. A rebuilt asset begins with these members. */

@@ -52,8 +52,8 @@ export interface ForkRequest {
 const JOURNAL_ROUNDS = 3;
 /**
  * Number of the richest accounts among which the funders are chosen. A single key must be enough to sign for a funder,
- * so accounts with a second key and groups are excluded. Accounts whose public key is not in the chain are excluded,
- * too.
+ * so groups are excluded, and also accounts with a second key. Accounts whose public key is not in the chain are
+ * excluded, too.
  */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;

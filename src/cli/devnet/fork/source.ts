@@ -49,16 +49,16 @@ async function networkOfSnapshot(path: string, file: string): Promise<string> {
     return (await readSnapshotManifest(file)).network;
   } catch (error) {
     const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-    // The message of a system error explains the fault, so this error is thrown unchanged. Any other error means that
-    // the file is not a snapshot.
+    // An error that a system error caused explains the fault, so it is thrown unchanged. Any other error means that the
+    // file is not a snapshot.
     if (cause?.syscall !== undefined) throw error;
     throw usageError(`--fork ${path}: is not a file of bloomery snapshot create`);
   }
 }
 
 /**
- * Returns the same network with another network identifier, so that signatures for one network are invalid on the other
- * network.
+ * Returns a copy of the network with another network identifier, so that signatures for the original network are
+ * invalid on the copy, and signatures for the copy are invalid on the original.
  *
  * @param folder folder that is created
  * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover the network

@@ -17,8 +17,8 @@ import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types
 const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 
 /**
- * Returns the account's public key with the private key of the substitute key. Only a forked devnet accepts signatures
- * of this pair.
+ * Returns a pair of the account's public key and the private key of `FORK_PASSPHRASE`. Only a forked devnet accepts
+ * signatures of this pair.
  */
 export function substituteKeyOf(publicKey: PublicKey): KeyPair {
   return { publicKey: bytesOfHex(publicKey), privateKey: keyPairOfPassphrase(FORK_PASSPHRASE).privateKey };

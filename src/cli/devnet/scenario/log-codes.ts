@@ -1,4 +1,4 @@
-/** Counts log lines with a code in the logs of nodes. Each line is read only once. */
+/** Counts the log lines of nodes by their codes. Each line is read only once. */
 
 import { closeSync, openSync, readSync } from 'node:fs';
 

@@ -47,7 +47,7 @@ export type StepWork =
       readonly amount: bigint;
       readonly node: number;
     }
-  /** Waits for a time on the clock of the machine. */
+  /** Waits until `ms` milliseconds have passed on the clock of the machine. */
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'expect'; readonly expected: Expected };
 
@@ -63,15 +63,15 @@ export type Condition =
   /** Bounds of a value that each node reports. */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
   /**
-   * Compares the blocks of all nodes at the lowest of their heights. The condition is true if the blocks are the same
-   * (`isSame`), or if they are not all the same (not `isSame`).
+   * Compares the blocks of all nodes at the lowest of their heights. If `isSame` is true, all these blocks must be the
+   * same. If `isSame` is false, at least two of them must differ.
    */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
   /** Balance in beddows, on each node. */
   | { readonly kind: 'account'; readonly account: string; readonly balance: Bounds<bigint> }
   /** Number of transactions in the pool, all queues together, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
-  /** True if no node has penalised, disconnected for an offence, or banned a peer. */
+  /** True if no node has penalised or banned a peer, or disconnected a peer for an offence. */
   | { readonly kind: 'noPenalty' }
   /** Sum of the samples with these labels, on each node. */
   | {
