@@ -41,10 +41,15 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
   const rotate = ({ filesKept }: Rotation): void => {
     if (descriptor !== undefined) closeSync(descriptor);
     descriptor = undefined;
-    for (let age = filesKept; age >= 1; age -= 1) {
+    // A gap remains after a rotation that failed. Only the files below the gap are renamed, so that no kept file is lost.
+    let oldest = 1;
+    while (oldest < filesKept && existsSync(`${file}.${oldest}`)) oldest += 1;
+    for (let age = oldest; age >= 1; age -= 1) {
       const from = age === 1 ? file : `${file}.${age - 1}`;
       if (existsSync(from)) renameSync(from, `${file}.${age}`);
     }
+    // The file no longer exists. If opening it fails, the next write must not rotate again.
+    sizeBytes = 0;
     descriptor = openLog(file);
     sizeBytes = fstatSync(descriptor).size;
   };
