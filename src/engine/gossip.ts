@@ -50,7 +50,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   /** Maximum number of peers to which the node announces one signature or one whole transaction. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** Returns the payer that is charged for checking the transactions and signatures of a peer. */
+  /** Returns the payer whose budgets are charged for verifying the transactions and signatures of a peer. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /**
    * Disconnects a peer if `VerificationBudget.isWasteful` is true for its address: too much useless data that was
@@ -262,7 +262,10 @@ export class Gossip {
     }
   }
 
-  /** Runs `work` for a message of a peer. Drops the message if the peer has too many unfinished messages. */
+  /**
+   * Runs `work` for a message of a peer. Drops the message if the node already handles `PENDING_PER_PEER_MAX` messages
+   * of the peer.
+   */
   #bounded(peerId: PeerId, work: () => Promise<unknown>): void {
     const pending = this.#pendingByPeer.get(peerId) ?? 0;
     if (pending >= PENDING_PER_PEER_MAX) {

@@ -1,6 +1,6 @@
 /**
  * Defers writes to the indexes of transactions while the node downloads blocks that are far behind the network. A
- * backfill later writes the missing index entries of thousands of blocks at once. This takes a fraction of the time of
+ * backfill later writes the missing index entries of thousands of blocks at once. This takes much less time than
  * writing the entries with each commit (`store/index/deferred-indexes.ts`). Until the next backfill, the processes that
  * query the store show the last state with complete indexes. The time between two backfills is therefore limited.
  */
@@ -14,10 +14,11 @@ import type { DiskWatch } from './disk-watch.ts';
 /** A downloaded block is far behind the network if its slot is this number of slots or more before the current slot. */
 export const FAR_BEHIND_SLOTS = 1000;
 /**
- * Lag of the indexes, as the number of blocks plus the number of transactions, above which the indexes are backfilled.
- * A lag of this size takes about five megabytes of memory. If the node is killed at this lag, the next start writes the
- * missing entries, which takes some seconds for a short chain. If the rules refuse a downloaded block, the store drops
- * the missing entries from memory. Computing them again from the blocks also takes up to a few seconds.
+ * Maximum lag of the indexes. The lag is the number of blocks whose transactions are not in the indexes yet, plus the
+ * number of these transactions. The indexes are backfilled when the lag exceeds this maximum. A lag of this size takes
+ * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, which
+ * takes some seconds for a short chain. The store holds the missing entries in memory, and drops them if the rules
+ * refuse a downloaded block. Computing them again from the blocks also takes up to a few seconds.
  */
 export const LAG_MAX = 50_000;
 /**
@@ -27,7 +28,10 @@ export const LAG_MAX = 50_000;
 const LAG_MS_MAX = 5_000;
 /** Interval in milliseconds at which the limits are checked while no block is committed. */
 const CHECK_INTERVAL_MS = 1_000;
-/** Approximate number of pages that one step of a backfill changes. Other work of the node runs between two steps. */
+/**
+ * Approximate number of pages of the store that one step of a backfill changes. Other work of the node runs between two
+ * steps.
+ */
 const PAGES_PER_STEP = 1_000;
 
 export interface IndexDeferralDependencies {
@@ -43,7 +47,7 @@ export interface IndexDeferralDependencies {
 /** Call `begin`, `limit` and `end` in the serial queue of the chain, so that no block is appended during a backfill. */
 export class IndexDeferral {
   readonly #dependencies: IndexDeferralDependencies;
-  /** Time of the clock since which the indexes may lag; undefined if the indexes are complete. */
+  /** Value of `clock.nowMs()` when indexing was deferred; undefined if the indexes are complete. */
   #sinceMs: number | undefined;
   #hasFailed = false;
   #isBackfilling = false;
@@ -121,7 +125,7 @@ export class IndexDeferral {
     return this.#hasFailed || isOld || indexes.indexLag > LAG_MAX || users.isAwaited();
   }
 
-  /** While a peer is silent, no commit follows, so a timer also checks the limits. */
+  /** While the peer that sends the blocks is silent, no commit follows, so a timer also checks the limits. */
   #arm(): void {
     const { clock, runExclusive, disk, observer } = this.#dependencies;
     const timer = clock.after(CHECK_INTERVAL_MS, () => {

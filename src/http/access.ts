@@ -38,7 +38,7 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 /**
  * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, and
  * that the method is allowed. Unless all addresses have access, the function also checks that all addresses of the
- * request are listed.
+ * request (`clientAddresses`) are listed.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */

@@ -54,7 +54,10 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
     const text = JSON.stringify(schema);
     if (!names.has(text)) names.set(text, name);
   }
-  /** Replaces named parts by references. With `isWhole`, only parts of the value are replaced, not the value itself. */
+  /**
+   * Replaces the named shapes in a value by references. With `isWhole`, the value itself is not replaced, even if it
+   * has a name.
+   */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));
     if (typeof value !== 'object' || value === null) return value;

@@ -83,7 +83,7 @@ export class ConnectionCounters {
     const [holder] = holders?.keys() ?? [];
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
-    // All connections of the address in this process may be busy, and then none is closed. Therefore the next call
+    // All connections of the address to the asked process may be busy, and then none is closed. Therefore the next call
     // selects another address with the same number of connections, if there is one. When this address is selected
     // again, another process that has connections of this address is asked.
     const count = holders.get(holder) ?? 0;

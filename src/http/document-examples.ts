@@ -6,11 +6,11 @@ import type { OpenApiDocument, Operation, ResponseObject } from './openapi.ts';
 export interface Exchange {
   /** Request body; absent if the request has no body. */
   readonly sent?: unknown;
-  /** Body of the 200 answer: a value for JSON, otherwise the text. */
+  /** Body of the 200 answer: the parsed value of a JSON body, otherwise the text. */
   readonly answer: unknown;
 }
 
-/** Exchanges by method and path: `GET /accounts`. */
+/** Exchanges by method and path, for example `GET /accounts`. */
 export type Exchanges = Readonly<Record<string, Exchange>>;
 
 /** Returns the document with an example request and answer for each operation that has an exchange. */

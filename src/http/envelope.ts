@@ -1,8 +1,7 @@
 /**
  * Runs the handler of a route for a checked request, and makes the bytes of the answer in the envelope. The envelope is
  * the JSON object with the members `meta`, `data` and `links`. This file also determines the block and the ETag of the
- * answer, and decides whether the same bytes may be sent again. `fast-path.ts` and `express-app.ts` write the answer to
- * their responses.
+ * answer, and whether the client already has the answer (304). `fast-path.ts` and `express-app.ts` send the answer.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -20,11 +19,14 @@ export interface EnvelopeAnswer {
   /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
   /**
-   * The block that the answer shows. If the chain changed while the handler ran, this is the tip before the change,
-   * unless the data contain a greater height. Undefined before the node has a chain.
+   * The block whose state the answer shows. If the chain changed while the handler ran, this is the tip before the
+   * change, or the new tip if the data contain a greater height. Undefined before the node has a chain.
    */
   readonly position: ReadPosition | undefined;
-  /** Undefined for an answer that may change while the chain stays the same. */
+  /**
+   * Undefined for an answer that may change while the chain stays the same, and if the chain changed while the handler
+   * ran.
+   */
   readonly etag: string | undefined;
 }
 

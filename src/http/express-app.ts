@@ -1,7 +1,7 @@
 /**
- * The Express application: the slow path of a request after its admission (`request-checks.ts`). The order of the steps
- * decides which refusal a client gets: method override, security headers, files of the pages, route, method, rate
- * headers, CORS, compression, body, declaration, access rule of the route, handler.
+ * The Express application: the slow path of a request after its admission (`request-checks.ts`). Its steps have this
+ * order, which decides the refusal that a client gets: method override, security headers, files of the pages, route,
+ * method, rate headers, CORS, compression, body, declaration, access rule of the route, handler.
  */
 
 import type { Socket } from 'node:net';
@@ -190,7 +190,7 @@ function setHeaders(response: Response, headers: readonly string[]): void {
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
-/** Returns the name of a parameter for a header; two quotation marks for an empty name. */
+/** Returns the text with which a header names a parameter; two quotation marks for an empty name. */
 function headerText(name: string): string {
   return name === '' ? '""' : encodeURIComponent(name);
 }

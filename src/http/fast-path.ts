@@ -1,6 +1,6 @@
 /**
  * Answers the most frequent requests in one function, without Express. Such a request is a GET request to a route with
- * an envelope, without parameters in the path. The client has access, and the answer is a 200 or a 304. The answers are
+ * an envelope, without parameters in the path. Its client has access, and its answer is a 200 or a 304. The answers are
  * equal to those of the slow path through the application. Any other request takes the slow path, which checks the
  * request again. Examples are a request with another method, a body or another encoding, and a request that is refused.
  *

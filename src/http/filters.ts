@@ -1,8 +1,8 @@
 /**
  * Converts checked parameters to filters of the store. Some valid values cannot occur in the store, for example an
  * empty key, an id beyond 64 bits, or a height beyond 32 bits. With such a value, the filters are `unanswerable`, and
- * the answer is an empty page without a query. An upper bound that is too large is replaced by the largest possible
- * value.
+ * the answer is an empty page, without a query to the store. An upper bound that is too large is replaced by the
+ * largest possible value.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';
@@ -82,7 +82,7 @@ export class FilterReader {
   }
 }
 
-/** Queries the store. If a filter cannot match any item, the result is an empty page without a query. */
+/** Queries the store. If a filter cannot match any item, returns an empty page without asking the store. */
 export function pageBy<Query extends PageRequest, Answer extends Page<unknown> | Promise<Page<unknown>>>(
   filters: FilterReader,
   query: Query,

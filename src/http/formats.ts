@@ -45,8 +45,9 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 
 /**
  * True when a value has the format. An empty text passes, except as an IP address. If a parameter must not be empty,
- * the minimum length in its schema refuses an empty text. Values of other types are checked as text. The value null is
- * checked as the text `null`, so it breaks most formats, such as `address`, in addition to the declared type.
+ * the minimum length in its schema refuses an empty text. A value that is not a text is first converted to text. The
+ * value null is checked as the text `null`, so it breaks most formats, such as `address`, in addition to the declared
+ * type.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

@@ -6,8 +6,8 @@
  *    turn of the stranger in the fair scheduler.
  * 2. `admitClient` checks the access and the rate of the client, and the form of the request (`request-checks.ts`).
  * 3. `waitForHeight` delays a read request that names a minimum height, until the node has the block of this height.
- * 4. `dispatch` tries the fast path (`fast-path.ts`). All other requests take the slow path: `admitTarget` checks the
- *    path, the body is read, and the Express application (`express-app.ts`) answers.
+ * 4. `dispatch` tries the fast path (`fast-path.ts`). A request that the fast path does not answer takes the slow path:
+ *    `admitTarget` checks the path, the body is read, and the Express application (`express-app.ts`) answers.
  *
  * Each step either answers the request or calls the next step.
  */
@@ -47,7 +47,7 @@ export interface HttpServer {
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
-  /** The listening sockets, after `start`, so that other processes can accept connections from them. */
+  /** Returns the listening sockets after `start`. Other processes can accept connections from these sockets. */
   sockets(): ListeningSockets;
   /**
    * Accepts no new connections. Open connections end after their next answer, or after a long idle time, so no request
@@ -135,8 +135,8 @@ export function createHttpServer(
     } else admitClient(request, response, expectation);
   };
   /**
-   * Finds the client of a proxy. The connection of a trusted proxy need not wait for turns, but the requests of its
-   * clients are scheduled like requests of direct connections.
+   * Finds the stranger whose request a trusted proxy forwards. The connection of a trusted proxy need not wait for
+   * turns, but the requests of its clients are scheduled like requests of direct connections.
    *
    * @returns key of the client in the scheduler; undefined for a request without a trusted proxy, and for a trusted
    *   client
@@ -167,8 +167,8 @@ export function createHttpServer(
     );
   };
   /**
-   * Continues a request whose rate-limit check waited for the answer of the counting process. The work for strangers is
-   * scheduled again.
+   * Continues a request whose rate-limit check waited for the answer of the counting process. The request of a stranger
+   * waits again for its turn in the scheduler.
    */
   const continueInTurn = (request: IncomingMessage, nextStep: () => void): void => {
     const connection = admission.of(request.socket);

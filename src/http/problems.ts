@@ -84,7 +84,10 @@ export function cursorInvalid(message: string): Problem {
   return invalidRequest([{ name: 'after', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
-/** Makes the 400 for an event stream that should begin above the present height. */
+/**
+ * Makes the 400 for an event stream that should begin at a height whose previous block does not exist yet (with
+ * `final`, is not final yet).
+ */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
   const message = `The chain has no ${finality === 'final' ? 'final ' : ''}block of height ${height - 1} yet.`;
   return invalidRequest([{ name: 'fromHeight', message, in: 'query', code: 'INVALID_PARAM' }]);
@@ -146,7 +149,9 @@ export const NOT_KEPT =
 export const CHECKS_EXCEEDED =
   'The client, or all untrusted clients together, exceeded the rate limit or the limit on signature checks.';
 
-/** Second part of the description of the 403 on routes with an access rule: refusals by `guardRoutes`. */
+/**
+ * Second part of the description of the 403 on routes with an access rule. It describes the refusals by `guardRoutes`.
+ */
 export const OR_NOT_ITSELF =
   'or the request comes from a page of another site, through a proxy that is not trusted, or with an unknown host name.';
 
@@ -158,8 +163,8 @@ type Refusal = Extract<SubmitResult, { accepted: false }>;
 /**
  * Makes the answer to a refused transaction. The status is 429 if the client has used up its time for signature checks,
  * 503 if the node could not store the transaction, and otherwise 409. In the 409 of generation 2, `message` is the text
- * of a failure that concerns the whole transaction (unknown type, full pool, or a refusal without `errors`). `errors`
- * of a 409 has at least one element.
+ * of the failure if the failure concerns the whole transaction (unknown type, full pool, or a refusal without
+ * `errors`). `errors` of a 409 has at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);

@@ -46,8 +46,8 @@ const LIST_INDEX_MAX = 20;
 
 /**
  * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If a key has no name before its
- * brackets, the first pair of brackets contains the name: `[a]`. If this first pair is empty, the name is `0`. The
- * function `parseQuery` itself numbers the keys that are only `[]`.
+ * brackets, the first pair of brackets contains the name: `[a]`. If this first pair is empty, the name is `0`. Keys
+ * that are only `[]` do not come here: `parseQuery` gives them the names `0`, `1`, and so on.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];

@@ -59,7 +59,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
       const max = limits.max === 0 && !isHere ? limits.strangerMax : limits.max;
       const isTooMuch = max > 0 && count > max;
       const isCountedInAll = !isHere && !isTrusted(client);
-      // A request that is refused for its own address must not reduce the share of other addresses.
+      // A request beyond the limit of its own address must not use up the limit that all strangers share.
       if (isCountedInAll && !isTooMuch) strangers += cost;
       const isTooMuchInAll = isCountedInAll && limits.strangersTotalMax > 0 && strangers > limits.strangersTotalMax;
       const delayed = limits.delayAfter > 0 ? Math.max(0, count - limits.delayAfter) : 0;

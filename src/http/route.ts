@@ -1,6 +1,6 @@
 /**
- * Declares routes, and checks requests against the declaration of a route. A declaration is plain data, which the
- * check, the documentation pages and the tests use.
+ * Declares routes, and checks requests against the declaration of a route. Apart from its handler, a declaration is
+ * plain data, which the check, the documentation pages and the tests use.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -76,8 +76,8 @@ interface PlainReply {
   /** A text is sent unchanged, any other value as JSON. */
   readonly body: unknown;
   /**
-   * Headers of this answer. These headers are added to the headers that every answer has. A header with the same name
-   * is replaced.
+   * Headers of this answer. These headers are added to the headers that every answer has, and replace those with the
+   * same name.
    */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -124,7 +124,8 @@ export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;
   /**
-   * Height in `data`, if the route asked the running node for `data`. The headers then name no block below this height.
+   * Height that `data` contains, if the route got `data` from the running node. The headers then name no block below
+   * this height.
    */
   readonly height?: number;
 }

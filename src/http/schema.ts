@@ -1,5 +1,5 @@
 /**
- * Describes the shapes of parameters, bodies and answers as data, and checks values against them. The shapes are the
+ * Describes the shapes of parameters, bodies and answers as data, and checks values against them. The shapes use the
  * subset of JSON Schema that the interface needs. The errors have the codes, texts and order that clients of Lisk know.
  */
 

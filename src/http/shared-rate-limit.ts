@@ -15,7 +15,7 @@ export interface LiveRateLimit {
 }
 
 /**
- * Creates a shared rate limit. For each request that a limit counts, the rate limit asks the counting process for the
+ * Creates a shared rate limit. For each request to which a limit applies, it asks the counting process for the
  * decision. After a refusal, this process refuses the client until the end of the window without asking again, because
  * a count never decreases within a window.
  */

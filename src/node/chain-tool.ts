@@ -38,7 +38,7 @@ export interface ChainLocation {
   /** Folder that a node of this network would use; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
   /**
-   * Called before the missing index entries of a killed import or sync are written. Writing them takes up to half a
+   * Called before the index entries are written that a killed import or sync did not write. This takes up to half a
    * minute.
    */
   readonly onBackfill?: ChainStoreOptions['onBackfill'];
@@ -109,7 +109,7 @@ export async function openScratchChain(
 }
 
 /**
- * Opens a read-only view of a chain at the time of the call.
+ * Opens a read-only view of a chain as it is at the time of the call.
  *
  * @throws ProtocolError like `openChainSnapshot`
  */

@@ -43,7 +43,7 @@ interface Sums {
    * block was applied. `delaysMs` and `delayed` do not include downloaded blocks.
    */
   delaysMs: number;
-  /** Number of blocks in `delaysMs`. */
+  /** Number of blocks whose delays are in `delaysMs`. */
   delayed: number;
   pool: number;
   peers: number;

@@ -41,7 +41,7 @@ export async function exportChain(options: ExportOptions): Promise<void> {
     await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
-  // A rename may replace only a regular file. A rename would destroy a device such as `/dev/null`.
+  // Only a regular file is replaced by a rename, because a rename would destroy a device such as `/dev/null`.
   const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isReplaced ? `${file}.part` : file;
   try {

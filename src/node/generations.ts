@@ -14,8 +14,8 @@ import type { ChainParams, Generation } from '../protocol/params.ts';
 export interface GenerationParts {
   readonly createDialect: (params: ChainParams, identity: NodeIdentity) => WireDialect;
   /**
-   * Maximum number of peers that get a broadcast, as in the releases of Lisk. With this number, a broadcast reaches all
-   * nodes in a few steps.
+   * Maximum number of peers to which this node sends a broadcast, as in the releases of Lisk. These peers pass the
+   * broadcast on, so it reaches all nodes in a few steps.
    */
   readonly gossipPeersMax: number;
   readonly profile: Partial<GenerationProfile>;

@@ -72,16 +72,16 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      // If one more signature was added meanwhile, the request of another client may have replaced the search in the
-      // cache. This request therefore keeps a reference to its search.
+      // During the pause, the transaction may get another signature, and the request of another client may replace the
+      // search in the cache. This request therefore keeps a reference to its own search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();
         search.step(parts);
-        // All the time is charged as handling (the second argument), so the charged function is empty. Time of handling
-        // never counts as waste. A client that asks for signers does nothing wrong, so its request must not count as
-        // waste.
+        // A client that asks for signers does nothing wrong, so its request must not count as waste. All the time is
+        // therefore passed as `handlingMs`, which never counts as waste (see `Payer`), and the function to charge is
+        // empty.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;

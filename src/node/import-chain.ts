@@ -15,7 +15,7 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
 
 /**
  * Number of blocks in one commit. This number is larger than in a running node, because no other work waits during an
- * import. One commit writes an account or page only once, even if several blocks change it, and never writes most undo
+ * import. One commit writes an account or page only once, even if several blocks change it. It also omits most undo
  * records.
  */
 export const BLOCKS_PER_COMMIT = 510;
@@ -60,8 +60,8 @@ export interface ImportOptions {
 interface ReadJob {
   readonly numbers: readonly number[];
   /**
-   * One item for each line: its block or the line itself. The item is the line if it has no valid block, or if it has
-   * block 1.
+   * One item for each line: its block or the line itself. The item is the line itself if the line contains no valid
+   * block, or if the line contains block 1.
    */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
@@ -171,7 +171,8 @@ class ImportRun {
   #last: { readonly id: string; readonly height: number } = { id: '', height: 0 };
   #group: FileLine[] = [];
   /**
-   * One promise for each group that is being processed, oldest first. A promise resolves when the group is on the disk.
+   * One promise for each group that is being processed, oldest first. A promise resolves when the group is on the disk,
+   * or when the signal has stopped the import.
    */
   readonly #underWay: Promise<void>[] = [];
   #wasStopped = false;
@@ -200,7 +201,10 @@ class ImportRun {
     if (this.#underWay.length >= GROUPS_AHEAD_MAX) await this.#underWay.shift();
   }
 
-  /** Applies the remaining lines, and resolves when the blocks of all lines are on the disk. */
+  /**
+   * Applies the remaining lines. Resolves when the blocks of all lines are on the disk, or when the signal has stopped
+   * the import.
+   */
   async takeRest(): Promise<void> {
     this.#startGroup();
     for (const group of this.#underWay.splice(0)) await group;

@@ -23,7 +23,7 @@ export interface JournalContent {
   readonly known: Map<PublicKey, Known>;
   /** The last recorded identity of the file; undefined when no line has one. */
   readonly identity: FileIdentity | undefined;
-  /** Checksum of the newest line of any delegate; undefined when no delegate has a line. */
+  /** Checksum of the newest of all lines about delegates; undefined when no delegate has a line. */
   readonly newest: string | undefined;
   /**
    * True when the journal has the line whose checksum is in the fingerprint, or when the fingerprint has no checksum.

@@ -34,13 +34,13 @@ import { systemClock } from './system.ts';
 
 export interface JournalOptions {
   /**
-   * If the file has more lines than delegates plus this number, the file is rewritten with only the needed lines of
-   * each delegate. Default 20,000.
+   * If the number of lines exceeds the number of delegates by more than this number, the file is rewritten with only
+   * the needed lines of each delegate. Default 20,000.
    */
   readonly spareLinesMax?: number;
 }
 
-/** The journal of a node. Its delegates can move to another node. */
+/** The journal of a node. The journal also records that a delegate moved to another node. */
 export interface JournalFile extends FolderJournal {
   /**
    * Ends signing for a delegate on this node. When `move` returns, the line about the move is on the disk.
@@ -115,7 +115,7 @@ class FileJournal implements JournalFile {
   #closed = false;
   /** Identity of the file according to the last line that identifies the file. */
   #identity: FileIdentity | undefined;
-  /** Checksum of the newest line of any delegate. The fingerprint contains the same checksum. */
+  /** Checksum of the newest of all lines about delegates. The fingerprint contains the same checksum. */
   #newest: string | undefined;
   /**
    * True when the last line that identifies a file matches this file, and no fingerprint contradicts this line. Writes
@@ -175,8 +175,8 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The header is written first. If a crash leaves only the line of the header, the delegate waits at least as long
-    // as before this call.
+    // The second line marks the journal as complete for the delegate, which ends the delegate's wait. If a crash leaves
+    // only the first line, the delegate waits at least as long as before this call.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 

@@ -16,7 +16,7 @@ import { isFileIdentity, type FileIdentity } from './journal-lines.ts';
 export interface JournalFingerprint {
   /** False when the fingerprint is a copy. */
   readonly isSameFile: boolean;
-  /** Checksum of the newest line about any delegate; undefined for a journal without such a line. */
+  /** Checksum of the newest of all lines about delegates; undefined for a journal without such a line. */
   readonly newest: string | undefined;
 }
 

@@ -22,7 +22,9 @@ export interface FileIdentity {
 export interface Known {
   /** The newest signed header. */
   readonly last?: SignedHeader;
-  /** Chain time in whole seconds before which the delegate may have signed headers that are not in the journal. */
+  /**
+   * Chain time, in whole seconds. Before this time, the delegate may have signed headers that are not in the journal.
+   */
   readonly heldSinceS?: number;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;

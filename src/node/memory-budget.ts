@@ -51,9 +51,9 @@ const KB = 1000;
 const MB = 1_000_000;
 
 /**
- * Memory of a node that holds no data: V8, compiled code, threads. After its start, a node of a devnet uses 59 MB of
- * its own memory (Node 20, Linux). The rest is for code that is compiled later and for the pages that LMDB keeps during
- * a transaction.
+ * Memory of a node that holds no data: V8, compiled code, threads. After the start of a node of a devnet, its own
+ * memory (`ownMemoryBytes`) is 59 MB (Node 20, Linux). The rest of `BASE_BYTES` is for code that is compiled later and
+ * for the pages that LMDB keeps during a transaction.
  */
 const BASE_BYTES = 150 * MB;
 
@@ -63,7 +63,8 @@ const TRANSACTION_BYTES = 12 * KB;
 const VALUES_PER_STORED_BYTE = 20;
 /**
  * Memory of block objects, as a multiple of the size of their JSON. The factor includes the data that the check of the
- * signatures keeps. The factor is 3.4 for blocks of a network, and below 6 for the worst blocks that a peer can send.
+ * signatures keeps. The objects take 3.4 times the size of the JSON for blocks of a network, and less than 6 times this
+ * size for the worst blocks that a peer can send.
  */
 const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;

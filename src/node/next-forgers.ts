@@ -23,7 +23,7 @@ export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): rea
 }
 
 /**
- * Returns the delegates of the slots after the present slot, at most for as many slots as a round has.
+ * Returns the delegates of the slots after the present slot. The last of these slots is at most one round ahead.
  *
  * @param limit maximum number of slots after the skipped slots
  * @param offset number of slots to skip after the present slot

@@ -157,7 +157,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
 
   /**
    * True when the node has no peers and needs none. A node without P2P needs no peers. A node whose configuration names
-   * other nodes needs peers. Any other node needs no peers if its own delegates own all the next slots.
+   * other nodes needs peers. Any other node needs no peers if the delegates that forge on it own all slots of the
+   * round.
    */
   function isAlone(): boolean {
     if (wantedPeers === 'none') return true;

@@ -145,7 +145,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const diagnosed = diagnostics.listenIn(observer);
   const { processes } = config.http;
   const hasReaders = config.http.enabled && processes > 0 && control?.memory === undefined;
-  // The first reader loads its modules while this process opens the store.
+  // The first reader (a process that answers HTTP) loads its modules while this process opens the store.
   const firstReader = hasReaders ? forkReader() : undefined;
   closers.add(() => firstReader?.process.kill('SIGKILL'));
   try {
@@ -279,7 +279,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         { api, engine, store, delegates, chainDirectory, clock: chainClock, observer, memoryLimitBytes },
         metrics,
       );
-      // A devnet closes and restarts nodes within one process, so the metrics of a node must end when the node closes.
+      // A devnet restarts nodes within one process, so the recording of the metrics must end when the node closes.
       closers.add(endStateMetrics);
     }
     let httpPort = 0;

@@ -1,7 +1,7 @@
 /**
  * Limits the number of HTTP connections by the number of files that the process may open. Each connection takes a file
- * descriptor. Without a free descriptor, the process can neither read its files nor accept a connection from this
- * machine.
+ * descriptor. Without a free descriptor, the process can neither open its files nor accept a connection, not even from
+ * this machine.
  */
 
 import { readFileSync } from 'node:fs';

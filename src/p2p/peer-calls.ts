@@ -11,7 +11,7 @@ import type { Answer } from './link.ts';
 
 /** Maximum number of requests of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
-/** Time without a request after which the node forgets how many requests a peer sent, and how many it answered. */
+/** Time without a request of a peer after which the node resets the counts of requests of this peer (`#requests`). */
 const REQUESTS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {

@@ -1,8 +1,8 @@
 /**
  * Limits TCP connections that have not finished their handshake (the WebSocket handshake and then the handshake of the
- * protocol). Each connection without a handshake takes memory, so the number of these connections is limited. If the
- * limit is exceeded, the address with the most connections without a handshake loses one of them. Therefore one address
- * with many slow connections cannot lock out other addresses.
+ * protocol). Each such connection takes memory, so the number of these connections is limited. If the limit is
+ * exceeded, the address with the most such connections loses one of them. Therefore one address with many slow
+ * connections cannot lock out other addresses.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -28,10 +28,11 @@ interface PreHandshakeLimiterOptions {
 
 /**
  * Limits on WebSocket handshakes. A stranger is an address at which the operator named no peer. A handshake takes about
- * 3 ms of the main thread, so all strangers together get about a tenth of the main thread's time. Half of the burst and
- * half of the rate are reserved for addresses without another handshake in the present window of ten seconds. Therefore
- * a few addresses that connect again and again do not lock out other addresses. Handshakes beyond the rate wait. The
- * number of waiting handshakes is limited by `handshakesPendingMax`.
+ * 3 ms of the main thread. With the rate `HANDSHAKES_PER_SECOND`, the handshakes of all strangers together take about a
+ * tenth of the main thread's time. Half of the burst (`HANDSHAKES_AT_ONCE_MAX`) and half of the rate are reserved for
+ * addresses without another handshake in the present window of ten seconds. Therefore a few addresses that connect
+ * again and again do not lock out other addresses. Handshakes beyond the rate wait. The number of waiting handshakes is
+ * limited by `handshakesPendingMax`.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
@@ -130,8 +131,8 @@ export class PreHandshakeLimiter {
   }
 
   /**
-   * Closes one connection of the address that has the most connections without a handshake: the oldest of these
-   * connections. Honest connections finish their handshake quickly, so they are rarely the oldest.
+   * Closes one connection of the address that has the most connections with an unfinished handshake: the oldest of
+   * these connections. Honest connections finish their handshake quickly, so they are rarely the oldest.
    */
   #makeRoom(): void {
     const counts = new Map<string, number>();

@@ -15,7 +15,7 @@ export class ReceivePause {
   readonly #webSocket: Pausable;
   readonly #clock: Clock;
   #timer: Timer | undefined;
-  /** Latest end of all requested pauses; Unix time in milliseconds. */
+  /** Latest end of the pauses that `waitFor` began; Unix time in milliseconds. */
   #untilMs = 0;
   #isHeld = false;
 

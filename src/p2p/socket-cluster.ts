@@ -136,8 +136,8 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeo
     // The types require an instance, but the library needs a class and calls `new`.
     wsEngine: { Server: ObservedServer as never },
     wsEngineServerOptions: limits,
-    // The types of streams and actions are `any` or incomplete. The types lack the packet that `allow` of an action
-    // takes, and the member `request` of a socket.
+    // The types of streams and actions are `any` or incomplete. The types lack the parameter `packet` of the function
+    // `allow` of an action, and the member `request` of a socket.
   }) as unknown as LibraryServer;
 
   server.setMiddleware('inboundRaw', (stream) => {

@@ -312,8 +312,9 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // An unfinished dial from us to the peer does not count as a duplicate. A real node refuses our dial while it dials
-    // us, so otherwise both dials could fail. If both connections succeed, `#wins` keeps one of them.
+    // An unfinished dial from us to the peer does not count as a duplicate. A node that runs the reference refuses
+    // our dial while it dials us. If this node did the same, both dials could fail. If both connections succeed,
+    // `#wins` keeps one of them.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(

@@ -32,8 +32,8 @@ const PIECE_BYTES_MIN = 512;
 /** Maximum number of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
 /**
- * Maximum number of bytes of all connections that have lost a turn and wait for another turn. The maximum has room for
- * two of the largest messages, or for many messages that have just begun.
+ * Maximum number of bytes of the unfinished messages of all connections that have lost a turn and wait for another
+ * turn. The maximum has room for two of the largest messages, or for many messages that have just begun.
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
 /** Time in milliseconds between two checks of the turns while connections wait. */
@@ -44,8 +44,8 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Maximum number of slow checks in a row. At the next slow check, the connection loses its turn if other connections
- * wait. Most connections recover from packet loss in less time.
+ * Maximum number of checks in a row at which a connection may be slow. If the connection is also slow at the next
+ * check, it loses its turn if other connections wait. Most connections recover from packet loss in less time.
  */
 const SLOW_LOOKS_MAX = 3;
 /**

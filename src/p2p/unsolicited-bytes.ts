@@ -1,23 +1,24 @@
 /**
- * Limits the bytes that are read from a peer, and how fast they are taken from the connection. The kind of a frame is
- * known only when the frame has been received completely. The budgets therefore limit the size of frames, whatever
- * their kind. For each open request, one frame can count as its answer. All other frames count against the budgets of
- * the peer and of all peers together.
+ * Limits the bytes of a peer that this node reads (parses), and how fast it takes bytes from the connection. The kind
+ * of a frame is known only when the frame has been received completely. This module therefore has budgets for bytes,
+ * which apply to frames of every kind. For each open request, one frame can count as its answer. All other frames count
+ * against the budgets of the peer and of all peers together.
  *
- * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes pass
- * on blocks of three megabytes, and a delegate can sign any number of these blocks. If bytes arrive faster than an
- * honest node sends them, they wait in the connection (backpressure). Strangers can provoke an honest node to send
- * small frames, but only up to a limit. A connection that delivers more small frames than this limit is closed. Large
- * frames never close a connection, because they may be blocks that an honest node passes on. Dropping a large frame
- * costs nothing.
+ * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes can
+ * also exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of these
+ * blocks. If bytes arrive faster than an honest node sends them, they wait in the connection (backpressure). Strangers
+ * can provoke an honest node to send small frames, but only up to a limit. A connection that delivers more small frames
+ * than this limit is closed. Large frames never close a connection, because they may be blocks that an honest node
+ * passes on. A large frame that is dropped is not parsed, so it costs almost no processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
- * (`seemsAnswer`). An event that begins like an answer therefore counts as the answer, and does not count against the
- * budgets. For this reason, the frame filter drops every event that begins like an answer.
+ * (`seemsAnswer`). This class counts such a frame as the answer, even if the frame is an event. The bytes of such an
+ * event would not count against the budgets. For this reason, the frame filter drops every event that begins like an
+ * answer.
  *
- * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object beyond 50,000. The
- * heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory, which garbage
- * collection frees.
+ * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object after the first
+ * 50,000. The heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory,
+ * which garbage collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './frame-validation.ts';
@@ -30,7 +31,7 @@ import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
  * Budget for small frames of one peer: 400 kB in each second, for example four messages with 25 transactions of 4 kB
- * each. The burst covers the frames that arrive after a connection was blocked for a while.
+ * each. The capacity covers the frames that arrive after a connection was blocked for a while.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
 /**
@@ -43,16 +44,16 @@ const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
  * brackets inside texts quickly. A bucket whose debt may reach this weight counts even the heaviest frame in full.
  */
 const HEAVIEST = 16_000_000;
-/** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one in seven seconds. */
+/** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one every seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
- * Part of the budget for heavy frames that is reserved for peers that we dialled. Therefore peers that dial us cannot
- * use up the budget for blocks from peers that we chose.
+ * Part of the budget for heavy frames of all peers that is reserved for peers that we dialled. Therefore peers that
+ * dial us cannot use up the budget for blocks from peers that we chose.
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
- * Budget for heavy frames of all peers together: one of the heaviest blocks in four seconds. If a block is dropped, the
- * node gets it by synchronisation.
+ * Budget for heavy frames of all peers together: one of the heaviest blocks every four seconds. If a block is dropped,
+ * the node gets it by synchronisation.
  */
 const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
@@ -76,8 +77,8 @@ export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Maximum number of bytes of small frames beyond the budget of a peer, in `FLOOD_WINDOW_MS`. A connection with more
- * bytes is closed, without a penalty for the address.
+ * Maximum number of bytes by which the small frames of a peer may exceed its budget within `FLOOD_WINDOW_MS`. A
+ * connection that exceeds this maximum is closed, without a penalty for the address.
  *
  * Strangers can make an honest node pass on messages. In the minute after a connection was blocked, an honest node can
  * send 100 blocks, 91 messages of transactions and 91 messages of signatures (`ports/rates.ts`). If all these messages
@@ -85,10 +86,10 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  * the rate of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
  *
  * Connections that flood at the same time slow each other down, so each flooding connection delivers less in a minute.
- * While all peers together send more than this node reads, the window of a connection beyond its budget is therefore
- * extended. Forty connections that flood are closed within five minutes. With eighty or more flooding connections
- * (`ARRIVING_OF_ALL_PEERS` divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its budget. A
- * connection within its budget stays open, and its bytes wait.
+ * While all peers together send more than this node reads, the window of a connection that exceeds its own budget is
+ * therefore extended. Forty connections that flood are closed within five minutes. With eighty or more flooding
+ * connections (`ARRIVING_OF_ALL_PEERS` divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its
+ * budget. A connection within its budget stays open, and its bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
@@ -96,9 +97,10 @@ export const FLOOD_WINDOW_MS = 60_000;
 const PAUSE_MS_MAX = 5_000;
 /**
  * Maximum number of bytes of messages that have been read and not handled yet, for this number of connections. This
- * maximum is a sum of four budgets: for small frames of all peers, for small frames of each connection, for heavy
- * frames, and for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the
- * budget for heavy answers. Answers with blocks are counted where they are kept (`engine/sync/arrived-batches.ts`).
+ * maximum is the sum of the budget for small frames of all peers, the reserves of all connections, the budget for heavy
+ * frames, and the budget for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can
+ * overdraw the budget for heavy answers. Answers with blocks are counted where they are kept
+ * (`engine/sync/arrived-batches.ts`).
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;
@@ -107,8 +109,9 @@ export function readAtOnceBytesMax(connections: number): number {
 }
 
 /**
- * Kind of a request. The node asks only the sync peer and same-tip peers for blocks, the common block and the tip. For
- * other data, the node may ask any peer.
+ * Kind of a request: `blocks` for blocks, the common block and the tip, and `other` for other data. The node sends
+ * requests of the kind `blocks` only to the sync peer and same-tip peers. It may send requests of the kind `other` to
+ * any peer.
  */
 export type RequestKind = 'blocks' | 'other';
 

@@ -8,8 +8,8 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../ports/clock.ts';
 
 /**
- * Maximum number of bytes of the request. The request contains the headers and a query with a percent-encoded info,
- * which may have `INFO_BYTES_MAX` bytes before the encoding. The HTTP parser has the same limit.
+ * Maximum number of bytes of the request. The request contains the headers, and a query with the percent-encoded info
+ * of the peer. Before the encoding, the info may have `INFO_BYTES_MAX` bytes. The HTTP parser has the same limit.
  */
 export const HEAD_BYTES_MAX = 65_536;
 /**
@@ -46,7 +46,10 @@ export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): Upgrade
 const QUESTION_MARK = 0x3f;
 const SPACE = 0x20;
 
-/** True if the rest of the request has HTTP version 1.1, and headers that ask for a WebSocket and announce no body. */
+/**
+ * True if the rest of the request (the text after the path) has HTTP version 1.1, and headers that ask for a WebSocket
+ * and announce no body.
+ */
 function isUpgrade(rest: string): boolean {
   const [line = '', ...headers] = rest.split('\r\n');
   if (!/^(?:\?[\x21-\x7e]*)? HTTP\/1\.1$/.test(line)) return false;

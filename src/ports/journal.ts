@@ -8,10 +8,10 @@ import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 /**
- * Evidence about the last signature of a delegate, from its watermark outside the data folder. `agrees`: the last
- * header that this journal returns (`SigningJournal.last`) is the header in the watermark. `later`: the watermark is
- * newer than the last header of this journal, or there is no such header; so the journal is incomplete. `unknown`:
- * there is no watermark, or the watermark is older than the last header of this journal.
+ * Evidence about the last signature of a delegate, from its watermark outside the data folder. `agrees`:
+ * `SigningJournal.last` returns the header in the watermark. `later`: the watermark is newer than the header that
+ * `SigningJournal.last` returns, or the method returns no header; so the journal is incomplete. `unknown`: there is no
+ * watermark, or the watermark is older than the returned header.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 

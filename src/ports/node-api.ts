@@ -133,7 +133,7 @@ export interface HistoryPoint {
   readonly blocks: number;
   /** Number of transactions in the blocks that were applied. */
   readonly transactions: number;
-  /** Number of slots without a block between applied blocks. Slots before a downloaded block do not count. */
+  /** Number of empty slots between applied blocks. Slots before a downloaded block do not count. */
   readonly missedSlots: number;
   /** Number of times that blocks were reverted. */
   readonly reorgs: number;
@@ -217,7 +217,7 @@ export interface PeerVerdict {
   /**
    * Points of the peer, at first 100. An offence costs points; a peer that the operator named loses points only for
    * some offences. At 0 points, the node bans the IP address; if the operator named a peer at this address, the node
-   * only disconnects the peer. The peer then has 100 points again. A banned address without a known peer has 0 points.
+   * only disconnects the peer. Both reset the peer to 100 points. A banned address without a known peer has 0 points.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -323,7 +323,7 @@ export interface NodeApi {
    * @throws ProtocolError `VERIFICATION_LIMIT` if the verification budget of the address or of its group is used up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
-  /** True if a confirmed transaction registers a group or is sent by a group; otherwise undefined. */
+  /** `ready` of a confirmed transaction: true if it registers a group or is sent by a group; otherwise undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
    * Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains the transaction now.

@@ -1,5 +1,5 @@
 /**
- * Defines the queries about the chain. The store implements the queries and answers lists in pages. An item must match
+ * Defines the queries about the chain. The store implements the queries and returns lists in pages. An item must match
  * all given filters, unless the comment of a filter says otherwise. Each page states the exact number of all matches.
  * The `http` module defines the text format and the default of each query parameter.
  */
@@ -23,7 +23,7 @@ export interface PageRequest {
 
 /** A position in a sorted list. */
 export interface Cursor {
-  /** The value by which the list is sorted, as text; empty for an unknown value. */
+  /** Sort value of the item at this position, as text; empty for an unknown value. */
   readonly value: string;
   /** Text that orders the items with equal values. */
   readonly tie: string;
@@ -116,8 +116,8 @@ export interface TransactionQuery extends PageRequest {
   readonly senderId?: Address;
   readonly recipientId?: Address;
   /**
-   * Address of the sender or of the recipient. If this filter is given, `senderId` and `recipientId` filter only the
-   * other party of the transaction.
+   * Address of the sender or of the recipient. If this filter is given, `recipientId` is checked when the sender has
+   * this address, and `senderId` when the recipient has it.
    */
   readonly senderIdOrRecipientId?: Address;
   readonly senderPublicKey?: PublicKey;
@@ -150,7 +150,7 @@ export interface DappQuery extends PageRequest {
   readonly sort: Sort<'name'>;
 }
 
-/** Selects an account that matches all given members. */
+/** Selects an account that has all given values. */
 export interface AccountIdentity {
   readonly address?: Address;
   readonly publicKey?: PublicKey;
@@ -201,9 +201,9 @@ export interface ChainQueries {
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
-   * Returns the account that matches all given members; undefined if no account matches, or if no member is given. If
-   * several accounts match, the result is the account with the lowest balance. Among equal balances, the result is the
-   * first account in the order of the addresses.
+   * Returns the account that has all values given in `identity`; undefined if no account has them, or if no value is
+   * given. If several accounts have the values, the result is the account with the lowest balance. Among equal
+   * balances, the result is the first account in the order of the addresses.
    */
   accountBy(identity: AccountIdentity): Account | undefined;
   /**

@@ -84,7 +84,7 @@ const PENALISED_FROM = 2;
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 µs
  * for a signature, 45 µs for a transaction that is already known. The sender's verification budget pays for this time
  * (`engine/pool/verification-budget.ts`). Without a charge for items, peers could keep a core busy with many items in
- * few messages, within the rates of messages.
+ * few messages, even without exceeding the rates of messages.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
@@ -116,8 +116,8 @@ const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 
 /** Rate of a request that a node sends once after connecting, and repeats a few times at most. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
- * Rate of messages about a changed tip. The tip changes once in a slot of at least 2 s. A tie or a reorg adds a few
- * changes.
+ * Rate of messages about a changed tip. The tip usually changes once in a slot, and a slot lasts at least 2 s. A tie or
+ * a reorg adds a few changes.
  */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
 /**

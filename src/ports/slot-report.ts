@@ -54,7 +54,7 @@ export interface SlotForger {
   readonly publicKey: PublicKey;
   /** Username of the delegate; empty if the key belongs to no delegate. */
   readonly username: string;
-  /** Height whose order of forgers determines the owner. */
+  /** The owner was taken from the order of forgers at this height. */
   readonly height: number;
   /**
    * False if the slot is after the tip of this node, and other nodes may have begun another round since the tip. This

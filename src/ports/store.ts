@@ -27,10 +27,11 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * index entries and counters, and (except for the genesis block) an undo record of all overwritten values. The
-   * entries in the indexes of transactions follow at the end of the store transaction, or later if indexing is deferred
-   * (`DeferrableIndexes`). After an error, a part of the block, state, indexes and undo record may be written. The
-   * caller must not catch the error inside the transaction, because the transaction would then commit the written part.
+   * index entries and counters, and (except for the genesis block) an undo record of all overwritten values. But the
+   * entries in the indexes of transactions are written at the end of the store transaction, or later if indexing is
+   * deferred (`DeferrableIndexes`). After an error, a part of the block, state, indexes and undo record may be written.
+   * The caller must not catch the error inside the transaction, because the transaction would then commit the written
+   * part.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
@@ -112,9 +113,9 @@ export interface DeferrableIndexes {
   /** After this call, each transaction of the store writes all missing entries of the indexes. */
   resumeIndexing(): void;
   /**
-   * Writes the missing entries into the indexes of transactions, in steps of one short transaction each. No block may
-   * be appended before the last step. If the caller stops before the last step, the next call or the next opening of
-   * the store completes the backfill.
+   * Writes the missing entries into the indexes of transactions, in steps. Each step is one short transaction of the
+   * store. No block may be appended before the last step. If the caller stops before the last step, the next call or
+   * the next opening of the store completes the backfill.
    *
    * @param limits sizes of the steps; with the default, each step fits into memory
    */
@@ -124,8 +125,8 @@ export interface DeferrableIndexes {
 /** The processes that query the indexes of a store. These processes do not show a chain whose indexes lag. */
 export interface IndexUsers {
   /**
-   * True if each process shows the chain as it was at the last call of `completed` or later, and no process is
-   * starting. The node begins to defer indexing only if the result is true.
+   * True if each process shows the chain in its state at the last call of `completed` or in a newer state, and no
+   * process is starting. The node begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
   /** True if a process cannot start until the indexes are complete. */

@@ -20,7 +20,7 @@ export interface JournaledTransaction {
    * the pool than other transactions.
    */
   readonly isOfGroup: boolean;
-  /** Members' signatures that arrived later. */
+  /** Members' signatures that arrived after this entry was created. */
   readonly signatures: readonly MemberSignature[];
 }
 

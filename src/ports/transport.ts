@@ -47,9 +47,9 @@ export interface NodeInfo {
 }
 
 /**
- * The info of a peer. All members of a connected peer, except `ip`, are unproved statements of this peer. But if this
- * node dialled the peer, `wsPort` is the port that this node dialled. If another peer reported the peer, all members
- * are unproved statements of the reporting peer.
+ * The info of a peer. In the info of a connected peer, all members except `ip` are unproved statements of this peer.
+ * But if this node dialled the peer, `wsPort` is the port that this node dialled. If another peer reported the peer,
+ * all members are unproved statements of the reporting peer.
  */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
@@ -186,8 +186,8 @@ export type PeerOffenceCode =
   /** The peer's info about itself is larger than allowed. */
   | 'INFO_TOO_LARGE'
   /**
-   * The peer sent so many messages above the rate limit that it loses points; the messages above the limit were
-   * dropped.
+   * The peer sent so many frames above its rate limit for all frames that it loses points; the frames above the limit
+   * were dropped.
    */
   | 'MESSAGE_RATE'
   /** The peer sent so many messages that the transport closed the connection. */

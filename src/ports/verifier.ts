@@ -5,7 +5,7 @@
 import type { SignatureCheck } from '../protocol/types.ts';
 
 export interface Verifier {
-  /** The library that makes the checks, for the log. */
+  /** Name of the library that makes the checks; the node writes this name to the log. */
   readonly backend: 'sodium' | 'noble';
   /**
    * Estimated cost of all checks on the calling thread so far, in milliseconds of one core. Each check whose result was

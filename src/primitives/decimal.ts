@@ -84,7 +84,10 @@ const LIMB = 10 ** LIMB_PLACES;
  * fifty terms.
  */
 const TERMS_MAX = 8_000;
-/** Maximum number of limbs of the result of `integer` for a sum with decimal terms. Four limbs hold 48 digits. */
+/**
+ * Maximum number of limbs of the integer that `DecimalSum.integer` returns for a sum with decimal terms. Four limbs
+ * hold 48 digits.
+ */
 const WHOLE_LIMBS_MAX = 4;
 
 /** Neighbouring limbs of a number. */
@@ -95,8 +98,8 @@ interface Limbs {
 }
 
 /**
- * A sum to which terms are added one by one. The sum adds integers at once. The sum stores its decimal terms, and adds
- * them up only when its value is read.
+ * A sum to which terms are added one by one. The sum adds an integer immediately. The sum stores its decimal terms, and
+ * adds them up only when its value is read.
  */
 export class DecimalSum {
   #terms: { readonly number: Decimal; readonly sign: number }[] = [];
@@ -248,7 +251,8 @@ function signOf(runs: readonly Limbs[]): number {
 }
 
 /**
- * The magnitude of a sum, as limbs from 0 to `LIMB` - 1, lowest first. The result has `WHOLE_LIMBS_MAX` limbs.
+ * The magnitude of a sum, as limbs with values from 0 to `LIMB` - 1, lowest first. The result has `WHOLE_LIMBS_MAX`
+ * limbs.
  *
  * @param runs result of `carry`
  * @param sign result of `signOf` for these runs

@@ -26,7 +26,7 @@ export interface WorkShareOptions {
     nowMs(): number;
     after(delayMs: number, work: () => void): unknown;
   };
-  /** Share of time above 0 and at most 1; `WORK_SHARE` by default. */
+  /** Share of the time, a number above 0 and at most 1; `WORK_SHARE` by default. */
   readonly share?: number;
   /** `WORK_BURST_MS` by default. */
   readonly burstMs?: number;

@@ -40,7 +40,7 @@ export interface TransactionSigner {
   sign(request: SigningRequest): Transaction;
   /** Signs a transaction as a member of a group, after its sender has signed it. */
   signAsMember(transaction: Transaction, keyPair: KeyPair): MemberSignature;
-  /** Writes a transaction with the JSON members of the generation. */
+  /** Converts a transaction to JSON in the form that the generation uses. */
   toJson(transaction: Transaction): JsonObject;
   /**
    * Reads a signed transaction with all checks that need no state.

@@ -9,8 +9,8 @@ type Timing = Pick<ChainParams, 'blockTimeS'>;
 type Calendar = Pick<ChainParams, 'blockTimeS' | 'epochMs'>;
 
 /**
- * Number of the slot at a moment of chain time. The first slot of the epoch has number 0. Slots before the epoch have
- * negative numbers.
+ * Number of the slot at a moment of chain time. The slot that begins at the epoch has number 0. Slots before the epoch
+ * have negative numbers.
  */
 export function slotAt(epochTimeS: number, params: Timing): number {
   return Math.floor(epochTimeS / params.blockTimeS);

@@ -18,8 +18,8 @@ export interface Account {
   readonly address: Address;
   /**
    * The public key is set by the first outgoing transaction of the account, or when the account joins a group. Once
-   * set, the public key of an account never changes. Within a block, the key may have upper-case letters
-   * (`tx/apply.ts`); after the block, it is in lower case.
+   * set, the public key of an account never changes, except for its letter case. While a block is applied, the key may
+   * have upper-case letters (`tx/apply.ts`); after the block, it is in lower case.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
@@ -77,13 +77,13 @@ export interface StateReader {
    */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * Data that the generation stores from block to block, for example the BFT state of generation 3. All calls return
-   * the same object until the data change.
+   * Data that the rules of a generation carry from block to block, for example the BFT state of generation 3. All calls
+   * return the same object until the data change.
    */
   bftState(): Uint8Array | undefined;
   /**
-   * A value by its name; the name has at most 100 ASCII characters. Facts are values of a generation that have no other
-   * place in the state.
+   * The fact with this name; the name has at most 100 ASCII characters. A fact is a value that the rules store, and
+   * that has no other place in the state.
    */
   fact(name: string): string | undefined;
   /** Header of a block in the chain of this state. */
@@ -99,7 +99,7 @@ export interface StateWriter extends StateReader {
   /** Stores a list under an index; `undefined` removes the list. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setBftState(bftState: Uint8Array): void;
-  /** Stores a value under a name. Only a revert removes stored values. */
+  /** Stores a fact under a name. Only a revert removes stored facts. */
   setFact(name: string, value: string): void;
 }
 
@@ -117,8 +117,8 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * Returns the account with another balance, and with a public key if one is given. All members are copied one by one.
- * Spreading objects of different shapes takes twenty times as long, and each transfer makes three copies.
+ * Returns the account with another balance, and with a public key if one is given. The properties are copied one by
+ * one, because each transfer makes three copies, and spreading objects of different shapes takes twenty times as long.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;

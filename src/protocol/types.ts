@@ -4,8 +4,8 @@
  */
 
 /**
- * Hexadecimal text of 32 bytes, in lower case. Only within a block, the key of an account may have upper-case letters
- * (`Account.publicKey`).
+ * Hexadecimal text of 32 bytes, in lower case. Only while a block is applied, the key of an account may have upper-case
+ * letters (`Account.publicKey`).
  */
 export type PublicKey = string;
 /** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures`. */
@@ -85,9 +85,9 @@ export interface DappDescription {
 }
 
 /**
- * A transaction that passed the static checks of its generation, except the checks of its signatures (in generation 2,
- * also of its id and fee). Transactions of the genesis block, and transactions with an exception, skip some of these
- * checks.
+ * A transaction that passed the static checks of its generation. The checks of its signatures and, in generation 2, of
+ * its id and fee may still be missing. Transactions of the genesis block, and transactions with an exception, skip some
+ * of the static checks.
  */
 export interface Transaction {
   readonly id: TransactionId;

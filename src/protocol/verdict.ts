@@ -90,12 +90,12 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
    * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends an invalid
-   * transaction loses its whole reputation, unless it is a named peer.
+   * transaction loses its whole reputation, unless the operator has named this peer.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
   | 'TRANSACTION_KNOWN'
-  /** The timestamp of the transaction is in a later slot. */
+  /** The timestamp of the transaction is in a future slot, by the clock of this node. */
   | 'TRANSACTION_IN_FUTURE'
   /**
    * The transaction is not valid in the present state because of funds, keys, usernames or votes, or the pool does not

@@ -1,6 +1,6 @@
 /**
- * Defines views over the tables for frequent queries. The ClickHouse server and the embedded engine both accept these
- * SELECTs. A day is a day in UTC.
+ * Defines views for frequent queries over the tables of a sink. The ClickHouse server and the embedded engine both
+ * accept the SELECTs of these views. A day is a day in UTC.
  */
 
 /**

@@ -208,7 +208,8 @@ class SinkWriter {
 
   async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
     // If the tail of the sink has a block of another branch in this range, this block and all blocks above it are
-    // reverted first. Otherwise the blocks above the range would stay, and readers would see rows of two branches.
+    // reverted first. Otherwise the blocks of that branch above the range would stay, and readers would see rows of two
+    // branches.
     await this.#revertFrom(
       this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),
     );

@@ -40,8 +40,8 @@ export interface HeightSpan {
 }
 
 /**
- * Collects the rows of a range, block by block. A sink may convert the rows at once to the form in which it stores
- * them, because the objects of a hundred thousand rows take much more memory than that form.
+ * Collects the rows of a range, block by block. A sink may convert the rows of each block immediately to the form in
+ * which it stores them, because the objects of a hundred thousand rows take much more memory than that form.
  */
 export interface RangeDraft {
   /** Adds the rows of the next block. */
@@ -64,7 +64,7 @@ export interface SinkBlock extends BlockPlace {
  * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process that was paused
  * for a long time may lose the sink. After the loss, this process changes nothing that readers see: its calls throw
  * `SINK_LEASE_LOST`, even calls that began before the loss. The caller waits for the end of each call to the sink
- * before it makes another call, except a call of `draftRange`.
+ * before it makes another call. Only `draftRange` may be called during another call.
  */
 export interface Sink {
   /**

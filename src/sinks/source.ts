@@ -9,7 +9,7 @@
 import type { Rules } from '../protocol/rules.ts';
 import type { Block, BlockId } from '../protocol/types.ts';
 
-/** A report of a source to the driver of a sink (`run.ts`) that follows the chain. */
+/** Report of a source to the run of a sink (`run.ts`). */
 export type ChainChange =
   | { readonly kind: 'applied'; readonly block: Block }
   | { readonly kind: 'reverted'; readonly height: number; readonly blockId: BlockId }

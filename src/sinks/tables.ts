@@ -125,7 +125,7 @@ export const SINK_TABLE_NAMES = Object.keys(SINK_TABLES) as readonly SinkTable[]
 
 type ValueOf<T extends ColumnType> = T extends 'u64' | 'i64' ? bigint : T extends 'text' ? string : number;
 
-/** A row of a table, by the names of its columns. */
+/** A row of a table: an object with one member for each column. */
 export type Row<T extends SinkTable> = {
   readonly [C in keyof (typeof SINK_TABLES)[T]]: (typeof SINK_TABLES)[T][C] extends infer K extends ColumnType
     ? ValueOf<K>

@@ -1,7 +1,7 @@
 /**
  * Declares the metrics that are recorded by the modules of a node. Modules name metrics without the prefix `bloomery_`.
  * The registry refuses recordings of metrics that are not declared here. The registry itself adds the number of refused
- * recordings and, with `isOfProcess`, the metrics of the process.
+ * recordings and, with its option `isOfProcess`, the metrics of the process.
  */
 
 type MetricKind = 'counter' | 'gauge' | 'histogram';

@@ -90,7 +90,7 @@ function membersOf(value: object, depth: number, secrets: Set<string>): Readonly
       if (secret) learn(member, secrets);
       shown[key] = secret ? HIDDEN : printable(member, depth - 1, secrets);
     } catch {
-      // The log line must not be lost because a getter throws.
+      // If a getter throws, the log line must still be written.
       shown[key] = '[unreadable]';
     }
   }

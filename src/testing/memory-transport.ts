@@ -25,8 +25,8 @@ import type { Clock } from '../ports/clock.ts';
 const NOT_LISTENING: CloseReason = { code: 1006, reason: 'no node listens at this address' };
 const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
 /**
- * Maximum wait in milliseconds until a dialled node listens. A real transport waits at most for the same time until a
- * TCP connection is open.
+ * Maximum wait in milliseconds until a dialled node listens. A real transport waits for a TCP connection no longer than
+ * this.
  */
 const ARRIVAL_MS_MAX = 2000;
 const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };

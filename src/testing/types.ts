@@ -8,12 +8,13 @@ export interface DevnetOptions {
   readonly nodes?: number;
   /**
    * When nodes forge blocks: when a transaction arrives (`instant`, the default), only when `mine` is called
-   * (`on-demand`), or in each slot (`interval`). A slot of the devnet of the package takes two seconds.
+   * (`on-demand`), or in each slot (`interval`). The devnet of the package, which runs if `network` is not given, has
+   * slots of two seconds.
    */
   readonly mine?: MiningMode;
   /**
-   * Generation of the devnet of the package; default 3. Ignored together with `network`, because a devnet then has the
-   * generation of this network.
+   * Generation of the devnet of the package; default 3. Ignored if `network` is given, because the devnet then has the
+   * generation of that network.
    */
   readonly generation?: 2 | 3;
   /**
@@ -219,7 +220,7 @@ export interface TestDevnet {
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Sets the clock of a node ahead of the devnet's clock, by a number of milliseconds or a string such as `+3s`. A
+   * Sets the clock of a node ahead of the chain's clock, by a number of milliseconds or a string such as `+3s`. A
    * negative number, or a string such as `-3s`, sets the clock behind.
    *
    * @throws an error for an invalid offset, an offset longer than a day, or a node that does not exist

@@ -39,10 +39,7 @@ export interface LineReader {
  * longer than reading these lines.
  */
 const INLINE_LINES_MAX = 4;
-/**
- * Maximum number of lines that wait for one thread. There is no limit, because the caller limits the number of lines in
- * memory.
- */
+/** Any number of lines may wait for one thread, because the caller limits the number of lines in memory. */
 const WAITING_MAX = Number.POSITIVE_INFINITY;
 
 export function createLineReader({ threads, rules, knownHeight }: LineReaderOptions): LineReader {

@@ -1,6 +1,6 @@
 /**
- * Stores the results of signature checks. While the cache has the results for a transaction that the pool has verified,
- * the node does not check the signatures of the transaction again when a block contains it.
+ * Stores the results of signature checks. The pool checks the signatures of a transaction. While the cache has the
+ * results, the node does not repeat these checks when a block contains the transaction.
  */
 
 import { LruMap } from '../primitives/bounded.ts';

@@ -49,8 +49,8 @@ const JOB_CHECKS_MAX = 128;
 /**
  * Largest batch of checks whose results are cached by content. A small batch usually belongs to one block, whose
  * transactions arrived earlier, one by one, as different objects with equal bytes. A larger batch belongs to a
- * download, with thousands of new checks. The results of these checks are cached only by object, because the later
- * validation uses the same objects.
+ * download, with thousands of new checks. If worker threads make these checks, the results are cached only by object,
+ * because the later validation uses the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 

@@ -252,8 +252,8 @@ export class PeerBook {
   }
 
   /**
-   * Removes a peer that is not pinned from a full bucket. In a bucket of new peers, removes a stale peer if there is
-   * one. In all other cases, removes a random peer.
+   * Removes one peer from a full bucket, but never a pinned peer. In a bucket of new peers, removes a stale peer if
+   * there is one. In all other cases, removes a random peer.
    *
    * @returns false if all peers of the bucket are pinned
    */

@@ -22,8 +22,8 @@ const SAMPLES_PER_PEER = 8;
  */
 const SAMPLES_MIN = 3;
 /**
- * Minimum number of peers with enough samples for `estimateMs`, and of agreeing peers for `agreedMs`. A single peer may
- * have a slow connection, or lie.
+ * Minimum number of peers: for `estimateMs`, of peers with at least `SAMPLES_MIN` recent samples; for `agreedMs`, of
+ * peers that agree. A single peer may have a slow connection, or lie.
  */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
@@ -72,7 +72,7 @@ export class ClockOffset {
   readonly #samples = new Map<PeerId, readonly Sample[]>();
   /**
    * The peers that sent blocks recently. When `#samples` has more than `PEERS_MAX` peers, the class drops the samples
-   * of all other peers.
+   * of all peers that are not in `#recent`.
    */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
   /** The current kind of verdict, and the Unix time in milliseconds since which the verdict has had this kind. */
@@ -87,8 +87,8 @@ export class ClockOffset {
   }
 
   /**
-   * Records the arrival of a block from a peer. Either this node has imported or forged the block, or this node refused
-   * the block because of its timestamp.
+   * Records the arrival of a block from a peer. Called for a block that this node imported now, or had imported or
+   * forged before. Also called for a block that this node refused because of its timestamp.
    *
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds
@@ -241,7 +241,7 @@ export class ClockOffset {
   #log(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
     const nowMs = this.#clock.nowMs();
     const loggedMs = this.#loggedMs.get(code) ?? Number.NEGATIVE_INFINITY;
-    // If the clock was set back, the last log line may lie in the future.
+    // If the clock was set back, the time of the last log line may lie in the future.
     if (nowMs >= loggedMs && nowMs < loggedMs + WARN_EVERY_MS) return;
     this.#loggedMs.set(code, nowMs);
     this.#observer.log(level, code, message, fields);

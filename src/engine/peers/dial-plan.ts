@@ -33,9 +33,9 @@ const OWN_MAX = 32;
  */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
- * The same waits for a fixed peer, in milliseconds. For a fixed peer, the shortest wait also applies after the end of a
- * connection with `FORBIDDEN_CODE`. The waits are shorter than `WAIT`, because the nodes of a small network start one
- * after another.
+ * For a fixed peer, these two waits in milliseconds replace those of `WAIT`. The shortest wait then also applies after
+ * the end of a connection with `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because the nodes of a small
+ * network start one after another.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 /** Time in milliseconds before the node dials a fixed peer again after a failure with the outcome `hopeless`. */
@@ -129,7 +129,7 @@ export class DialPlan {
 
   /** Records that a connection ended, whichever side opened it, and sets the time of the next dial. */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
-    // A peer may close every connection directly after it opens. Without this wait, the node would dial this peer again
+    // A peer may close every connection directly after it opens. Without a wait, the node would dial this peer again
     // and again.
     const failures = this.#waits.get(peerId)?.failures ?? 0;
     const waitMs = code === FORBIDDEN_CODE && !isFixed ? WAIT_FORBIDDEN_MS : (isFixed ? WAIT_FIXED : WAIT).firstMs;

@@ -80,8 +80,8 @@ export class PeerManager {
   readonly #scoring: PeerScoring;
   #dropped: DroppedPeer[] = [];
   /**
-   * For each address, the close code and reason of the latest dial that failed for a temporary reason. A later
-   * successful dial does not remove this entry.
+   * For each address, the close code and reason of the latest dial with the outcome `unreachable` (`DialOutcome`). A
+   * later successful dial does not remove this entry.
    */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #stopped = true;

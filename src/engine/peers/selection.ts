@@ -20,8 +20,8 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup (see `selectToEvict`). */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. Of the remaining connections,
- * at most the same number is safe because this node answered the largest share of their requests.
+ * Share of inbound connections that are safe from eviction because of short round trips. The same share
+ * limits the third safe group in `selectToEvict`: the peers for whom this node answered the largest share of requests.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -134,8 +134,8 @@ export function selectForGossip(connections: readonly Connection[], limit: numbe
 
 /**
  * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all of
- * them. With more peers, the list has a random length between a quarter and a half of the number of peers. The length
- * is at least 100 and at most 1000.
+ * them. With more peers, the list has a random length between a quarter and a half of the number of peers, but at
+ * least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));

@@ -34,8 +34,8 @@ export interface VerdictSources {
    */
   dialDueMs(peerId: PeerId): number;
   /**
-   * The close code and the reason with which the latest dial of an address failed for a temporary reason; undefined if
-   * there was no such dial.
+   * The close code and the reason of the latest dial of an address with the outcome `unreachable` (`DialOutcome`);
+   * undefined if there was no such dial.
    */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }

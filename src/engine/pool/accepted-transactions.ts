@@ -2,9 +2,10 @@
  * Handles transactions that this node has accepted from clients. The node writes each of them to the transaction
  * journal, usually a file, before it answers the client. The transaction stays in the journal until the node no longer
  * expects a revert of its block. A transaction also leaves the journal if it has waited too long, or if the chain makes
- * it invalid. A transaction in the chain also leaves a full journal to make room. After a start, the node checks the
- * transactions of the journal like new transactions, and announces them again. Each node keeps the transactions of its
- * own clients. The journal therefore has a transaction of a peer only if a client of this node sent a signature for it.
+ * it invalid. If the journal is full, transactions that are in the chain leave it to make room. After a start, the node
+ * checks the transactions of the journal like new transactions, and announces them again. Each node keeps the
+ * transactions of its own clients. The journal therefore has a transaction of a peer only if a client of this node sent
+ * a signature for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -136,7 +137,7 @@ export class AcceptedTransactions {
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
-    // After a start, the node may not have restored the transaction of the signature yet.
+    // Shortly after a start, the transaction of the signature perhaps still waits to be restored.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;
@@ -344,7 +345,7 @@ export class AcceptedTransactions {
       return;
     }
     // If the clock was set back, the stored time of arrival may lie in the future. The transaction would then wait
-    // longer than allowed. The node therefore uses at most the current time.
+    // longer than allowed. In this case, the node uses the current time instead.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);

@@ -43,8 +43,8 @@ export function admitFromClient(
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
-  // Peers can send far more transactions than the steps process. If the queue is full, the node does not check the
-  // signature of a new transaction.
+  // Peers can send far more transactions than the steps process. If the queue is full, the node refuses a new
+  // transaction without checking its signature.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseJunkSignatures(context, transaction);
@@ -76,7 +76,7 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
  * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client gets the error of the
  * copy instead of the message that the transaction is known. In generation 2, the node takes the id from the JSON that
  * the client sent, so all other fields of the copy may differ. The function verifies the signature of the copy only if
- * the copy differs from the transaction in the pool in its signature, public key or signed bytes.
+ * its signature, public key or signed bytes differ from those of the transaction in the pool.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID` if the copy is invalid; `VERIFICATION_LIMIT` if the payer's budget
  *   does not allow the check of its signature
@@ -108,8 +108,8 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 
 /**
  * Makes the checks of a new transaction that do not depend on the accounts. Refuses a transaction in these cases: its
- * type is not allowed; it is already in the pool or in the chain; it is invalid; the pool does not accept it
- * (`Rules.poolFault`); its timestamp is in the future; the payer's budget is used up.
+ * type is not allowed; it is already in the pool or in the chain; it is invalid; its asset has an unknown member
+ * that the pool does not accept (`Rules.poolFault`); its timestamp is in the future; the payer's budget is used up.
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
  * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does

@@ -13,8 +13,8 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
  */
 const ACCEPTING_MS = 50;
 /**
- * Time for other work after an accepting phase that was longer than `ACCEPTING_MS`, in milliseconds. Without this time,
- * a flood of connections would stop all other work.
+ * Time for other work after an accepting phase that ended because of `ACCEPTING_MS`, in milliseconds. Without this
+ * time, a flood of connections would stop all other work.
  */
 const WORKING_MS = 10;
 

@@ -35,8 +35,8 @@ const SUSPENDED_MS = 2 * SWEEP_MS;
 
 /**
  * Times in milliseconds for which a stranger's new connection waits for another connection to close. After each time,
- * this process asks the counting process again. A process that is not busy closes an idle connection within a few
- * milliseconds.
+ * this process again asks the counting process, which counts the connections of all processes. A process that is not
+ * busy closes an idle connection within a few milliseconds.
  */
 const ROOM_WAITS_MS = [20, 100];
 
@@ -138,8 +138,8 @@ export class Admission implements ConnectionHost {
   }
 
   /**
-   * Asks the process that counts the connections of all processes whether the connection may stay. Until the answer
-   * comes, nothing is read from the connection.
+   * Asks the counting process whether the connection may stay. Until the answer comes, nothing is read from the
+   * connection.
    */
   async #acceptTogether(
     shared: SharedLimits,

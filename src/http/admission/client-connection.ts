@@ -232,8 +232,8 @@ export class ClientConnection implements CountedConnection, Holder {
 
   /**
    * Reads a stranger's connection for the first time, in its turn. Until the turn of the connection, the received bytes
-   * stay in the kernel. If no bytes have arrived at its turn, the connection waits for another turn when its first
-   * bytes arrive.
+   * stay in the kernel. If no bytes have arrived at its turn, the connection gets another turn after its first
+   * bytes have arrived.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;
@@ -286,8 +286,8 @@ export class ClientConnection implements CountedConnection, Holder {
     if (this.isTrusted) return this.#letThrough();
     const before = this.#phase;
     this.#phase = 'waiting';
-    // node:http would close the connection as idle while input waits for its turn. `checkTime` limits this wait
-    // instead.
+    // Without this call, node:http would close the connection as idle while its input waits. `checkTime` limits this
+    // wait instead.
     const restoreTimeout = suspendTimeout(this.#socket);
     this.#schedule(() => {
       this.#phase = before;

@@ -120,7 +120,7 @@ function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Resolves after the promise callbacks that finished work has started, up to a depth of a few promises. */
+/** Waits until the promise callbacks of the finished task have run: chains of at most `SETTLING_DEPTH` callbacks. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

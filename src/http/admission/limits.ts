@@ -43,7 +43,10 @@ export const RESERVED_SHARE = 0.1;
  */
 export const BODY_BYTES_MAX = 128 * 1024;
 
-/** Under the rate limit, a request counts once for each full or partial piece of this number of body bytes. */
+/**
+ * Under the rate limit, a request with a large body counts as several requests: one for each started piece of this
+ * number of body bytes.
+ */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
 /**
@@ -76,8 +79,8 @@ export const READING_TIMEOUT_MS = 60_000;
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
 /**
- * Maximum number of strangers' connections that discard input after their last answer at the same time. Few clients
- * send large bodies to paths that take no body.
+ * Maximum number of strangers' connections whose input is discarded at the same time, after their last answer. Few
+ * clients send large bodies to paths that take no body.
  */
 export const LINGERING_MAX = 64;
 

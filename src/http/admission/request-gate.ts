@@ -58,8 +58,8 @@ export class RequestGate {
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
     if (request.complete) return true;
-    // If the body was not accepted, bytes after the body count as bytes beyond the request, too. The gate does not know
-    // where a chunked body ends.
+    // If the body was not accepted, bytes after the body count as bytes beyond the request, too. After a chunked body,
+    // the gate cannot count them, because it does not know where the body ends.
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
@@ -95,10 +95,10 @@ export class RequestGate {
   }
 
   /**
-   * Returns the function that starts the handler of a request with a body, once the body is complete. Before that, the
-   * result is undefined, and it is undefined again after the function was returned once. An incomplete body thus causes
-   * no work. Only the parser finds the end of a chunked body. For a chunked body, the function is therefore returned at
-   * once, and the handler itself reads the body.
+   * Returns the function that starts the handler of a request with a body, if the whole body has arrived. Until then,
+   * the result is undefined, so an incomplete body causes no work. The function is returned only once; later results
+   * are undefined, too. Only the parser finds the end of a chunked body. For a chunked body, the function is therefore
+   * returned at once, and the handler itself reads the body.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;
@@ -147,7 +147,7 @@ export class RequestGate {
 
   #bytesToPass(held: Buffer): number {
     if (this.#exchange === undefined) return upToHeadEnd(held);
-    // The end of a chunked body looks like the end of a head. If the same bytes occur inside an HTTP chunk, the gate
+    // The end of a chunked body looks like the end of a head. If this end mark occurs inside an HTTP chunk, the gate
     // passes the body to the parser in more pieces, which does no harm.
     return isChunked(this.#exchange.request) ? upToHeadEnd(held) : Math.min(held.length, this.#exchange.bodyBytesLeft);
   }
@@ -159,7 +159,7 @@ export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
 }
 
 /**
- * Makes the answer to a request say that the connection ends, unless the body of the request was read before the
+ * Announces the end of the connection in the answer to a request, unless the body of the request was read before the
  * answer. Otherwise a client could send its next request while the connection ends, and would lose this request.
  */
 export function closeUnlessBodyIsRead(request: IncomingMessage, response: ServerResponse): void {

@@ -12,7 +12,10 @@ export interface SharedLimitsListener {
   shutOut(key: string): void;
   /** The connections of all processes together have reached the maximum (true), or are below it again (false). */
   full(isFull: boolean): void;
-  /** Another process has a new connection: an idle connection of this address must be closed to make room. */
+  /**
+   * There is no room for a new connection of some process. This process must close an idle connection of the address
+   * with this key.
+   */
   makeRoom(key: string): void;
 }
 

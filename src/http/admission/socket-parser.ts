@@ -14,7 +14,8 @@ export interface Parser {
 }
 
 /**
- * Replaces the listeners of node:http for received bytes and for the end of the client's side. The socket stays paused.
+ * Replaces the listeners of node:http for received bytes, and for the end of the data from the client. The socket stays
+ * paused.
  *
  * @param takeOver makes a server of node:http listen to the socket
  * @param receiver called in place of the parser
@@ -25,8 +26,9 @@ export function interceptParser(socket: Socket, takeOver: (socket: Socket) => vo
   // Adding a listener must not start reading.
   socket.pause();
   takeOver(socket);
-  // At this point, the parser has the only listener for received bytes, and node:http reads the handle directly. The
-  // second listener, which is added below, makes node:http read through listeners.
+  // At this point, the parser has the only listener for received bytes, and node:http reads the handle directly. When
+  // the second listener is added below, node:http stops reading the handle, and the socket passes received bytes to its
+  // listeners.
   const [parse] = socket.listeners('data') as Parser['parse'][];
   const end = socket.listeners('end').find((listener) => !earlier.has(listener)) as Parser['end'] | undefined;
   if (parse === undefined || end === undefined) throw new Error('node:http does not listen to its socket');

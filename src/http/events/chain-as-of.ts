@@ -23,13 +23,13 @@ export class ChainAsOf {
     return next.kind === 'applied' ? next.height - 1 : next.height;
   }
 
-  /** Height of the newest block that was final at that moment; 0 if no block was final. */
+  /** Height of the newest block that was final after the record; 0 if no block was final. */
   finalizedHeight(): number {
     return this.#next()?.finalizedBefore ?? this.#api.log.finalized();
   }
 
   /**
-   * The block that the chain had at a height after the record; undefined if the log no longer contains the block.
+   * The block at a height, in the chain as it was after the record; undefined if the log no longer contains the block.
    *
    * @param height at most `tipHeight()`; above it, the result may be a later block
    */
@@ -46,8 +46,8 @@ export class ChainAsOf {
 }
 
 /**
- * Height of the last block that a stream from a requested height reads from the chain. The events after this block come
- * from the records of the log.
+ * For a stream that begins at a requested height: the height of the last block that the stream reads from the chain.
+ * The events after this block come from the records of the log.
  */
 export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();

@@ -305,9 +305,9 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // Another process may have sent events that this process has not seen yet.
+    // Another process may have sent the client events that this process has not read yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
-    // The place after all events of the last record. A subscriber without an earlier place starts here.
+    // The place after all events of the last record. A subscriber that requests no other place starts here.
     const last = endOfLog(this.#api);
     const isPlaceOfOtherLog = after !== undefined && isOfOtherLog(this.#api.log, after);
     const place = after ?? last;

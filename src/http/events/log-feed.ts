@@ -1,7 +1,7 @@
 /**
- * Sends subscribers the events of the chain's log, in the order of the log. The feed stores the texts of the newest
- * records, because most subscribers want the same records. For a stream from a requested height, the feed first sends
- * the events of blocks that it reads from the chain.
+ * Sends subscribers the events of the chain's log, in the order of the log. The feed caches the events of recently used
+ * records with their texts, because most subscribers want the same records. For a stream from a requested height, the
+ * feed first sends the events of blocks that it reads from the chain.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -15,8 +15,9 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 /** Maximum number of records that one subscriber gets before the next subscriber is served. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
- * Number of records that are cached with their texts, because most subscribers want the same records. A subscriber that
- * is a stranger and wants events of records counts as a replay if it is more than this number of records behind.
+ * Number of records whose events are cached with their texts, because most subscribers want the same records. A
+ * subscriber that is a stranger and wants events of records counts as a replay if it is more than this number of
+ * records behind.
  */
 export const RECORDS_CACHED_MAX = 64;
 
@@ -98,8 +99,8 @@ export class LogFeed<S extends FedSubscriber> {
     const { sequence, tag } = subscriber.place;
     const past = new ChainAsOf(this.#api, sequence);
     const last = lastPastHeight(past, subscriber.filter.finality);
-    // After the record of the subscriber's place, the chain had no block at this height (with `final`, no final block).
-    // The events of later blocks at this height come from the records of the log.
+    // In the chain as it was after the record of the subscriber's place, this height had no block (with `final`, no
+    // final block). The events of later blocks at this height come from the records of the log.
     if (height > last) return this.#beginLog(subscriber);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);

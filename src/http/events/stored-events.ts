@@ -21,8 +21,8 @@ export interface StoredEvent {
 }
 
 /**
- * Yields the stored events that the query selects, in the order of the log. Without `lastEventId` and `fromHeight`, the
- * query selects no events.
+ * Yields the stored events that the query selects, in the order of the log. A query with neither `lastEventId` nor
+ * `fromHeight` selects no events.
  *
  * @param query query text of `GET /events`, without `?`
  * @throws Problem for parameters that the route refuses, and for a `fromHeight` above the height that follows the last

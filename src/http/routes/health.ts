@@ -1,6 +1,6 @@
 /**
  * Declares two health routes for supervisors and load balancers. One route reports that the process is alive, and one
- * route reports that the node is ready.
+ * route reports whether the node is ready.
  */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';
@@ -13,8 +13,8 @@ const LAG_BLOCKS_MAX = 2;
 
 /**
  * Maximum age of the tip in slots. If the tip of a forging node is older, the readiness check also needs the heights of
- * the peers. This limit is higher than the limit for other nodes, because a forging node itself adds a block from time
- * to time.
+ * the peers. This limit is higher than the limit for other nodes, because a forging node without peers is ready, too,
+ * if it adds a block itself from time to time.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**

@@ -1,5 +1,5 @@
 /**
- * Declares the routes of the oldest clients for second signatures: the fee, and the registration by passphrase. The
+ * Declares two routes of the oldest clients, for second signatures: the fee, and the registration by passphrase. The
  * answer to a registration has status 200 even if the registration is refused. The member `success` distinguishes a
  * success from a refusal. Failures of the node have other statuses. So do refusals by the checks before the handler,
  * such as access rules, the rate limit and the body parser. The node never logs or stores the request, because the

@@ -114,7 +114,7 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // Real nodes do not send `activeDelegates`, so the member is present only if the number differs from that of Lisk.
+  // Real nodes do not send `activeDelegates`: it is sent only if the network has another number of delegates than Lisk.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {

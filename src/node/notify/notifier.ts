@@ -31,9 +31,9 @@ export interface NotifierOptions {
 const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 /**
- * Number of failures in a row after which the delay begins to double. Before that, the delay is about a second. A
- * receiver that restarts quickly therefore gets a waiting event about a second after it listens again, which is sooner
- * than the next slot.
+ * Number of failures in a row after which the delay between attempts begins to double. Before that, the delay is about
+ * a second. A receiver that restarts quickly therefore gets a waiting event about a second after it listens again,
+ * which is sooner than the next slot.
  */
 const BACKOFF_CONSTANT_FAILURES = 30;
 const HEIGHTS_UNSAVED_MAX = 100;

@@ -49,7 +49,7 @@ export interface OutboxEvent {
 export interface OutboxPlace {
   /** All blocks up to this height were examined. */
   readonly height: number;
-  /** Last slot that was reported, by kind of event and delegate. */
+  /** For each kind of event and each delegate, the last slot that was reported. */
   readonly reportedSlots: Readonly<Record<string, number>>;
 }
 
@@ -100,8 +100,8 @@ export class Outbox {
   }
 
   /**
-   * Adds an event; the outbox ignores an event that has the id of a waiting event. The event may be delivered after
-   * `flush` has resolved.
+   * Adds an event; the outbox ignores an event that has the id of a waiting event. Call `flush` before the event is
+   * delivered.
    */
   add(event: OutboxEvent): void {
     if (this.#waiting.has(event.id)) return;
@@ -209,8 +209,8 @@ function load(file: string, observer: Observer): Loaded {
   }
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
-  // If the last line is incomplete, a kill interrupted its write. If the line holds an event, this event was not
-  // delivered. The notifier finds the event again only if the event reports missed slots.
+  // If the last line is incomplete, a kill interrupted its write, and the line is ignored. An event in this line was
+  // not delivered. The notifier finds such an event again only if the event reports missed slots.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {

@@ -39,10 +39,11 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
 }
 
 /**
- * Kills the readers whose node has ended. If the node of a reader is ending, the function waits for its end. After the
- * kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`. The function never kills a
- * reader of a running node: the parent of such a reader is still the node that wrote the file. If a file does not
- * contain the number of the node, the function cannot compare the parent, and does not kill the reader.
+ * Kills the readers whose node has ended. If the node of a reader is still ending, the function first waits for the
+ * end of this node. After the kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`.
+ * The function never kills a reader of a running node: the parent of such a reader is still the node that wrote the
+ * file. If a file does not contain the process number of the node, the function cannot compare the parent, and does not
+ * kill the reader.
  *
  * @param directory folder of the node's data; it need not exist
  * @returns process numbers of the killed readers

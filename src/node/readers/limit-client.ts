@@ -122,7 +122,8 @@ export class LimitClient implements SharedLimits {
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
       // If a limit check failed before the node answered, the reader has already refused the connection or the replay.
-      // If the node then admits the connection or the replay, the reader reports that it has ended.
+      // If the node then admits the connection or the replay, the reader reports to the node that the connection or the
+      // replay has ended.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
       if (isGivenUp && 'replay' in ask && answer === null) this.replayEnded(ask.replay);
       timer.cancel();
@@ -157,8 +158,8 @@ export class LimitClient implements SharedLimits {
 
   #giveUp(waiting: Waiting): void {
     waiting.isGivenUp = true;
-    // A limit check that was not sent yet is dropped. If the limit check was sent, the node is treated as silent, and
-    // further limit checks fail at once.
+    // If this limit check was sent, the node is treated as silent, and new limit checks fail at once. Otherwise, this
+    // limit check is only dropped.
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }
 

@@ -68,7 +68,7 @@ export const LIMIT_ASKS_WAITING_MAX = 20_000;
  * not count the requests itself instead, because each reader would then grant the full limit.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
-/** Milliseconds after which a read fails. For the largest reads, a busy node needs a second. */
+/** Milliseconds after which a read without an answer fails. For the largest reads, a busy node needs a second. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
 /**

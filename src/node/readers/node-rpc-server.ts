@@ -42,7 +42,7 @@ export class NodeRpcServer {
   chainChanged(times: readonly ReceivedTime[]): void {
     this.#isChainChanged = true;
     this.#times.push(...times);
-    // The transaction pool has the same limit on kept times.
+    // The transaction pool keeps at most the same number of times.
     if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
     this.#sendUpdate();
   }

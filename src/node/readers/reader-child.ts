@@ -7,8 +7,8 @@ import { programBeside } from '../../workers/job-threads.ts';
 import type { FromReader } from './messages.ts';
 
 /**
- * Maximum heap of a reader in megabytes. If the heap reaches this size before the pool has noticed the memory of the
- * reader, the reader ends at once, and the pool replaces it.
+ * Maximum heap of a reader in megabytes. If the heap reaches this size before the reader pool has noticed that the
+ * reader uses too much memory, the reader ends at once, and the reader pool replaces it.
  */
 const HEAP_MB_MAX = 512;
 

@@ -96,7 +96,7 @@ export class ReaderGauges {
     this.#sum(gauges);
   }
 
-  /** Removes the values of a reader that has ended from the sums of the gauges. */
+  /** Called when a reader has ended. Subtracts the values of this reader from the sums of the gauges. */
   forget(reader: number): void {
     const known = this.#byReader.get(reader);
     this.#byReader.delete(reader);

@@ -1,6 +1,6 @@
 /**
- * Converts blocks to and from lines of text. A line is the JSON that nodes of the generation send, except that amounts
- * and totals are decimal text.
+ * Converts blocks to and from lines of text. A line is the JSON that nodes of the network's generation send, except
+ * that amounts and totals are decimal text.
  */
 
 import type { Codec } from '../rules.ts';

@@ -106,8 +106,8 @@ export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
   const number = decimalIn(value);
   const beddows = number && integerOf(number);
-  // The lisk-sdk number library writes these texts for a sum of amounts, if the exponent of an amount is too large for
-  // the library (`0e9999999999`).
+  // The lisk-sdk number library writes `Infinity` or `NaN` for a sum of amounts, if the exponent of an amount is too
+  // large for the library (`0e9999999999`).
   const isEndless = value === 'Infinity' || value === 'NaN';
   const isTooLarge = number !== undefined && !number.isNegative && (beddows === undefined || beddows > U64_MAX);
   if (!isEndless && !isTooLarge) return readTotal(json, name);

@@ -1,6 +1,7 @@
 /**
- * Computes amounts of transactions in beddows: the amount that a transaction moves, and the amount that it adds to sums
- * (`countedAmount`). Some amounts are added to sums although no signature covers them.
+ * Computes amounts of transactions in beddows: the amount that a transaction moves, and the amount that counts in the
+ * total of its block, in spending and in vote weights (`countedAmount`). Some amounts count there although no signature
+ * covers them.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
@@ -30,9 +31,9 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  * The amount of a transaction that counts in totals, spending and vote weights. The amount is added to the total of the
  * block and to the spending of the sender. The amount is subtracted from the vote weights of the delegates for whom the
  * sender votes. If an account receives the amount, the amount is also added to the vote weights of the delegates for
- * whom this account votes. If the payload of a transaction has no member `amount` (any registration), the counted
- * amount is the unknown member `amount` of its asset, which no signature covers. Without this member, the counted
- * amount is 0. The member may have any form that lisk-sdk's number library reads.
+ * whom this account votes. The payload of a registration has no member `amount`. The counted amount of a registration
+ * is the unknown member `amount` of its asset, which no signature covers. Without this member, the counted amount is 0.
+ * The member may have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if the member is not a number, which makes a block with the transaction invalid
  */
@@ -52,7 +53,7 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
 /**
- * True if the transaction adds an amount to sums although it moves no amount, or if its counted amount is not a number.
+ * True if the counted amount of the transaction is not a number, or is not 0 although the transaction moves no amount.
  */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);

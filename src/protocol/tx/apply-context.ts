@@ -10,9 +10,9 @@ import type { SignatureOracle, Transaction } from '../types.ts';
 /** Differences between the generations in the effects of a transaction, or in the text of its errors. */
 export interface TransactionDialect {
   readonly generation: Generation;
-  /** Data path of a username in an error. */
+  /** The `dataPath` of errors about a username. */
   readonly usernamePath: string;
-  /** Data path of the minimum number of signatures in an error. */
+  /** The `dataPath` of errors about the minimum number of signatures. */
   readonly multisignatureMinPath: string;
   /** Whether vote weights change at once (`live`) or at the end of the round (`pending`). */
   readonly voteWeight: 'live' | 'pending';
@@ -32,11 +32,11 @@ export const GEN2_DIALECT: TransactionDialect = {
   voteWeight: 'pending',
 };
 
-/** The digests that are signed with the keys of a transaction, 32 bytes each. */
+/** The digests that the signers of a transaction sign, 32 bytes each. */
 interface SigningDigests {
   /** Digest for the primary signature and for members' signatures. */
   signingDigest(transaction: Transaction): Uint8Array;
-  /** Digest for the second signature, which also covers the primary signature. */
+  /** Digest for the second signature; the digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction): Uint8Array;
 }
 

@@ -21,9 +21,9 @@ const OK: TransactionVerdict = { status: 'ok' };
  * state changes even if there are errors, because an exception of the network may turn a failure into a success. The
  * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
  *
- * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. Keys of accounts stay in the letter
- * case in which they were sent. The keys of later transactions in the block are compared with this text. `lowerKeys`
- * converts the keys to lower case after the block.
+ * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. The state keeps the public key of an
+ * account in the letter case in which it was sent. The sender's key of each later transaction in the block is compared
+ * with this text. `lowerKeys` converts the keys of accounts to lower case after the block.
  */
 export function applyTransaction(
   state: StateWriter,

@@ -115,7 +115,7 @@ function memberStanding(
   return { status: 'fail', errors: [error] };
 }
 
-/** The position in the group of the member that made a signature, and the check that succeeded. */
+/** The member that made a signature (as its position in the group), and the check that succeeded. */
 interface Match {
   readonly memberIndex: number;
   readonly check: SignatureCheck;

@@ -11,7 +11,7 @@ import { SENDER_AT, type BasicFields, type TransactionLayout } from './transacti
  * hexadecimal text.
  */
 export interface TransactionBytes {
-  /** The layout of a transaction type that the codec has accepted. */
+  /** The layout of a transaction type; the codec has already accepted the type. */
   layoutOf(type: number): TransactionLayout;
   /** The bytes that the primary signature covers, without the network identifier. */
   basicBytes(fields: BasicFields): Buffer;
@@ -41,9 +41,9 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. They are objects of a class, because V8 may allocate the objects of a
- * frequent object literal in the old generation of its heap. Objects in the old generation stay in memory long after
- * their last use.
+ * The cached results for one transaction. They are stored in an instance of a class, because V8 may allocate the
+ * objects of a frequent object literal in the old generation of its heap. Objects in the old generation stay in memory
+ * long after their last use.
  */
 class Known {
   /**
@@ -51,7 +51,10 @@ class Known {
    * bytes are contiguous.
    */
   readonly whole: Buffer;
-  /** The basic bytes, followed by the signatures that are part of the id. */
+  /**
+   * The basic bytes, followed by the primary signature and, if there is one, the second signature. The id is computed
+   * from these bytes.
+   */
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**

@@ -196,7 +196,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
-    // No check inside a batch reads vote weights, so this copy of the state does not update them.
+    // No check inside a batch reads vote weights, so they are not updated in this copy of the state.
     const verdicts = runBatch(
       new StateOverlay(state),
       fresh,

@@ -30,7 +30,7 @@ export const SENDER_AT = 5;
 export interface TransactionLayout {
   readonly type: number;
   readonly kind: PayloadKind;
-  /** Whether signatures cover the network identifier before the basic bytes. */
+  /** Whether signatures also cover the network identifier, which then stands before the basic bytes. */
   readonly networkBound: boolean;
   /** Fee of the type in beddows. */
   fee(payload: Payload): bigint;
@@ -42,8 +42,8 @@ export interface TransactionLayout {
    */
   encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
   /**
-   * Data of a payload that are not in the basic bytes, for the stored form; undefined if all data are in the basic
-   * bytes.
+   * The data of a payload that are not in the basic bytes, so that the stored form must add them; undefined if all data
+   * are in the basic bytes.
    */
   detail?(payload: Payload): Buffer | undefined;
   /**

@@ -71,7 +71,8 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
   // JSON can contain numbers that are too large for JavaScript. `JSON.stringify` would write an infinite amount as
-  // null, and null counts as 0. The amount is written as text instead, because the text is not a valid amount.
+  // null, and null counts as 0. The amount is therefore written as a text, which is no valid amount, just like the
+  // infinite number.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }

@@ -26,8 +26,8 @@ export type VoteWeightMode = 'live' | 'pending';
  */
 export interface UnfinishedWeights {
   /**
-   * For each delegate, the amounts that are not subtracted yet, because the amounts have fractions or more than forty
-   * digits.
+   * For each delegate, the amounts that must still be subtracted from its vote weight. These amounts have fractions or
+   * more than forty digits.
    */
   readonly pendingAmounts: Map<PublicKey, Decimal[]>;
   /** Delegates whose weight could not be stored at some moment within the block (`isStorableWeight`). */
@@ -60,8 +60,8 @@ export function finishWeights(
 }
 
 /**
- * Creates a function that returns the negative sum of a list of amounts; undefined if the sum is not a whole number.
- * All delegates with the same voters have the same list, and an amount may have a million digits. Lists with the same
+ * Creates a function that returns the negated sum of a list of amounts; undefined if the sum is not a whole number. All
+ * delegates with the same voters have the same list, and an amount may have a million digits. Lists with the same
  * amounts are therefore summed up only once.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {

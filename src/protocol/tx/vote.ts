@@ -39,8 +39,8 @@ export function isVoteList(votes: unknown): votes is readonly string[] {
 }
 
 /**
- * The keys with the given sign, exactly as they were sent. A key that was sent in another letter case belongs to no
- * delegate.
+ * The keys with the given sign, exactly as they were sent. A key that was sent with upper-case letters belongs to no
+ * delegate, because the keys of delegates are in lower case.
  */
 export function keysWithSign(votes: readonly string[], sign: '+' | '-'): PublicKey[] {
   return votes.filter((vote) => vote.startsWith(sign)).map((vote) => vote.slice(1));

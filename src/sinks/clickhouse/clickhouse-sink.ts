@@ -204,10 +204,10 @@ export class ClickHouseSink implements Sink {
 
   async revertTail(toHeight: number): Promise<void> {
     await this.#lease.keep();
-    // In the table `sink_tail`, the markers of each range's blocks are in one partition. The server stores an insert
-    // partition by partition, from the lowest, and refuses an insert into more than 100 partitions. Therefore each
-    // insert reverts the blocks of one range, from the highest range down. After each insert, the tail has no gap. A
-    // gap would be visible to queries between two inserts, and after a crash.
+    // In the table `sink_tail`, each partition contains the markers of the blocks of one range. The server stores an
+    // insert partition by partition, from the lowest, and refuses an insert into more than 100 partitions. Therefore
+    // each insert contains the markers that revert the blocks of one range; the highest range comes first. After each
+    // insert, the tail has no gap. A gap would be visible to queries between two inserts, and after a crash.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;
@@ -273,9 +273,10 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Removes the blocks of all complete ranges except the newest from the tail. Each partition of the tail has the
-   * blocks of one range, so whole partitions are dropped. A query may have read the markers just before the sink
-   * inserted the marker of the newest range. This query still reads the blocks of that range from the tail.
+   * Removes blocks from the tail: those of all complete ranges except the newest range. Each partition of the tail has
+   * the blocks of one range, so whole partitions are dropped. The blocks of the newest range stay, because a query may
+   * have read the markers just before the sink inserted the marker of that range. This query still reads these blocks
+   * from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;

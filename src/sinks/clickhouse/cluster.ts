@@ -113,9 +113,9 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 }
 
 /**
- * Refuses to create a sink whose tables on the shards already have rows. The markers of a sink are only on the server
- * through which the sink was created, but its rows are on all shards. Through another server, a process finds the rows
- * without their markers.
+ * Refuses to create a sink if its tables already exist on the shards, and have rows of a sink that was created through
+ * another server. The markers of a sink are only on the server through which the sink was created, but its rows are on
+ * all shards. Through another server, a process finds the rows without their markers.
  *
  * @throws ProtocolError `SINK_OF_OTHER_SERVER`
  */
@@ -224,7 +224,8 @@ export async function dropUnmarkedOnCluster(
 
 /**
  * Compares the number of rows that queries find now with the number of rows that the sink has written. A replica that
- * was down during an insert lacks rows until it has fetched them. A query that reads this replica returns no error.
+ * was down during an insert lacks rows until it has fetched them. A query that reads this replica returns too few rows,
+ * but no error.
  *
  * @param height the function compares the ranges that end above this height
  * @returns true if queries find all blocks and balance changes of these ranges

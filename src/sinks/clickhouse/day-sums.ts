@@ -36,7 +36,7 @@ export interface DaySumsSink {
   readonly cluster: string | undefined;
   /** Creates the id of a new attempt to write rows, stores it in `sink_attempts`, and returns it. */
   beginAttempt(): Promise<string>;
-  /** Waits for the time between two checks whether the replicas have all rows. */
+  /** Waits before the next check whether the replicas have all rows. */
   pause(): Promise<void>;
   /**
    * Renews the lease if the last renewal was too long ago.

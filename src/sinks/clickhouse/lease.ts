@@ -1,8 +1,9 @@
 /**
  * The lease on a database. The lease consists of rows of the table `sink_lease`, with times of the server's clock. Of
- * several rows with the same token, only the newest is valid. Markers, and on one server also final rows, go through
- * fences, which accept only rows with the token of the lease's holder (`schema.ts`). Therefore the server checks the
- * lease and inserts the rows in one step, and refuses an insert that a paused process sends too late.
+ * several rows with the same token, only the newest is valid. Markers go through fences, and so do final rows if the
+ * final tables are on one server. A fence accepts only rows with the token of the lease's holder (`schema.ts`).
+ * Therefore the server checks the lease and inserts the rows in one step, and refuses an insert that a paused process
+ * sends too late.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -144,7 +145,10 @@ export class ClickHouseLease {
     await renewal;
   }
 
-  /** SQL clauses that let a renewal insert its row only if this process holds the lease when the server runs it. */
+  /**
+   * SQL clauses that let a renewal insert its row only if this process holds the lease when the server runs the
+   * statement.
+   */
   #held(): string {
     return ` FROM system.one WHERE ${text(this.#holder.token)} IN (${heldTokens(this.#server.database)})`;
   }

@@ -1,16 +1,16 @@
 /**
  * Statements that create the tables in a ClickHouse database, for each version of the schema. The statements work with
- * servers from 18.16 on, so they use no codecs, no LowCardinality and no window functions.
+ * servers from version 18.16 on, so they use no codecs, no LowCardinality and no window functions.
  *
  * Rows are invisible to readers until the sink inserts their marker. The marker of a range is a row of `sink_ranges`.
  * The marker of a block in the tail is a row of `sink_tail` with the sign 1. To revert the block, the sink inserts the
  * same row with the sign -1.
  *
- * A process that lost its lease must not write markers or, on one server, final rows. Therefore these rows go through a
- * fence: a table that stores nothing, with a materialized view that copies inserted rows to the table behind the fence.
- * The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other token. Rows
- * of the tail need no fence: they are invisible without their marker, and a repeated insert replaces them with equal
- * rows.
+ * A process that lost its lease must not write markers or, if the final tables are on one server, final rows. Therefore
+ * these rows go through a fence: a table that stores nothing, with a materialized view that copies inserted rows to the
+ * table behind the fence. The view accepts rows with the token of a lease that has not ended, and refuses an insert
+ * with any other token. Rows of the tail need no fence: they are invisible without their marker, and a repeated insert
+ * replaces them with equal rows.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
  * the attempt to write the range, and the marker names the valid attempt. Therefore final rows on a cluster need no
@@ -65,7 +65,7 @@ const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, addr
 export const DAY_MARKERS = 'sink_days';
 /**
  * Table of the attempts to write sums of days and, on a cluster, to write ranges. The id of an attempt is inserted
- * before the rows of the attempt, so that a sink can later find the rows of its own failed attempts, and removes only
+ * before the rows of the attempt. A sink can therefore find the rows of its own failed attempts later, and removes only
  * these rows. `changes` is the number of balance changes in the range; 0 for sums.
  */
 export const ATTEMPTS = 'sink_attempts';
@@ -125,8 +125,8 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
     [
       ...dayTables({ database, rangeBlocks, cluster }),
       // The views of earlier versions are replaced. In those views, a day was a day in the time zone of the server. On
-      // a cluster, a query of those views could count a range twice, if it began just before the insert of the range's
-      // marker.
+      // a cluster, a query of those views could count a range twice, if the query began just before the marker of the
+      // range was inserted.
       ...SINK_TABLE_NAMES.flatMap((table) => [dropView(database, table), viewOf(database, table, cluster)]),
       ...Object.entries(QUESTION_VIEWS).flatMap(([name, select]) => [
         dropView(database, name),
@@ -272,8 +272,8 @@ function visibleRows(
 }
 
 /**
- * Condition that a marker has the id of a row's attempt. The text begins with ` AND `, and is empty for tables on one
- * server, where rows of ranges have no id.
+ * Condition that the id of a row's attempt is in a marker of a range. The text begins with ` AND `, and is empty for
+ * tables on one server, where rows of ranges have no id.
  */
 export function markedRanges(database: string, cluster: string | undefined): string {
   return cluster === undefined

@@ -158,8 +158,8 @@ export function openServer(
     keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });
-  // Query ids begin with this prefix, so that the next process can find the statements of a killed process that the
-  // server still runs.
+  // Query ids begin with this prefix, so that the next process can find the statements that the server still runs for a
+  // killed process.
   const queryPrefix = `bloomery-${database}-`;
   let queries = 0;
   const nextQueryId = (): string => `${queryPrefix}${process.pid}-${clock.nowMs()}-${(queries += 1)}`;

@@ -3,7 +3,7 @@
  * `tail` contains a folder for each block of the tail. A part is the folder of a range or of a block. A part contains a
  * Parquet file for each table with rows, and a file with the sizes of the Parquet files. The sink writes a part under
  * another name, and renames the part when it is complete. Therefore readers never see an incomplete part. The names of
- * the parts alone define the position of the sink.
+ * the parts alone state which blocks the sink has.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -98,7 +98,7 @@ export async function wholeRanges(folder: string): Promise<readonly Part[]> {
 export interface IncompletePart {
   /** First height of the part. */
   readonly height: number;
-  /** The missing or changed file, as the first part of an error message. */
+  /** The missing or changed file, as the beginning of an error message. */
   readonly fault: string;
 }
 

@@ -23,7 +23,9 @@ export interface Snapshot {
   readonly tail: readonly Part[];
 }
 
-/** Maximum number of attempts to run the work while the sink removes no block of the snapshot. */
+/**
+ * Maximum number of attempts to run the work. An attempt fails if the sink removes a block of the snapshot meanwhile.
+ */
 const ATTEMPTS = 5;
 
 /**

@@ -10,7 +10,8 @@ import { digits, fileOf, RANGES, TAIL, type Part } from './parquet-folder.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Statements that create or replace the views, in order. The views have exactly the rows of the snapshot.
+ * Statements that create or replace the views, in the order in which they must run. The views have exactly the rows of
+ * the snapshot.
  *
  * @param folder folder of a Parquet sink
  * @throws ProtocolError `SINK_PATH_REFUSED` when the path of the folder is a pattern
@@ -46,8 +47,8 @@ function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): re
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // Only the names of complete parts begin with a digit. The pattern uses {0..9} instead of a list such as {0,1},
-  // because with a list the engine would refuse a path that contains a comma.
+  // The pattern begins with a digit, because only the names of complete parts begin with a digit. It uses {0..9}
+  // instead of a list such as {0,1}, because with a list the engine would refuse a folder whose path contains a comma.
   const pattern = `${folder}/{0..9}*/${fileOf(table)}`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,

@@ -39,7 +39,7 @@ export class BlockTables {
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
   /**
    * Number of transactions in all blocks up to the last appended height. To append a block, this class needs the number
-   * up to the parent of the block. Undefined if this number must be read from the table.
+   * of transactions up to the parent of the block. Undefined if this number must be read from the table.
    */
   #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #indexes: DeferredIndexes;

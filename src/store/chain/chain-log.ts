@@ -1,7 +1,7 @@
 /**
- * Logs each change of the chain. Each block that is applied or reverted adds a numbered record in the same transaction
- * of the store. The chain and the log therefore agree, unless a tool changes the chain without opening the log. The
- * record of a reverted block also contains the block itself, because the chain no longer has the block.
+ * Logs each change of the chain. The transaction of the store that applies or reverts a block also adds a numbered
+ * record. The chain and the log therefore agree, unless a tool changes the chain without opening the log. The record of
+ * a reverted block also contains the block itself, because the chain no longer has the block.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
@@ -22,8 +22,8 @@ export interface ChainLogOptions {
 /** Default for `recordsMax`: the records of about ten days, which take about ten megabytes. */
 const RECORDS_MAX = 100_000;
 /**
- * Maximum number of records that a new record deletes. After a change of the chain without the log, all earlier records
- * are deleted, but not at once. Deleting a hundred thousand records at once would delay a block.
+ * Maximum number of records that a new record deletes. After a tool has changed the chain without opening the log, all
+ * earlier records are deleted, but not at once. Deleting a hundred thousand records at once would delay a block.
  */
 const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';
@@ -79,8 +79,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 
   // Returns the first record, from number `from` on, that reverted a block at `height`; undefined if there is none.
   // Each record moves the tip by one block, so the search can skip records. Example: the search looks for a revert of
-  // height 90, and record 500 appended block 100. At the earliest, record 501 reverted block 100, record 502 reverted
-  // block 99, and record 511 reverted block 90. The search therefore continues at record 511.
+  // height 90, and record 500 is the append of block 100. At the earliest, record 501 is the revert of block 100,
+  // record 502 of block 99, and record 511 of block 90. The search therefore continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);

@@ -33,9 +33,9 @@ export interface Comparison {
 
 /**
  * Walks through both stores and compares their keys and values. Notes are not compared, because notes belong to one
- * node. Of the table `meta`, only the number of accounts and the checksum of the state are compared. Counted keys are
- * compared one by one, and not as leaf blocks, because the borders of leaf blocks depend on the order in which the keys
- * were added.
+ * node. Of the table `meta`, only the number of accounts and the checksum of the state are compared. The keys of
+ * counted tables are compared one by one, and not as leaf blocks, because the borders of leaf blocks depend on the
+ * order in which the keys were added.
  *
  * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
  * difference only above the finalized height. While no block is final, a store drops the undo records that are far

@@ -40,7 +40,7 @@ export interface MemoryChainStoreOptions {
 }
 
 export interface ChainStoreOptions extends MemoryChainStoreOptions {
-  /** Folder of the store, which contains nothing else. */
+  /** Folder of the store; the folder contains nothing else. */
   readonly directory: string;
   /** If false, a folder without a store is refused; true by default. */
   readonly create?: boolean;
@@ -74,9 +74,9 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
 }
 
 /**
- * Opens the store of a folder and locks it until `close`. A store of an earlier layout is upgraded. If a process was
- * killed while the indexes lagged behind the chain, this function writes the missing entries, which takes up to half a
- * minute.
+ * Opens the store of a folder, and holds the lock on the folder until `close`. A store of an earlier layout is
+ * upgraded. If a process was killed while the indexes lagged behind the chain, this function writes the missing
+ * entries, which takes up to half a minute.
  *
  * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_SHARED`, `STORE_NOT_ALLOWED`, `STORE_WRITE_FAILED`,
  *   `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`,
@@ -110,7 +110,7 @@ export async function openChainStore({
 }
 
 /**
- * Opens a read-only view of a store at this moment. A running node may use the store at the same time.
+ * Opens a read-only view of a store as it is at this moment. A running node may use the store at the same time.
  *
  * @throws ProtocolError like `openChainStore`, but `STORE_IN_USE_ELSEWHERE` instead of `STORE_IN_USE`
  */
@@ -191,8 +191,8 @@ export function chainStoreOver(
 }
 
 /**
- * Creates a chain store over a database of this network and layout. The caller must have checked the network and the
- * layout.
+ * Creates a chain store over a database, without checks. The caller must have checked the network and the layout of the
+ * database.
  */
 export function openedStore(
   keyValue: KeyValue,
@@ -203,8 +203,8 @@ export function openedStore(
 }
 
 /**
- * Writes the identity of this network (generation, network and parameters) into an empty store. The function refuses a
- * store with another identity or an unknown layout, and a database that is not a chain store.
+ * Writes the identity that `params` gives (generation, network and parameters) into an empty store. The function
+ * refuses a store with another identity or an unknown layout, and a database that is not a chain store.
  */
 function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);

@@ -22,7 +22,7 @@ export interface StateCheck {
 /** A writer that updates the checksum with each write to the state. */
 export interface StateKeys extends CountedWriter {
   /**
-   * Writes an entry of the state. The caller passes the old value, so that the checksum need not read the value.
+   * Writes an entry of the state. The caller passes the old value, so that this writer need not read the old value.
    *
    * @param before the old value; undefined for a new entry
    */

@@ -26,14 +26,14 @@ export const FIRST_LAYOUT_READ = 4;
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Size in bytes of a value that is the number of keys of a leaf block. Up to layout 6, each leaf block had a separate
- * entry with such a value.
+ * Size in bytes of a stored number of keys. Up to layout 6, each leaf block had a separate entry with the number of its
+ * keys.
  */
 const SIZE_BYTES = 4;
 
 /**
- * Reads the text under `META_LAYOUT`: the number of the layout. Up to layout 7, the index watermark followed the number
- * while the indexes lagged.
+ * Reads the text under `META_LAYOUT`: the number of the layout. Up to layout 7, while the indexes lagged, the text also
+ * had the index watermark, after the number.
  */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(' without indexes of transactions above height ');

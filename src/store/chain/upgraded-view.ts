@@ -110,7 +110,7 @@ class View implements KeyValue {
   }
 }
 
-/** Splits a range so that each part lies either in one table in memory, or in tables on the disk only. */
+/** Splits a range so that each part lies either in one table in memory, or only in tables on the disk. */
 function partsOf({ gte, lt }: KeyRange): { gte: Uint8Array; lt: Uint8Array }[] {
   const parts: { gte: Uint8Array; lt: Uint8Array }[] = [];
   let from = gte;

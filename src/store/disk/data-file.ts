@@ -70,9 +70,9 @@ function openIfPresent(path: string): number | undefined {
 }
 
 /**
- * Examines a file like `examineDataFile`. The function reports damage only if a second read finds the same bytes,
- * because a single read may see half of a write. If the bytes still change after `LOOKS_MAX` reads, the function
- * reports the damage that the last read showed.
+ * Examines a file in the same way as `examineDataFile`. The function reports damage only if a second read finds the
+ * same bytes, because a single read may see half of a write. If the bytes still change after `LOOKS_MAX` reads, the
+ * function reports the damage that the last read showed.
  */
 export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;

@@ -12,7 +12,8 @@ import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
  * Largest sizes in bytes of keys and values that the reader accepts. All keys and values of the layout are smaller.
- * Even a whole genesis block would fit into one value, because a file of a network folder has at most 64 MB.
+ * Even a whole genesis block would fit into one value, because a file of a network folder, such as the genesis block,
+ * has at most 64 MB.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /**
- * Opens the LMDB environment of a folder, for one writer and any number of readers. Under some conditions, LMDB ends
- * the process with a signal, reads pages that a writer overwrites, or accepts a damaged file. This module detects these
+ * Opens the LMDB environment of a folder, for one writer and several readers. Under some conditions, LMDB ends the
+ * process with a signal, reads pages that a writer overwrites, or accepts a damaged file. This module detects these
  * conditions before LMDB opens the folder, and throws an error with advice.
  */
 
@@ -44,8 +44,8 @@ const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
- * Limits of the list of free pages in memory, in entries. A commit loads free pages up to the first limit, and drops
- * the list above the second limit. The library inserts each loaded page into a sorted array, so the time of a commit
+ * Limits of the list of free pages in memory, in entries. A commit loads free pages up to the first limit, and drops a
+ * list that exceeds the second limit. The library inserts each loaded page into a sorted array, so the time of a commit
  * grows with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million transactions
  * loads and drops the list at each commit, and an import is 10 times slower. The types of the library lack these
  * options.
@@ -54,14 +54,14 @@ const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 
 /**
  * Before opening for writing, the pages of the state are checked, and then at most this number of other pages. A small
  * store is thus checked completely. The check takes about 15 ms if the operating system has the file in memory. With a
- * limit of 50,000 pages that had to be read from a disk, a start took 12 s longer. A running node checks the remaining
- * pages step by step.
+ * limit of 50,000, a start that read the pages from a disk took 12 s longer. A running node checks the remaining pages
+ * step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * Before opening for reading, the pages of the state are checked, and then at most this number of other pages (16 GB).
- * If the operating system has the file in memory, checking so many pages takes about 20 s. Reading all these pages from
- * a disk takes much longer.
+ * When opening for reading, the pages of the state are checked, and then at most this number of other pages (16 GB). If
+ * the operating system has the file in memory, checking so many pages takes about 20 s. Reading all these pages from a
+ * disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** An environment open for writing. The process may write as long as it holds the lock on the folder. */
@@ -134,8 +134,8 @@ export interface ReadingOptions {
 
 /**
  * Opens the environment for reading. Another process of the same container may write to the folder at the same time. If
- * the folder is read-only for this process, no other process may write to it. The function first checks the pages of
- * the store, unless `arePagesChecked` is true. The check takes several seconds for each million pages.
+ * the folder is read-only for this process, no other process may write to it. After opening, the function checks the
+ * pages of the store, unless `arePagesChecked` is true. The check takes several seconds for each million pages.
  *
  * @param clock needed to find a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_DAMAGED`, `STORE_NOT_ALLOWED` or

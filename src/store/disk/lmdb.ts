@@ -37,8 +37,9 @@ export function openLmdb(
 }
 
 /**
- * Opens the folder for reading. A node may use the folder at the same time. Until `close`, all answers show the store
- * at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so the data file may grow.
+ * Opens the folder for reading. A node may use the folder at the same time. Until `close`, all reads show the store as
+ * it was at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so the data file may
+ * grow.
  *
  * @throws ProtocolError like `openForReading`
  */
@@ -53,7 +54,7 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   }
 }
 
-/** Opens snapshots of one folder, one after another. */
+/** Opens snapshots of the store in one folder. Several snapshots may be open at once. */
 export interface LmdbReader {
   /**
    * A snapshot of the store as it is now, valid until the snapshot's `close` or the `close` of this reader. While a

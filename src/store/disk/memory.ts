@@ -1,7 +1,8 @@
 /**
- * Stores ordered keys in memory, for tests, devnets in memory and simulations. `upgraded-view.ts` also stores here the
- * changes of an upgrade that are not written to the disk. The keys are in sorted chunks of bounded size. During a
- * transaction, a log keeps the entries that the transaction overwrote, so that a failed transaction can be rolled back.
+ * Stores ordered keys in memory, for tests, devnets in memory and simulations. `upgraded-view.ts` also uses this class,
+ * for the changes of an upgrade that are not written to the disk. The keys are in sorted chunks of bounded size. During
+ * a transaction, a log keeps the entries that the transaction overwrote, so that a failed transaction can be rolled
+ * back.
  */
 
 import { bufferOf } from '../../primitives/bytes.ts';

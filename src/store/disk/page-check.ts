@@ -33,7 +33,7 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 const DEPTH_MAX = 32;
 
 export interface PageCheckOptions {
-  /** The walk starts with the leaf that contains this key; by default with the first key. */
+  /** The walk starts with the leaf that contains this key; by default with the first leaf. */
   readonly from?: Uint8Array;
   /** The walk stops before the first leaf that begins with this key or a higher one. */
   readonly to?: Uint8Array;

@@ -7,8 +7,8 @@
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
  * A process that takes a lock with a clock therefore updates the time of its lock file every few seconds. The process
  * also listens on a socket beside the lock file. A lock file of another container is stale if it was not updated for
- * some time and no process listens on its socket. After a restart of the machine, the lock file is also stale. A paused
- * process still listens, so it keeps its lock file. Without a clock, a process treats the lock file of another
+ * some time and no process listens on its socket. A lock file from before a restart of the machine is also stale. A
+ * paused process still listens, so it keeps its lock file. Without a clock, a process treats the lock file of another
  * container as stale only after a restart of the machine.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Makes the errors of a folder whose store cannot be opened, read or written. Each error contains the reason, and each
+ * Makes the errors for a folder whose store cannot be opened, read or written. Each error contains the reason, and each
  * error except `STORE_MISSING` contains a remedy.
  */
 

@@ -1,9 +1,9 @@
 /**
  * Stores counted tables. A counted table is a set of keys without values, with a fast count of the keys in a range.
  * Each counted table is split into leaf blocks of neighbouring keys. A leaf block is one value on the disk
- * (key-block.ts). An inner block stores the number of keys below each of its child blocks. Counting a range, or
- * skipping its first million keys, therefore reads only a few blocks. Callers work with single keys, not with blocks;
- * only `putSorted` takes a block of keys.
+ * (key-block.ts). An inner block stores the number of keys in the subtree of each of its child blocks. Counting a
+ * range, or skipping its first million keys, therefore reads only a few blocks. Callers work with single keys, not with
+ * blocks; only `putSorted` takes a block of keys.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

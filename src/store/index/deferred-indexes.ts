@@ -32,7 +32,7 @@ const IDS_READ_MAX = 200_000;
 const PAGES_PER_TRANSACTION = 3_000;
 /**
  * Default for `transactionsMax`. This number of transactions takes about forty megabytes of memory. The number is
- * limited, because the watermark may be at the start of a long chain.
+ * limited, because the indexes may lack nearly all transactions of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 400_000;
 
@@ -42,7 +42,7 @@ export class DeferredIndexes {
   readonly #lists: TransactionLists;
   /**
    * The index watermark; undefined before the first use. The indexes may lack entries of transactions above `height`.
-   * If `height` is undefined, the indexes lack no committed transaction.
+   * If `height` is undefined, the indexes have all transactions of the committed blocks.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
   /** True if the transactions above the watermark, or a first part of these transactions, are in memory. */
@@ -85,8 +85,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * Ends the effect of `defer`. From now on, `flush` writes all missing entries. Call this method after a backfill,
-   * because `flush` would otherwise write many missing entries in one long transaction.
+   * Ends the effect of `defer`. From now on, `flush` writes all missing entries. Call this method after a backfill.
+   * Without the backfill, `flush` would write many missing entries in one long transaction.
    */
   resume(): void {
     this.#isDeferring = false;

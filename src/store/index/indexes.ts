@@ -1,8 +1,9 @@
 /**
  * Computes the index entries of blocks, transactions and accounts. For blocks, for accounts and for the data of
  * transfers, the same function computes the entries to add and the entries to remove. The entries of these indexes
- * therefore always agree with the content. The functions `transactionEntries` and `longListEntry` compute only entries
- * to remove. posting-lists.ts computes the same entries to add, for many new transactions at once.
+ * therefore always agree with the stored blocks, accounts and transfers. The functions `transactionEntries` and
+ * `longListEntry` compute only entries to remove. posting-lists.ts computes the same entries to add, for many new
+ * transactions at once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -24,7 +25,7 @@ export function blockEntries(header: BlockHeader): readonly Buffer[] {
   ]);
 }
 
-/** Index keys of a transaction in the tables of all transactions, without values. */
+/** Index keys of a transaction, without values, in the tables that sort all transactions. */
 export function transactionEntries(transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
   return TYPE_ORDERS.map((sort) => {
     const { table, value, of } = TRANSACTION_ORDERS[sort];

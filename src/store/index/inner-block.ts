@@ -1,6 +1,6 @@
 /**
  * An inner block of the tree over the leaf blocks of a table. For each child, the inner block has the start of the
- * child and the number of keys below the child.
+ * child and the number of keys in the subtree of the child.
  */
 
 import { KeyBlock } from './key-block.ts';
@@ -8,7 +8,7 @@ import { KeyBlock } from './key-block.ts';
 const SIZE_BYTES = 4;
 
 export class InnerBlock {
-  /** Height above the leaf blocks. The level is 1 for blocks whose children are leaf blocks. */
+  /** Number of levels above the leaf blocks; 1 for blocks whose children are leaf blocks. */
   readonly level: number;
   /**
    * Start that the first child had when this block was created. The parent lists this block under this start, and the

@@ -1,4 +1,4 @@
-/** Stores the leaf blocks of a counted table. Each leaf block has neighbouring keys. */
+/** Stores the leaf blocks of a counted table. The keys of a leaf block follow one another in the table. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -19,14 +19,14 @@ export const BLOCK_SIZES: BlockSizes = {
   innerBytesCut: 3900,
 };
 /**
- * `addSorted` adds up to this number of keys to a leaf block one by one. For so few keys, merging them into a new block
- * takes longer.
+ * If a leaf block gets at most this number of keys, `addSorted` adds them one by one. For so few keys, merging them
+ * into a new block takes longer.
  */
 const KEYS_ALONE_MAX = 4;
 
 /**
- * Leaf blocks that were read or written recently, as they are on the disk. The key of the cache is the start of the
- * block as Latin-1 text.
+ * Leaf blocks that were read or written recently, as they are on the disk. The key of the cache is `LeafPlace.start` as
+ * Latin-1 text.
  */
 export type CachedLeaves = LruMap<string, KeyBlock>;
 
@@ -36,7 +36,7 @@ interface Leaf {
   readonly keys: KeyBlock;
 }
 
-/** The leaf block of the last change, which saves a search because the next change is often in the same block. */
+/** The leaf block of the last change. The next change is often in the same block, and then needs no search. */
 interface Latest {
   readonly leaf: Leaf;
   /** Start of the next leaf block; undefined for the last one. */

@@ -88,8 +88,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Finds the leaf block that contains the key at a rank, from 0, and the position of the key in that block. Undefined
-   * if the table has no key at this rank.
+   * Finds the leaf block that contains the key at a rank, and the position of the key in that block. Ranks begin at 0.
+   * Undefined if the table has no key at this rank.
    */
   at(rank: number): { readonly leaf: LeafPlace; readonly index: number } | undefined {
     const path: Step[] = [];
@@ -119,7 +119,7 @@ export class OrderStatisticTree {
     return step?.block.starts.key(step.child + 1);
   }
 
-  /** The next or the previous leaf block; undefined if no leaf block follows or precedes. */
+  /** The next leaf block if `by` is 1, the previous one if `by` is -1; undefined if there is none. */
   beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
     const at = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
     const step = path[at];
@@ -180,8 +180,8 @@ export class OrderStatisticTree {
 
   /**
    * Checks the inner blocks on the disk. If a block contradicts itself or the blocks below it, the result is the start
-   * of the root. If an inner block on the disk belongs to no parent, the result is the start of this inner block.
-   * Undefined if all inner blocks are consistent.
+   * of the root. If an inner block is on the disk but not in the tree below the root, the result is the start of this
+   * inner block. Undefined if all inner blocks are consistent.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

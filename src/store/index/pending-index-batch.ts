@@ -30,8 +30,8 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * Bigint values below 0 or above 2^53 - 1, by row. The column has the nearest double instead. If the doubles of two
-   * rows differ, the doubles sort like the values.
+   * Bigint values below 0 or above 2^53 - 1, by row. For such a value, the column of the sort order has the nearest
+   * double. If the doubles of two rows differ, the doubles sort like the values.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);

@@ -26,7 +26,7 @@ interface Lists {
 
 export class PostingLists {
   readonly types: readonly number[];
-  /** Addresses in the order of their prefixes. */
+  /** Addresses in the order of the prefixes of their lists. */
   readonly addresses: readonly Address[];
   readonly #pending: PendingIndexBatch;
   readonly #typeOfRow: Uint32Array;
@@ -68,8 +68,8 @@ export class PostingLists {
   }
 
   /**
-   * Keys for the tables that list all transactions, with one table for each sort order. The caller must use each block
-   * before it asks for the next block. The generators `inLists` and `inOrders` have the same rule.
+   * Keys for the tables that list all transactions, with one table for each sort order. The caller must use each
+   * `KeyBlock` before it asks for the next one. The generators `inLists` and `inOrders` have the same rule.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();

@@ -30,8 +30,8 @@ import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
 /**
- * By default, a list with more items than this number is long. For an address, the number of items in both its lists
- * decides.
+ * By default, a list with more items than this number is long. For an address, the items of its two lists are counted
+ * together.
  */
 export const SHORT_LIST_ITEMS_MAX = 256;
 /** Maximum number of addresses whose number of transactions is cached. An address takes some hundred bytes. */
@@ -78,8 +78,8 @@ export class TransactionLists {
   /** Keys with the data of the pending transfers. */
   #data: Buffer[] = [];
   /**
-   * Bloom filter with all stored and pending ids, and some ids that were removed or never stored. Undefined until
-   * `fillBloomFilter` is called.
+   * Bloom filter with all stored and pending ids. It may also have ids that were removed, or dropped before they were
+   * stored. Undefined until `fillBloomFilter` is called.
    */
   #filter: IdBloomFilter | undefined;
 
@@ -112,7 +112,9 @@ export class TransactionLists {
     return value === undefined ? undefined : placeAtEnd(value);
   }
 
-  /** Reads all stored ids into a Bloom filter, because thousands of ids will be looked up. */
+  /**
+   * Puts all stored and pending ids into a Bloom filter. A caller that will look up thousands of ids calls this first.
+   */
   fillBloomFilter(): void {
     const filter = new IdBloomFilter();
     for (const key of this.#keys.keys(TABLES.transactionIds.all)) filter.add(key);

@@ -11,13 +11,13 @@ import type { StoredChain } from '../chain/stored-chain.ts';
 /** Lets other waiting work run. */
 export type Pause = () => Promise<void>;
 
-/** Maximum number of queries that wait, including the running query. One query may take several seconds. */
+/** Maximum number of queries that wait or run. One query may take several seconds. */
 const WAITING_MAX = 16;
 /** Maximum number of lists that are kept. */
 const LISTS_KEPT_MAX = 16;
 /**
- * Maximum number of items in all kept lists together. A longer list is not kept. An item takes about ten bytes in a
- * list of transactions, and more in a list of addresses.
+ * Maximum number of items in all kept lists together. A list with more items than this is not kept. An item takes about
+ * ten bytes in a list of transactions, and more in a list of addresses.
  */
 export const ITEMS_KEPT_MAX = 2_000_000;
 

@@ -23,8 +23,8 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
 }
 
 /**
- * Lists that contain all matching transactions, and that the store may have in several sort orders. The list of all
- * transactions comes last.
+ * Lists of which each contains all matching transactions. The store may have each list in several sort orders. The list
+ * of all transactions comes last.
  */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ containingList }) => containingList?.list ?? []);
@@ -52,8 +52,8 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 }
 
 /**
- * The smallest of these sets of candidates: the candidates of each filter, the transactions within all ranges of the
- * same sort value, and all transactions.
+ * The smallest of these sets of candidates: the candidates of each filter; for each sort value, the transactions within
+ * all its ranges; and all transactions.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);

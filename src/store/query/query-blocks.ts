@@ -98,7 +98,10 @@ export class BlockQueries {
     return pageWith(items, length, from, sort.field);
   }
 
-  /** Reads a page of index entries with a prefix. The blocks of these entries are exactly the requested blocks. */
+  /**
+   * Reads a page of the index entries with a prefix. The blocks of all entries with this prefix are exactly the
+   * requested blocks.
+   */
   #indexed(prefix: Buffer, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { tables } = this.#store;
     const range = prefixRange(prefix);
@@ -174,14 +177,14 @@ export class BlockQueries {
       const earned = earningsOfRound(headers, round, this.#params).get(key);
       sums.feesBeddows += earned?.fees ?? 0n;
       sums.rewardsBeddows += earned?.rewards ?? 0n;
-      // A delegate that forges two blocks in a round is paid for both blocks.
+      // A delegate that forges two blocks in a round is paid for both blocks, so both are counted.
       sums.blocks += headers.filter(({ generatorPublicKey }) => generatorPublicKey === key).length;
       await pause();
     }
     return sums;
   }
 
-  /** Heights that match every filter except the generator. */
+  /** Heights that match all filters except the filter by generator. */
   #heights(query: Pick<BlockQuery, 'blockId' | 'height' | 'fromTimestampS' | 'toTimestampS'>): Span {
     const { blockId, height, fromTimestampS, toTimestampS } = query;
     let first = 1;

@@ -1,7 +1,7 @@
 /**
- * Defines the filters of a query for transactions, with one row for each filter. The compiler requires each row. A row
- * has the predicate of its filter and a source of matching transactions. The source is a list of an address or a type,
- * a range of a sort order, or a set of candidates. `filter-plan.ts` combines the filters of a query.
+ * Defines the filters of a query for transactions, with one row for each filter. The compiler reports a missing row. A
+ * row has the predicate of its filter and a source of matching transactions. The source is a list of an address or a
+ * type, a range of a sort order, or a set of candidates. `filter-plan.ts` combines the filters of a query.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

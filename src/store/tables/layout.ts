@@ -133,8 +133,8 @@ export const TABLES = {
     isCounted: true,
   }),
   /**
-   * The sort orders of long lists. A long list is a list of one of the three tables above, or a list of the
-   * transactions from an address to itself (`SELF_LIST`).
+   * The sort orders of long lists (`index/transaction-lists.ts`). A long list belongs to one of the three tables above,
+   * or has the transactions from an address to itself (`SELF_LIST`).
    */
   longLists: new Table({
     number: 55,

@@ -37,7 +37,7 @@ export interface TableRow<P extends readonly PartName[]> {
    * this part have a fixed size, so its end follows from the length of the key.
    */
   readonly key: P;
-  /** Sentence that describes the content of a value; empty if the keys have no values. */
+  /** Text that describes the content of a value; empty if the keys have no values. */
   readonly value: string;
   /** True for a table of counted keys without values. */
   readonly isCounted?: boolean;
