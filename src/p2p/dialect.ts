@@ -33,8 +33,8 @@ export interface WireDialect {
    */
   readonly generation: Generation;
   /**
-   * Packs the answer that reports a failed call on a connection of the given direction; undefined if the node should
-   * send an error instead.
+   * Packs the report of a failed call as the data of an ordinary answer; undefined if the node should send the failure
+   * as an error. `direction` is the direction of the connection.
    *
    * @param call the failed call; undefined if `readCall` refused the call
    */

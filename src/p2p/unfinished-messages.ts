@@ -1,6 +1,7 @@
 /**
- * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but no rate limit
- * counts them yet. The heartbeat ends a connection only after twenty seconds without a complete message.
+ * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but the rate limits
+ * count a message only when it is complete. The heartbeat ends a connection only after twenty seconds without a
+ * complete message.
  *
  * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal.
  * Large messages take turns. At most `TURNS_MAX` messages are received at a time, and all others wait in their

@@ -47,10 +47,10 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Largest batch of checks whose results are cached by content. A small batch usually belongs to one block, whose
- * transactions arrived earlier, one by one, as different objects with equal bytes. A larger batch belongs to a
- * download, with thousands of new checks. If worker threads make these checks, the results are cached only by object,
- * because the later validation uses the same objects.
+ * Largest batch of checks whose results are cached by content. A small batch usually belongs to one block. Each
+ * transaction of the block usually arrived earlier, as another object with the same bytes, so only the content
+ * identifies its result. A larger batch belongs to a download, with thousands of new checks. If worker threads make
+ * these checks, the results are cached only by object, because the later validation uses the same objects.
  */
 const KEYED_CHECKS_MAX = 200;
 

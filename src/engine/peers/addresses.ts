@@ -60,8 +60,8 @@ export function isPlausible(ip: string, sourceIp: string): boolean {
 
 /**
  * Returns the bucket of a new peer. All public addresses that peers of one netgroup report are in at most 16 of the 128
- * buckets. A lying peer therefore cannot fill the list. All private addresses share one bucket, and all addresses of
- * this machine share one bucket.
+ * buckets. A lying peer therefore cannot fill the list. All private addresses share one bucket, and all loopback
+ * addresses share one bucket.
  *
  * @param secret four random bytes, so that no other node can compute the bucket
  * @param sourceIp IP address of the peer that reported the new peer; undefined if the new peer reported itself

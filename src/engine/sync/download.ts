@@ -153,7 +153,8 @@ class Download {
 
   /**
    * Downloads the batch after a block, from the first peer that answers with blocks. The result is undefined if the
-   * sync peer has no more blocks, if no peer is left to ask, or if the download has stopped.
+   * sync peer has no more blocks, or if the download has stopped. It is also undefined if the sync peer failed in an
+   * earlier call and no other peer sends the batch.
    *
    * @param parentFrom peer that sent the parent block; undefined if the block is ours
    * @throws the error of the sync peer if the sync peer failed and no other peer sent the batch

@@ -43,8 +43,9 @@ const ELSEWHERE_MS_MAX = 30_000;
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /**
- * Names of the lock files of this process. An earlier process with the same number may have left a lock file with the
- * name of this process. Such a file is not in this set.
+ * Names of the lock files of this process. If the system reports no start time, the names contain `unknown` instead. An
+ * earlier process with the same process number may then have left a file with the same name. The set does not contain
+ * files of an earlier process.
  */
 const ownLockFiles = new Set<string>();
 

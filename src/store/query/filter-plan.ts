@@ -52,8 +52,8 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 }
 
 /**
- * The smallest of these sets of candidates: the candidates of each filter; for each sort value, the transactions within
- * all its ranges; and all transactions.
+ * Returns the smallest of several sets of candidates. The candidates of each filter are a set. For each of amount, fee
+ * and time that filters limit, the transactions within these limits are a set. All transactions are the last set.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);
