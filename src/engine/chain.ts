@@ -23,13 +23,14 @@ import { SerialQueue } from './serial-queue.ts';
 /**
  * Default maximum number of blocks in one commit of `append`. A node of lisk-sdk sends at most this number of blocks in
  * one answer. The node waits for the disk once for each commit, so a few large commits are faster than many small
- * commits. A commit of this size delays other work by much less than a tenth of a second.
+ * commits. A commit of this size delays other work by less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
 /**
- * Default maximum number of blocks in one commit of `append` while the indexes lag. Other processes then answer the
- * HTTP requests, so a commit may delay other work of the node by about two tenths of a second. In a larger commit, more
- * blocks change the same page of the database before the page is written. The store therefore writes fewer pages.
+ * Default maximum number of blocks in one commit of `append` while the indexes of transactions lag behind the chain.
+ * Other processes then answer the HTTP requests, so a commit may delay other work of the node by 0.2 to 0.3 seconds. In
+ * a larger commit, more blocks change the same page of the database before the page is written. The store therefore
+ * writes fewer pages.
  */
 const BLOCKS_PER_LAGGING_TRANSACTION = 136;
 
@@ -40,7 +41,7 @@ export interface ChainDependencies {
   readonly clock: Clock;
   /**
    * Clock that measures the time between two trial writes to the disk, and between two backfills of the indexes;
-   * `clock` by default. On a devnet, users can stop and set `clock`.
+   * `clock` by default. On a devnet, users can stop and set `clock`, but not `diskClock`.
    */
   readonly diskClock?: Clock;
   readonly observer: Observer;
@@ -93,7 +94,7 @@ export class Chain {
     this.#finalizedHeight = finalizedHeightOf(store, rules);
   }
 
-  /** Reads the chain and its state as they are now. */
+  /** Reads the chain and its state. Each read returns the data at the time of that read. */
   get state(): ChainReader {
     return this.#store;
   }
@@ -186,9 +187,10 @@ export class Chain {
   }
 
   /**
-   * Appends downloaded blocks in several commits. The method skips blocks up to the height of the tip, because the
+   * Appends downloaded blocks in one or more commits. The method skips blocks up to the height of the tip, because the
    * chain already has blocks at these heights. If the rules refuse a block, the blocks before the refused block stay in
-   * the chain. If the blocks are far behind the network, the indexes may lag until `completeIndexes`.
+   * the chain. If the blocks are far behind the network, the indexes may still lag when this method has ended. The
+   * method `completeIndexes` ends this lag.
    *
    * @param perCommit maximum number of blocks in one commit; by default, the number is larger while the indexes lag
    * @throws BranchRejected for the first refused block; or another error of `commit` or `completeIndexes`
@@ -235,7 +237,7 @@ export class Chain {
     return this.#deferral?.isBackfilling === true;
   }
 
-  /** Call when the node stops. */
+  /** Stops the timer that checks how far the indexes lag. Call when the node stops. */
   stop(): void {
     this.#deferral?.stop();
   }

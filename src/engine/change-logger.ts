@@ -1,6 +1,6 @@
 /**
- * Writes the log lines about a change of the chain. At most one line is for the operator. From the other lines,
- * `slot-history.ts` derives the events of each slot.
+ * Writes the log lines about a change of the chain. At most one line is for the operator. The class `SlotHistory` takes
+ * its events from the other lines.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -64,7 +64,7 @@ export class ChangeLogger {
     }
   }
 
-  /** Logs the lines from which `slot-history.ts` derives the events of each slot. */
+  /** Logs the lines from which the class `SlotHistory` takes its events. */
   #logForSlotHistory({ reverted, blocks: [first] }: CommittedBatch): void {
     const { params, state, observer } = this.#dependencies;
     const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };
@@ -89,8 +89,9 @@ export class ChangeLogger {
   }
 
   /**
-   * If the order of the delegates was uncertain in the slots since the old tip arrived, logs these slots. In these
-   * slots, other nodes may have begun another round, whose order of delegates this node did not know.
+   * Logs the slots since the old tip arrived, if the order of the delegates is uncertain in the last of these slots. In
+   * some of the slots, other nodes may have begun another round. This node did not know the order of delegates in that
+   * round.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

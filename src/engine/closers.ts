@@ -22,7 +22,7 @@ export class Closers {
       try {
         await step();
       } catch (error) {
-        // A step may call `close` of another list of steps, which throws an AggregateError of its own.
+        // If the step called `close` of another list of steps, its AggregateError contains the errors of that list.
         if (error instanceof AggregateError) errors.push(...(error.errors as unknown[]));
         else errors.push(error);
       }

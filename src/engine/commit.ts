@@ -1,7 +1,7 @@
 /**
  * Changes the chain by one batch, in one transaction of the store. A batch first reverts blocks, then appends blocks.
  * Either part may be empty. If the rules refuse a block, the store writes nothing of the batch. If the transaction
- * succeeds, the whole batch is on disk when the transaction returns.
+ * succeeds, the whole batch is on disk when the transaction returns (except in a temporary store).
  */
 
 import { FINALIZED_NOTE } from '../ports/notes.ts';

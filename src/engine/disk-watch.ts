@@ -12,9 +12,10 @@ import type { NoteStore } from '../ports/store.ts';
 const TRIAL_INTERVAL_MS = 2000;
 /**
  * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
- * block. Each note takes one page of the database. Most database entries that a block changes also take one page each.
- * A full block of transfers between addresses with many transactions also changes several hundred leaf blocks of an
- * index. Each leaf block takes up to two pages.
+ * block. Each note takes one page of the database. Most database entries that a block changes are on different pages,
+ * so each changed entry also takes about one page. A full block of transfers between addresses with many transactions
+ * also changes several hundred leaf blocks of the indexes (`counted-key-sets.ts`). Each leaf block takes up to two
+ * pages.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
@@ -76,8 +77,8 @@ export class DiskWatch {
   }
 
   /**
-   * Returns the reason why writes to the store fail; undefined if no failure is known. After a failure, this method
-   * makes trial writes, at most one in `TRIAL_INTERVAL_MS`.
+   * Returns the reason why writes to the store fail; undefined if no failure is known. If the last failure is at
+   * least `TRIAL_INTERVAL_MS` old, this method first makes a trial write.
    */
   checkWritable(): NotReady | undefined {
     if (this.#failure !== undefined && this.#dependencies.clock.nowMs() - this.#failure.seenMs >= TRIAL_INTERVAL_MS)

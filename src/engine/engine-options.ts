@@ -23,8 +23,8 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * If the chain has no block of the previous slot, the owner of a slot waits for the late block. This is the time of
-   * the wait in milliseconds, from the start of the slot. The time is less than the block time.
+   * If the chain has no block of the previous slot, the owner of a slot waits for the late block. The wait ends this
+   * number of milliseconds after the start of the slot. The number is less than the block time.
    */
   readonly waitThresholdMs: number;
   /** Time in milliseconds between two steps of the transaction pool. The name comes from Lisk Core. */
@@ -92,7 +92,7 @@ export interface EngineDependencies {
   readonly random: Random;
   readonly journal: FolderJournal;
   /**
-   * The signing watermarks, which the node stores outside the data folder; undefined if no other folder is available.
+   * The signing watermarks, which the node stores outside the data folder; undefined if the node stores no watermarks.
    * If `riskDoubleForging` is true, the engine still updates existing watermarks, but the watermarks prevent no
    * signature.
    */

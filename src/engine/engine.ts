@@ -264,7 +264,7 @@ export class Engine {
     });
   }
 
-  /** Registers the engine's own listeners. Gossip, synchronizer and forging modules register themselves. */
+  /** Registers listeners of the engine. Gossip, synchronizer and forging scheduler register their own listeners. */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({

@@ -11,14 +11,15 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
  * Number of waiting requests at which the queue is full. A full queue refuses a request of a peer that already has a
- * waiting request. A full queue still accepts a request of any other peer. An answer takes 20 ms at most, so the node
- * answers a full queue within a few seconds.
+ * waiting request. A full queue still accepts a request of any other peer. An answer takes 20 ms at most, and answers
+ * get at most half of the main thread's time (`WorkShare`). The node therefore answers a full queue within a few
+ * seconds.
  */
 export const REQUESTS_WAITING_MAX = 64;
 
 /**
- * Measured time in milliseconds to read and refuse a request. The queue charges this time to the same budget as
- * answers.
+ * Measured time in milliseconds to read and refuse a request. The queue charges this time to the same budget as the
+ * time of the answers.
  */
 const REFUSAL_MS = 0.25;
 /** All refusals use one error object, because a stack trace costs more time than the rest of a refusal. */
@@ -98,8 +99,8 @@ export class FairAnswerQueue {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const charge = this.#options.share.begin();
       await next.work();
-      // The transport encodes the answer in later promise callbacks. Encoding takes as much time as computing the
-      // answer, so the queue must also charge the time for encoding.
+      // The transport encodes the answer in the promise callbacks that follow `work`. Encoding takes as much time as
+      // computing the answer, so the queue must also charge the time for encoding.
       await settled();
       charge();
       if (this.#waiting > 0 && !this.#options.share.isFree) return this.#serveLater();

@@ -29,13 +29,16 @@ export interface GenerationProfile {
   /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedPerAnswerMax: number;
   /**
-   * Percentage of peers with our tip that forging requires; 0 for no requirement. The requirement is met if all
-   * connected peers together, or the dialled and named peers alone, reach the percentage.
+   * Percentage of peers with our tip that forging requires; 0 for no requirement. It is enough if this percentage is
+   * reached among all connected peers, or among only the peers that this node dialled or that its operator named.
    */
   readonly forgingConsensusMin: number;
 }
 
-/** The profile of generation 3. `node/generations.ts` lists the settings that generation 2 changes. */
+/**
+ * The profile of generation 3. `node/generations.ts` lists the settings that generation 2 changes. In both generations,
+ * the option `forging.consensusMin` replaces `forgingConsensusMin`.
+ */
 export const DEFAULT_PROFILE: GenerationProfile = {
   transactionGossip: 'ids',
   isTipAsked: true,

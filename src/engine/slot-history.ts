@@ -13,8 +13,8 @@ import type { LogFields, Observer } from '../ports/observer.ts';
 import { plainFields } from './diagnostics.ts';
 
 /**
- * Maximum number of slots with events in the history. A thousand consecutive slots are nearly ten rounds, or nearly
- * three hours with slots of 10 s.
+ * Maximum number of slots with events in the history. A thousand consecutive slots are nearly ten rounds of 101 slots,
+ * or nearly three hours with slots of 10 s.
  */
 const SLOTS_MAX = 1000;
 /**
@@ -78,7 +78,7 @@ export class SlotHistory {
   slotChecked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;
-    // If the clock was set back, the scheduler runs in the same slots a second time.
+    // If the clock was set back, the scheduler runs in the same slots a second time, and a new range begins.
     const isNext = last?.toSlot === slot - 1;
     const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);

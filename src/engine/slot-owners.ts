@@ -52,8 +52,8 @@ export class SlotOwners {
 
   /**
    * Returns the owner of a slot. The result is undefined if the store is empty, or if the slot has no owner. For a slot
-   * without a block, the result is also undefined in two cases: the store has deleted the delegate list of the round,
-   * or this list disagrees with the blocks of the round.
+   * without a block, the result may also be undefined in two cases: the store has deleted the delegate list of the
+   * round, or this list disagrees with the blocks of the round.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
@@ -91,9 +91,9 @@ export class SlotOwners {
 
   /**
    * Finds the owners of the slots of a round. The blocks of the round show the owners of the slots that have blocks.
-   * The list of forgers in the store shows the owners of all slots. The method uses the list if the store still has it
-   * and the list agrees with the blocks. The list disagrees with the blocks if an exception of the network replaced the
-   * list after these blocks.
+   * The delegate list in the store determines the owners of all slots (`Rules.forgers`). The method uses the list if
+   * the store still has it and these owners agree with the blocks. They disagree with the blocks if an exception of the
+   * network replaced the list after these blocks.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

@@ -11,7 +11,7 @@ export const CALL = 'rpc-request';
 /** Maximum number of transactions, ids or signatures in one message, and of transaction ids in one request. */
 export const ITEMS_MAX = 25;
 /**
- * Maximum number of blocks in one answer; the node refuses a longer answer. Nodes of lisk-sdk send at most 34 blocks.
+ * Maximum number of blocks in one answer; a longer answer is an offence. Nodes of lisk-sdk send at most 34 blocks.
  */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
@@ -19,7 +19,7 @@ export const BLOCKS_PER_ANSWER_MAX = 100;
  * ids. Earlier releases send up to 1000 ids.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
-/** Maximum number of transactions of the pool, or of transactions with pending signatures, in one answer. */
+/** Maximum number of transactions in one answer to a request for the pool or for signatures of pending transactions. */
 const SHARED_PER_ANSWER_MAX = 100;
 const SIGNATURES_PER_TRANSACTION_MAX = 64;
 

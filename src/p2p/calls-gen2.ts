@@ -33,7 +33,7 @@ export function call(procedure: string, data?: object): Outgoing {
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
   // Each branch of `converse` returns the answer type of its own kind of request. TypeScript cannot infer this from the
-  // union type.
+  // union type `PeerRequest`.
   return (yield* converse(request)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 
@@ -94,8 +94,8 @@ function unlessFailed<A>(
 }
 
 /**
- * True if an answer reports a failed call as data (`packFailure`). Even an honest peer may send an answer of this kind,
- * for example while it is busy or stops.
+ * True if an answer reports a failed call in its data, like the answers of `packFailure`. Even an honest peer may send
+ * an answer of this kind, for example while it is busy or stops.
  *
  * @param member name of the field that a successful answer has
  */
@@ -237,10 +237,11 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 /**
  * Packs the report of a failed call as data; undefined if the node should send an error instead.
  *
- * If the failed call asked for blocks after an unknown id, the answer is an empty list. A node of release 2.3.8 that
- * gets an empty list reverts its own tip. Therefore this function must not pack any other failure as an empty list. On
- * inbound connections, all other failures except `BLOCKS_UNSOLICITED` are sent as errors. On a connection that we
- * dialled, no failure is sent as an error, because release 2.3.8 bans a node that sends an error.
+ * If the failed call asked for blocks after an unknown id, the answer is an empty list with `success: false`. A node of
+ * release 2.3.8 that gets `success: false` for `blocks` reverts its own tip, unless enough of its peers have this tip.
+ * Therefore `success: false` must not report any other failure of a valid request for blocks. On inbound connections,
+ * all other failures except `BLOCKS_UNSOLICITED` are sent as errors. On a connection that we dialled, no failure is
+ * sent as an error, because release 2.3.8 bans a node that sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

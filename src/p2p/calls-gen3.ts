@@ -139,7 +139,8 @@ function packPeer(peer: PeerInfo): object {
 // ---- answers -----------------------------------------------------------------------------------------------------
 
 export function readAnswer<R extends PeerRequest>(request: R, answer: unknown): AnswerVerdict<PeerAnswers[R['kind']]> {
-  // Each branch returns the answer type of its own kind of request. TypeScript cannot infer this from the union type.
+  // Each branch of `readResult` returns the answer type of its own kind of request. TypeScript cannot infer this from
+  // the union type `PeerRequest`.
   return readResult(request, resultOf(answer)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 

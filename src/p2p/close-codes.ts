@@ -3,8 +3,8 @@
 import { CLOSE } from './dialect.ts';
 
 /**
- * Known close codes: the codes of WebSocket (RFC 6455, 7.4.1), and the codes that this node and releases of both
- * generations use.
+ * Known close codes: the codes 1000 to 1015 of WebSocket (RFC 6455, 7.4.1, and later registrations), and the codes that
+ * this node and releases of both generations use.
  */
 const LABELLED_CODES: ReadonlySet<number> = new Set([
   ...Array.from({ length: 16 }, (_, index) => 1000 + index),

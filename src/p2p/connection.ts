@@ -31,7 +31,7 @@ import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
  * An answer to a push or a probe does not count as unsolicited if it has at most this number of bytes. These answers
- * need no content, so a maximum of one full frame would be too large.
+ * need no content, so the maximum of other answers (`FRAME_BYTES_MAX`) would be too large.
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** Shortest random pause before each measurement of the latency probe. The longest pause is 60 s. */

@@ -28,8 +28,8 @@ export interface WireDialect {
    */
   readonly events: readonly string[];
   /**
-   * Generation of the protocol. In `RATES`, the rows of this generation limit how often a node may use each procedure
-   * and event on a connection.
+   * Generation of the protocol. In the table `RATES` (`ports/rates.ts`), the rows of this generation limit how often a
+   * node may use each procedure and event on a connection.
    */
   readonly generation: Generation;
   /**
@@ -48,7 +48,7 @@ export interface WireDialect {
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
   /** Judges the info of a connected peer. The result has the given address, even if the peer sends another address. */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
-  /** The message that pushes the info of this node. */
+  /** The push of this node's info: a call in generation 2, an event in generation 3. */
   infoPush(packed: object): Outgoing;
   /** The call that asks for the peer's info. */
   infoCall(): Outgoing;
@@ -91,7 +91,7 @@ export interface Outgoing {
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** `body` is an object that is sent instead of the reason text, if the reference also sends an object. */
+  /** `body` is an object that is sent instead of the reason text; set only where the reference sends an object. */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =
@@ -114,9 +114,9 @@ export type AnsweredCall =
 /** The reason for a failed call, as the peer gets it. */
 export interface Failure {
   readonly message: string;
-  /** Name of the error in the message to the peer. */
+  /** Name of the error in the answer to the peer. */
   readonly name?: string;
-  /** Code of the `ProtocolError` that caused the failure, or a code of the dialect. */
+  /** Code of the `ProtocolError` that caused the failure, or a code of the dialect; the peer does not get the code. */
   readonly code?: string;
 }
 

@@ -51,9 +51,10 @@ export interface FrameFilterEvents {
   /** Called when the peer sent far too many frames; the handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the bytes of small frames exceed the maximum that attackers can make an honest peer send
-   * (`FLOOD_BYTES_MAX`). The handler must close the connection without a penalty for the address, and close the filter.
-   * Until the filter is closed, the handler is called again for each further frame that the budgets refuse.
+   * Called when the small frames of the peer exceed its budget by more than `FLOOD_BYTES_MAX`. Not even attackers can
+   * make an honest peer send so many bytes. The handler must close the connection without a penalty for the address,
+   * and close the filter. Until the filter is closed, the handler is called again for each further frame that the
+   * budgets refuse.
    */
   overflowed(detail: string): void;
 }

@@ -23,7 +23,7 @@ export const INFO_MEMBERS = [
 
 /**
  * The value of `state` in each info that this node sends, about itself or about a peer; 2 means connected. A receiver
- * determines the states of its peers from its own connections.
+ * ignores the value, because it determines the states of its peers from its own connections.
  */
 export const STATE = 2;
 
@@ -36,8 +36,8 @@ export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
 }
 
 /**
- * True for a valid semantic version. Nodes of this generation reject an info with an invalid version, and a whole peer
- * list if one entry has an invalid version.
+ * True for a valid semantic version. Real nodes reject an info with an invalid version, and a whole peer list if one
+ * entry has an invalid version.
  */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;

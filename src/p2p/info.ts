@@ -46,7 +46,7 @@ export function isProtocolCompatible(theirs: string | undefined, ours: string): 
   return major !== undefined && major >= 1 && major === majorOf(ours);
 }
 
-/** The info in the query of a dialling peer, or the reason why the query is refused at once. */
+/** Members of the info in the query of a dialling peer, or the close reason if `readQueryInfo` refuses the query. */
 export type QueryInfo =
   | { readonly peerFields: Fields; readonly options: Fields }
   | { readonly peerFields?: undefined; readonly close: CloseReason };

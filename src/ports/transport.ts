@@ -1,8 +1,9 @@
 /**
  * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
- * one-way messages. The `p2p` module defines the names and shapes of frames. The table in `rates.ts` has the rates of
- * messages by these names. A message without a row in the table has no rate limit of its own. The transport passes on
- * the JSON values of blocks and transactions without validating them. The rules of the chain decode these values.
+ * one-way messages. The `p2p` module defines the names and shapes of frames. Each row of the table in `rates.ts` has
+ * the name and the rates of one message. A message without a row in the table has no rate limit of its own. The
+ * transport passes on the JSON values of blocks and transactions without validating them. The engine decodes these
+ * values with the `Codec` of the chain.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';
@@ -78,8 +79,8 @@ export interface Connection {
   /** The last measured round trip in milliseconds; undefined before the first measurement. */
   readonly latencyMs: number | undefined;
   /**
-   * Share of the peer's recent requests to which this node gave an answer, from 0 to 1; undefined if the peer sent no
-   * recent requests.
+   * Share of the peer's recent requests that this node answered without an error, from 0 to 1; undefined if the peer
+   * sent no recent requests.
    */
   readonly responsiveness?: number | undefined;
 }
@@ -143,8 +144,9 @@ export interface TransportHandlers {
   /** Called when the peer sent new info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
   /**
-   * Called when the peer broke the wire protocol. The transport leaves the connection open, except after the offence
-   * `MESSAGE_FLOOD`.
+   * Called when the peer broke the wire protocol. The transport closes the connection after the offence
+   * `MESSAGE_FLOOD`, and after an offence in the first info of a dialled peer. After other offences, the transport
+   * leaves the connection open.
    */
   offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
   /**
@@ -186,11 +188,11 @@ export type PeerOffenceCode =
   /** The peer's info about itself is larger than allowed. */
   | 'INFO_TOO_LARGE'
   /**
-   * The peer sent so many frames above its rate limit for all frames that it loses points; the frames above the limit
-   * were dropped.
+   * The peer exceeded its rate limit for all frames by so many frames that it loses points. The transport dropped the
+   * frames above the limit.
    */
   | 'MESSAGE_RATE'
-  /** The peer sent so many messages that the transport closed the connection. */
+  /** The peer sent so many frames in a second that the transport closed the connection. */
   | 'MESSAGE_FLOOD'
   /** In a window of ten seconds, the peer used one procedure or event more than `penalisedAbove` times (`rates.ts`). */
   | 'PROCEDURE_RATE';
@@ -218,19 +220,19 @@ export interface Transport {
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /**
-   * Sends a message and does not wait for its delivery. If the peer is disconnected or its queue is full, the message
-   * is dropped without an error.
+   * Sends a message and does not wait for its delivery. If the peer is disconnected, the message is dropped without an
+   * error. If the peer reads too slowly, the message is dropped and the connection is closed.
    */
   send(peerId: PeerId, message: PeerMessage): void;
   /**
-   * Replaces the info of this node, and sends the new info to each peer. If the info changes faster than the rate
-   * allows, a peer gets only the newest info, when the rate allows the next message.
+   * Replaces the info of this node, and sends the new info to each connected peer. If the info changes faster than the
+   * rate allows, the transport waits until the rate allows a message, and then sends only the newest info.
    */
   announce(info: NodeInfo): void;
   close(): Promise<void>;
 }
 
-/** A handler throws this error if the peer broke the rules for calls. */
+/** A handler throws this error if the peer broke the wire protocol, for example with a malformed request. */
 export class PeerOffence extends Error {
   readonly offence: PeerOffenceCode;
 

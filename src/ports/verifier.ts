@@ -8,9 +8,10 @@ export interface Verifier {
   /** Name of the library that makes the checks; the node writes this name to the log. */
   readonly backend: 'sodium' | 'noble';
   /**
-   * Estimated cost of all checks on the calling thread so far, in milliseconds of one core. Each check whose result was
-   * not in the cache adds a fixed time: the time that `backend` takes for a check on an ordinary machine. The verifier
-   * does not measure the real time, because peers would then be charged more while the machine is busy.
+   * Estimated cost of all checks on the calling thread so far, in milliseconds of one core. A check whose result the
+   * verifier does not remember adds a fixed time: the time that `backend` takes for a check on an ordinary machine
+   * (`CHECK_MS`). The verifier does not measure the real time, because peers would then be charged more while the
+   * machine is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

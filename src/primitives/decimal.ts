@@ -1,9 +1,9 @@
 /**
- * Computes with exact decimal numbers of any size, and with sums of these numbers. The node needs such numbers because
- * a transaction may contain an amount that no signature covers. This amount may have a fraction, a sign and an
- * exponent. A number is stored as sign, digits and exponent. A sum has limbs (blocks of digits) only for the decimal
- * places that its terms use. A number such as `1e999999999` costs no more than its text. Reading a sum takes about 4 ms
- * for each million digits.
+ * Computes with exact decimal numbers of any size, and with sums of these numbers. The node needs such numbers mainly
+ * for amounts that no signature covers (`countedAmount`). Such an amount may have a fraction, a sign and an exponent. A
+ * number is stored as sign, digits and exponent. A sum has limbs (blocks of digits) only for the decimal places that
+ * its terms use. A number such as `1e999999999` costs no more than its text. Reading a sum takes about 4 ms for each
+ * million digits.
  */
 
 import { assert } from './errors.ts';
@@ -25,8 +25,8 @@ export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
- * Maximum number of digits of a whole number. Larger numbers are not needed, because amounts and weights have about
- * twenty digits.
+ * Maximum number of digits of an integer that `integerOf` returns. Larger integers are not needed, because amounts and
+ * weights have about twenty digits.
  */
 const WHOLE_DIGITS_MAX = 40;
 
@@ -80,8 +80,8 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
 /**
- * Maximum number of terms in a sum. With more terms, the sum could be inexact. A block of 25 transactions needs about
- * fifty terms.
+ * Maximum number of decimal terms in a sum. With more terms, the sum could be inexact. A block of 25 transactions needs
+ * about fifty terms.
  */
 const TERMS_MAX = 8_000;
 /**

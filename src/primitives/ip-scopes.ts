@@ -1,9 +1,9 @@
 /**
  * Determines the scope of an IP address: the hosts that can reach the address. The sources are the IPv4 and the IPv6
  * Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025). For multicast, the
- * sources are RFC 5771 and RFC 4291. The table omits blocks that the registries call globally reachable, with three
- * exceptions. The table contains the blocks of AS112 and AMT, because only the servers of these services have addresses
- * there. The table also contains the blocks whose addresses embed an IPv4 address. As the third exception, the table
+ * sources are RFC 5771 and RFC 4291. The table `BLOCKS` omits blocks that the registries call globally reachable, with
+ * three exceptions. First, the table contains the blocks of AS112 and AMT, because only the servers of these services
+ * have addresses there. Second, the table contains the blocks whose addresses embed an IPv4 address. Third, the table
  * contains `192.0.0.0/24` and `2001::/23` as a whole, although the registries call some addresses in these two blocks
  * globally reachable.
  */
@@ -11,7 +11,7 @@
 import { ipBytes } from './ip.ts';
 
 /**
- * `global`: reachable from anywhere. `private`: reachable within the site of the host. `loopback`: reachable on the
+ * `global`: reachable from anywhere. `private`: reachable only within one private network. `loopback`: reachable on the
  * same machine only. `special`: no peer can have the address, or only hosts on the same link or of the same provider
  * can reach the address. An example is the address of a cloud's metadata service.
  */

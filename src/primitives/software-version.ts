@@ -1,6 +1,6 @@
 /**
- * Reads the version of this software. The version of the software is not the API member `version`, which Lisk clients
- * use as the version of the protocol.
+ * Reads the version of this software. The member `version` of `/node/constants` is another version: the version of
+ * lisk-sdk with which the node is compatible.
  */
 
 /**

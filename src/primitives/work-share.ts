@@ -1,8 +1,9 @@
 /**
  * Limits the time of the main thread that all work for other parties may take together. Work for other parties means
- * the HTTP requests and event streams of strangers, and the requests of all peers. All work for other parties shares
- * one budget, because two separate budgets of one half each would leave no time for blocks. Work that exceeds the
- * budget must wait. Work that cannot be postponed does not wait, but reduces the budget (`spend`).
+ * the HTTP requests and event streams of strangers (clients that are not trusted), and the requests of all peers. All
+ * work for other parties shares one budget. If HTTP and peers had separate budgets of one half each, no time would be
+ * left for blocks. Work that exceeds the budget must wait. Work that cannot be postponed does not wait, but reduces the
+ * budget (`spend`).
  */
 
 /**

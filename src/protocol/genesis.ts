@@ -45,7 +45,7 @@ export interface GenesisRequest {
   readonly delegates: readonly GenesisDelegate[];
   /** Other accounts to fund, each with the amount in beddows that the account gets. */
   readonly accounts?: readonly { readonly address: Address; readonly amount: bigint }[];
-  /** Other votes, by accounts that the block funds. */
+  /** Votes in addition to the votes of the funder. */
   readonly votes?: readonly { readonly voter: KeyPair; readonly delegates: readonly PublicKey[] }[];
 }
 

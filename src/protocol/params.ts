@@ -1,6 +1,6 @@
 /**
- * Defines consensus constants that are equal on all networks, and the type of the parameters that differ. The values of
- * these parameters are in the files of `networks/<name>`.
+ * Defines consensus constants that are equal on all networks, and the type of the parameters that differ. The node
+ * reads the values of these parameters from the network folder, for example `networks/devnet`.
  */
 
 import type { Address, BlockId, Signature, TransactionId } from './types.ts';
@@ -8,8 +8,8 @@ import type { Address, BlockId, Signature, TransactionId } from './types.ts';
 export type Generation = 2 | 3;
 
 /**
- * Number of delegates in a round on all public networks, and the maximum for any network. The rules use the number of
- * delegates in a round of their network, `ChainParams.activeDelegates`.
+ * Number of delegates in a round on all public networks, and the maximum for any network. The consensus rules use
+ * `ChainParams.activeDelegates` of their network instead of this constant.
  */
 export const ACTIVE_DELEGATES = 101;
 /** Maximum number of bytes that a block header may state as the length of the payload. */
@@ -33,8 +33,8 @@ export const FEES = {
 } as const;
 
 /**
- * Block rewards in beddows. Blocks below height `offset` have no reward. From `offset` on, each milestone holds for
- * `distance` blocks. The last milestone holds for all later blocks.
+ * Block rewards in beddows. Blocks below height `offset` have no reward. From `offset` on, each milestone is the reward
+ * of `distance` blocks. The last milestone is the reward of all later blocks.
  */
 export interface RewardParams {
   readonly milestones: readonly bigint[];
@@ -49,8 +49,8 @@ export interface HeightRange {
 }
 
 /**
- * Known blocks and transactions of a live network that deviate from the rules, by kind. The kinds have the names that
- * the configuration of lisk-sdk uses. A devnet has no exceptions.
+ * Known rounds, blocks and transactions of a live network that deviate from the rules, by kind. The kinds have the
+ * names that the configuration of lisk-sdk uses. A network without the file `exceptions.json` has no exceptions.
  */
 export interface Exceptions {
   readonly senderPublicKey: ReadonlySet<TransactionId>;
@@ -115,7 +115,7 @@ export interface ChainParams {
   readonly exceptions: Exceptions;
 }
 
-/** No exceptions, as on a devnet. */
+/** The exceptions of a network without the file `exceptions.json`. */
 export const NO_EXCEPTIONS: Exceptions = {
   senderPublicKey: new Set(),
   signatures: new Set(),

@@ -1,9 +1,9 @@
 /**
- * Computes the rounds and the order of their forgers. A round has one block for each active delegate. After the genesis
- * block and after each round, the state stores the list of the delegates with the highest vote weights. Later votes do
- * not change this frozen list. The forgers of a later round come from a frozen list, which is shuffled with the number
- * of the round. In a few rounds of a live network of generation 2, the node computes the list again for each block
- * (`isRecomputed`).
+ * Computes the rounds and the order of their forgers. A round has `activeDelegates` blocks. After the genesis block and
+ * after each round, the state stores the list of the delegates with the highest vote weights. Later votes do not change
+ * this frozen list. The forgers of a round come from one of the frozen lists (`listIndexOf`), which is shuffled with
+ * the number of the round. In a few rounds of a live network of generation 2, the node computes the list again for each
+ * block (`isRecomputed`).
  */
 
 import { sha256 } from '../crypto/hash.ts';
@@ -34,7 +34,7 @@ export function isLastOfRound(height: number, { activeDelegates }: RoundLength):
 
 /**
  * The delegates with the highest vote weights, highest first. Equal weights are ordered by ascending public key. The
- * list has at most as many delegates as a round.
+ * list has at most `activeDelegates` entries.
  */
 export function delegatesByWeight(state: StateReader, { activeDelegates }: RoundLength): readonly PublicKey[] {
   return [...state.delegates()]
@@ -80,7 +80,7 @@ export function listIndexOf(round: number, offset: number): number {
 }
 
 // Caches the shuffled list, because every block of a round needs it. The key of the cache is the list object. If a
-// state reader returns the same list object again, the list is not shuffled again.
+// state reader returns the same list object again for the same round, the list is not shuffled again.
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**
@@ -105,8 +105,8 @@ export function forgingOrder(
 }
 
 /**
- * Owner of a slot; undefined if the slot has no owner. Slots without an owner exist if a round has more blocks than
- * delegates.
+ * Owner of a slot; undefined if the slot has no owner. Slots without an owner exist if `order` has fewer than
+ * `activeDelegates` entries.
  */
 export function ownerOfSlot(
   order: readonly PublicKey[],

@@ -1,8 +1,8 @@
 /**
- * Defines the interface between a generation and the engine. The implementations are pure and synchronous. An
- * implementation gets bytes, parameters and a state reader, and returns a decision or a rejection. Code of the engine
- * must not depend on type numbers, byte layouts or fork rules. If the engine needs one of these details, add a member
- * to the interface.
+ * Defines the interface between a generation and the engine. The implementations are synchronous, and do no input or
+ * output. An implementation gets bytes, parameters, and a state reader or writer. It returns a decision, or throws a
+ * rejection. Code of the engine must not depend on type numbers, byte layouts or fork rules. If the engine needs one of
+ * these details, add a member to the interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -66,9 +66,9 @@ export interface Rules {
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * Verifies a transaction alone, without changing `state`. Checks that the timestamp is not in the future, that the
-   * transaction is not in the chain, and that it can be applied to `state`. A transaction in `inertTransactions` of the
-   * exceptions (an inert transaction) always gets the verdict `ok`.
+   * Verifies a transaction alone, without changing `state`. Checks that the slot of the timestamp is not in the future,
+   * that the transaction is not in the chain, and that it can be applied to `state`. A transaction in
+   * `inertTransactions` of the exceptions (an inert transaction) always gets the verdict `ok`.
    *
    * @param nowS present chain time in whole seconds since the epoch of the network
    */
@@ -108,8 +108,8 @@ export interface Rules {
   /**
    * Returns whether a transaction has enough signatures of members. The result is `none` if the transaction needs no
    * signature of a member and has none, and `ready` if it has enough valid signatures of members. The result is
-   * `pending` while signatures are missing, or if a signature fits no member. A transaction needs members' signatures
-   * if its sender is a group, or if it registers a group.
+   * `pending` while signatures are missing, or if a signature fits no member or occurs twice. A transaction needs
+   * members' signatures if its sender is a group, or if it registers a group.
    */
   multisignatureStatus(
     state: StateReader,
@@ -119,9 +119,9 @@ export interface Rules {
 
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
-   * transaction. The reason is always an unknown member of the asset. There are three cases: the member makes the asset
-   * too large or too deep; lisk-sdk cannot store the member; the member states an amount that is not a whole number of
-   * beddows from 0 to 200 million LSK.
+   * transaction. The cause of a refusal is always an unknown JSON member of the asset. There are three cases: the
+   * member makes the asset too large or too deep; lisk-sdk cannot store the member; the member states an amount that is
+   * not a whole number of beddows from 0 to 200 million LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -170,8 +170,8 @@ export interface Rules {
 
   /**
    * Verifies a validated block against the state of its parent, and applies it. The checks cover parent, slot, forger
-   * and transactions; in generation 3 also reward and finality. Each transaction is checked twice: alone against the
-   * state of the parent, and then after the earlier transactions of the block. For the last block of a round, the
+   * and transactions; in generation 3 also reward and finality. Each transaction must be valid in two states: the state
+   * of the parent, and the state after the earlier transactions of the block. For the last block of a round, the
    * function also makes the changes at the end of the round. The function does not store the block.
    *
    * @param state state at the parent. If the function throws an error, the caller must discard this state, because some
@@ -192,7 +192,10 @@ export interface Rules {
   /** The height up to which no block can be reverted, according to `state`; 0 if the generation has no finality. */
   finalizedHeight(state: StateReader): number;
 
-  /** Largest height with enough prevotes, according to `state`; 0 if the generation has no finality. */
+  /**
+   * Largest height with prevotes of at least two thirds of the active delegates, according to `state`; 0 if the
+   * generation has no finality.
+   */
   maxHeightPrevoted(state: StateReader): number;
 
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
@@ -315,17 +318,20 @@ export interface ForgeRequest {
   readonly previouslyForged: SignedHeader | undefined;
 }
 
-/** Bytes and JSON of a generation's blocks and transactions. */
+/** Converts the blocks and transactions of a generation from and to bytes and JSON. */
 export interface Codec {
   /**
-   * Reads a transaction from JSON, with all static checks except the checks of `validateTransaction`.
+   * Reads a transaction from JSON. Makes all checks that need no state, except the checks of `validateTransaction`.
    *
    * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
    */
   transactionFromJson(json: unknown): Transaction;
   /** Writes a transaction for peers, with only the members that the generation has. */
   transactionToJson(transaction: Transaction): JsonObject;
-  /** Writes the stored form of a transaction: the signed bytes, then the data that these bytes do not contain. */
+  /**
+   * Writes the stored form of a transaction: the bytes from which its id is computed, then the data that these bytes do
+   * not contain.
+   */
   encodeTransaction(transaction: Transaction): Uint8Array;
   /**
    * @param id the id if the caller knows it, which saves computing a hash
@@ -334,12 +340,12 @@ export interface Codec {
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
   /**
-   * Reads a block from JSON. The id of the block is always computed.
+   * Reads a block from JSON. The id of the block is always computed, and never read from the JSON.
    *
    * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
    */
   blockFromJson(json: unknown): Block;
-  /** Writes a block as nodes of the generation send it, including the form of amounts and totals. */
+  /** Writes a block as nodes of the generation send it. Amounts and totals have the JSON types that these nodes use. */
   blockToJson(block: Block): JsonObject;
   /** Writes a header without transactions. A peer that asks for a common block gets a header in this form. */
   headerToJson(header: BlockHeader): JsonObject;

@@ -43,7 +43,7 @@ export interface TransactionSigner {
   /** Converts a transaction to JSON in the form that the generation uses. */
   toJson(transaction: Transaction): JsonObject;
   /**
-   * Reads a signed transaction with all checks that need no state.
+   * Reads a signed transaction from JSON. Checks its form and primary signature; in generation 2 also its id and fee.
    *
    * @throws TransactionRejected if no node accepts the form of the transaction
    * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature, for example for a signature made for
@@ -73,8 +73,9 @@ export interface TransactionSigner {
    */
   toBytes(transaction: Transaction): Uint8Array;
   /**
-   * All transactions that have these bytes. The list is empty if no transaction has these bytes. The list has two
-   * transactions if the last 128 bytes can be either 64 bytes of transfer data and a signature, or two signatures.
+   * All transactions that have these bytes and no signatures of members. The list is empty if no transaction has these
+   * bytes. The list has two transactions if the last 128 bytes can be either 64 bytes of transfer data before one
+   * signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }

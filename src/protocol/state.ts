@@ -48,7 +48,7 @@ export interface Delegate {
   readonly username: string;
   /**
    * Vote weight in beddows. In generation 3, this weight is the present weight. In generation 2, this weight is the
-   * weight at the end of the last round.
+   * weight at the end of the last completed round.
    */
   readonly voteWeight: bigint;
   /**
@@ -57,8 +57,8 @@ export interface Delegate {
    */
   readonly pendingVoteWeight: bigint;
   /**
-   * Generation 2: the delegate's rank at the end of the last round; 0 if the delegate registered later. The genesis
-   * block counts as the end of a round. In generation 3, the value is always 0.
+   * Generation 2: the delegate's rank at the end of the last completed round; 0 if the delegate registered later. The
+   * genesis block counts as the end of a round. In generation 3, the value is always 0.
    */
   readonly rank: number;
 }
@@ -72,8 +72,8 @@ export interface StateReader {
   /** All delegates, in no defined order. */
   delegates(): Iterable<Delegate>;
   /**
-   * The list of delegates that was stored under this index (`listIndexOf` in `rounds.ts`), best delegate first. The
-   * forging order of a round is a shuffled copy of such a list.
+   * The list of delegates that was stored under this index (`listIndexOf` in `rounds.ts`), highest vote weight first.
+   * The forging order of a round is a shuffled copy of such a list.
    */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**

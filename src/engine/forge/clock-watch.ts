@@ -48,7 +48,7 @@ interface Reading {
 
 /**
  * Smallest step of the system clock in milliseconds that the node reports. Time services correct a clock gradually, or
- * in smaller steps. A larger step makes delegates miss slots.
+ * in smaller steps. A larger step can make delegates miss slots.
  */
 const SET_MS_MIN = 2000;
 /**
@@ -79,9 +79,9 @@ export class ClockWatch {
   }
 
   /**
-   * Reads the clocks, and returns their advance since the last call; undefined for the first call, and if the clocks
-   * cannot be read. Writes a log line if the system clock was set by at least `SET_MS_MIN`, or the machine slept for at
-   * least `SLEPT_MS_MIN`.
+   * Reads the clocks, and returns what they show about the time since the last successful reading; undefined for the
+   * first reading, and if the clocks cannot be read. Writes a log line if the system clock was set by at least
+   * `SET_MS_MIN`, or the machine slept for at least `SLEPT_MS_MIN`.
    */
   read(): Passage | undefined {
     const now = this.#read();
@@ -138,8 +138,8 @@ export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
 }
 
 /**
- * Returns the part of a log message that explains why slots passed between two calls of `read`; undefined if the clocks
- * show no cause.
+ * Returns the part of a log message that explains why slots passed while the forging scheduler did not run; undefined
+ * if the clocks show no cause.
  */
 export function causeOf({ ranMs, processorMs, sleptMs, setMs }: Passage): string | undefined {
   const causes: string[] = [];

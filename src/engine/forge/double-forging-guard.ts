@@ -50,8 +50,8 @@ const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
 /**
- * A slot that a delegate leaves unused on this node, and the id of the block that the delegate's watermark named when
- * the delegate left the slot unused.
+ * A slot that a delegate leaves unused on this node, and the id of the block that the delegate's watermark recorded at
+ * that time.
  */
 interface WatchedRecall {
   readonly slot: number;
@@ -89,8 +89,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses because another node
-   * may sign, the delegate leaves the slot unused, and this slot becomes the watched slot of the delegate.
+   * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses, the delegate leaves
+   * the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, this slot becomes the
+   * watched slot of the delegate.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -182,9 +183,9 @@ export class DoubleForgingGuard {
 
   /**
    * Decides whether a delegate may sign if the chain has only the genesis block. If a peer has a longer chain, the
-   * delegate waits for this chain. If all slots so far belong to delegates of this node, no other node can have begun
-   * the chain. Otherwise, another node may have begun the chain. This node then watches one slot of the delegate before
-   * the delegate forges.
+   * delegate waits for this chain. If all slots so far belong to delegates of this node whose signatures are known, no
+   * other node can have begun the chain. Otherwise, another node may have begun the chain. This node then watches one
+   * slot of the delegate before the delegate forges.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
@@ -212,9 +213,9 @@ export class DoubleForgingGuard {
       const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
-    // A chain shows no signatures of other nodes if it has only the genesis block, or if it has got no block for a
-    // round. If the journal is also incomplete, the node must watch one slot, unless it is certain that no delegate has
-    // signed above the tip (`isTipSurelyNewest`).
+    // A chain shows no recent signatures of other nodes in two cases: it has only the genesis block, or it has got no
+    // block for a round of slots. If the journal is also incomplete, the node must watch one slot of the delegate. The
+    // node need not watch if it is certain that no delegate has signed above the tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
@@ -231,7 +232,7 @@ export class DoubleForgingGuard {
     const last = journal.last(publicKey);
     const foreign = this.#foreignHeader(publicKey);
     // While the search for headers from other nodes continues, `#watch` returns the reason to wait. This method
-    // therefore returns none.
+    // therefore returns undefined.
     if (foreign === 'unknown') return undefined;
     if (foreign === undefined && !this.#isIncomplete(publicKey, last)) return undefined;
     const sinceS = Math.max(journal.heldSinceS(publicKey) ?? 0, foreign === undefined ? 0 : foreign.timestamp + 1);
@@ -252,8 +253,8 @@ export class DoubleForgingGuard {
    * only the newest blocks (`SEARCHED_ROUNDS`) and blocks that earlier searches read. If the journal has a header, the
    * block counts only if it is at least as new as the last header in the journal and has another id. Otherwise, the
    * result is undefined. Returns `unknown` while the search for the newest block continues. With a header in the
-   * journal, the search goes back to the time of this header, however old it is. Each new header names the delegate's
-   * last block, so the node must know this block.
+   * journal, the search goes back to the time of this header, however old it is. In generation 3, each new header names
+   * the greatest height that the delegate has signed. The node must therefore know the delegate's newest block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

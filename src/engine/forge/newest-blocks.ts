@@ -1,16 +1,16 @@
 /**
- * Finds the newest block of a delegate on the chain, even if the block is very old. For each new tip, the search reads
- * the newest blocks again, because the node may still revert them. The search reads each older block once. The highest
- * of the older blocks is the anchor. The search of the older blocks begins again only if the anchor is reverted. A long
- * search runs in chunks, so that it does not delay other work.
+ * Finds the newest block of a delegate on the chain. The caller decides how far back the search must go (`sinceS`). For
+ * each new tip, the search reads the newest blocks again, because the node may still revert them. The search reads each
+ * older block once. The highest of the older blocks is the anchor. The search of the older blocks begins again only if
+ * the anchor is reverted. A long search runs in chunks, so that it does not delay other work.
  */
 
 import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
- * Maximum number of headers of older blocks that one call reads. Reading them takes some hundredths of a second. The
- * scheduler calls again within a second.
+ * Maximum number of headers of older blocks that one call reads. Reading them takes some hundredths of a second. During
+ * a slot of the delegate, the scheduler calls again within a second.
  */
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;
@@ -68,7 +68,7 @@ export class NewestBlocks {
     return known();
   }
 
-  /** Updates the maps after the tip has changed. If the anchor was reverted, the search begins again. */
+  /** Updates `#above` and `#below` after the tip has changed. If the anchor was reverted, the search begins again. */
   #refresh(): void {
     const { state, tip } = this.#chain;
     const { id, height } = tip.header;

@@ -2,7 +2,8 @@
  * Finds in the chain the outcomes (forged, missed or reverted) of the slots of this node's delegates. A slot without a
  * block counts as missed as soon as the chain has a block of a later slot (`#emptyBefore` lists the exceptions). The
  * height of the later block determines the order of forgers, so the owner of the empty slot is certain. If slots passed
- * while this node was down or behind, the node finds their outcomes when it gets the later blocks.
+ * while this node was behind, the node finds their outcomes when it gets the later blocks. Slots from before the start
+ * of the node count only if its notifier has stored how far it examined the chain (`node/notify/start.ts`).
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -51,8 +52,8 @@ export class OwnSlotOutcomes implements ChainListener {
 
   constructor(dependencies: OwnSlotOutcomesDependencies) {
     this.#dependencies = dependencies;
-    // The counters start at zero. If a counter first appeared with the value 1, a query for its increase would not
-    // count the first slot.
+    // The counters exist from the start, with the value 0. If a counter first appeared with the value 1, a Prometheus
+    // query for its increase would not count the first slot.
     for (const result of RESULTS) dependencies.observer.count('own_slots_total', 0, { result });
   }
 
@@ -61,7 +62,10 @@ export class OwnSlotOutcomes implements ChainListener {
     this.#listeners.push(listener);
   }
 
-  /** Ignores empty slots up to this slot. A devnet calls this method after it has moved its clock forward. */
+  /**
+   * Ignores empty slots up to this slot. The node calls this method when it starts. A devnet also calls it after each
+   * change of its clock.
+   */
   skipTo(slot: number): void {
     this.#skippedTo = Math.max(this.#skippedTo, slot);
   }

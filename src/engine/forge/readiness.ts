@@ -1,7 +1,8 @@
 /**
  * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail, or
- * while its clock is wrong. In generation 2, it is also not ready while too few peers have its tip. If the operator
- * configured peers, the node also waits some seconds after a start for its first peer.
+ * while its clock is wrong. If `consensusMin` is above 0 (the default in generation 2), it is also not ready while too
+ * few peers have its tip. If the operator configured peers, the node also waits some seconds after a start for its
+ * first peer.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -22,8 +23,8 @@ export interface ForgingReadinessDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Required percentage of peers with our tip; 0 for no requirement. The requirement is met if all connected peers
-   * together, or the dialled and named peers alone, reach the percentage.
+   * Required percentage of peers with our tip; 0 for no requirement. It is enough if this percentage is reached among
+   * all connected peers, or among only the peers that this node dialled or that its operator named.
    */
   readonly consensusMin: number;
   /** Whether the operator configured peers to connect to. */

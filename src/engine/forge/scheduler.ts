@@ -162,8 +162,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Checks at once, or after the running attempt, whether a delegate of this node can forge in the current slot. Other
-   * modules call this method when the node becomes ready to forge again.
+   * Checks at once, or after the running attempt, whether a delegate of this node can forge in the current slot. The
+   * engine calls this method when a sync ends, and a devnet calls it after a change of its clock.
    */
   check(): void {
     if (this.#attempt === undefined) this.#wake();
@@ -218,8 +218,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the next moment at which the scheduler must check. The moments are computed from the time of the
-   * last check. If a moment has passed since then, the scheduler checks again at once.
+   * Sets the timer for the earliest of the moments at which the scheduler must check. The moments are computed from the
+   * time of the last check. If a moment has passed since then, the scheduler checks again at once.
    */
   #arm(checkedMs: number): void {
     if (this.#stopped) return;
@@ -260,7 +260,7 @@ export class ForgingScheduler {
     if (found !== undefined) {
       const { writesFailSinceMs, ...rest } = found;
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
-      // Before the network has begun, a slot without a block counts as missed only if something failed on this node.
+      // Before the network has begun, a slot without a block is normal, unless something failed on this node (`cause`).
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
       if (isBeginning)
         this.#missedSlots.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);

@@ -19,7 +19,7 @@ export interface SleptSlotsDependencies {
 
 export class SleptSlots {
   readonly #dependencies: SleptSlotsDependencies;
-  /** The slot of the last check; -1 before the first check. */
+  /** The slot in which `check` or `pass` was last called; -1 before the first call. */
   #checkedSlot = -1;
 
   constructor(dependencies: SleptSlotsDependencies) {
@@ -27,7 +27,7 @@ export class SleptSlots {
   }
 
   /**
-   * Makes `check` ignore all slots before the current slot. Called when the node leaves these slots empty on purpose.
+   * Makes `check` ignore the current slot and all slots before it. Called when the node leaves slots empty on purpose.
    */
   pass(): void {
     this.#checkedSlot = this.#dependencies.chain.currentSlot();
@@ -35,7 +35,8 @@ export class SleptSlots {
 
   /**
    * Logs our slots that passed since the last check and have no block. Leaves out slots in which the scheduler ran,
-   * because other log lines give the reasons for these slots. The first check logs nothing.
+   * because other log lines give the reasons for these slots. Logs nothing if neither `check` nor `pass` was called
+   * before.
    *
    * @param passage advance of the clocks since the last check; undefined if unknown
    */
@@ -70,8 +71,8 @@ export class SleptSlots {
   }
 
   /**
-   * Returns the slots, from `first` on, that have blocks of the current round in the chain. Also returns the first
-   * slot, from `first` on, for which the current order of forgers holds.
+   * Returns the slots, from `first` on, whose blocks are in the chain and belong to the current round. Also returns the
+   * first slot, from `first` on, for which the current order of forgers holds.
    */
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;

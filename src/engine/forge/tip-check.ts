@@ -81,7 +81,7 @@ const WAIVER = '--risk-double-forging waives this';
 
 export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
-  /** Whether the node has accepted its tip as current since the start or since the last stall. */
+  /** True after the node has accepted its tip as current; false before, and again after a stall. */
   #isShown = false;
   /** Unix time in milliseconds of the start, or of the end of the last stall of the process. */
   #startedMs: number;
@@ -161,9 +161,10 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // The wait for a claimed better chain ends after as many slots as there are active delegates. Each delegate has had
-    // a slot by then. After the end, a peer can no longer prevent forging by claiming a better chain that the peer does
-    // not send. The end is a chain time, which may differ from the process clock.
+    // The wait for a claimed better chain ends after as many slots as there are active delegates. If the order of
+    // forgers did not change, each delegate has had a slot by then. After the end, a peer can no longer prevent forging
+    // by claiming a better chain that the peer does not send. The end is a chain time, which may differ from the
+    // process clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);

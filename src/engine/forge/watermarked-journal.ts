@@ -35,10 +35,10 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #journal: FolderJournal;
   readonly #watermarks: SigningWatermarks | undefined;
   readonly #firstBlockId: () => string | undefined;
-  /** For each delegate, its watermark if the watermark is newer than the delegate's last line in the journal. */
+  /** For each delegate, its watermark if the watermark is newer than the delegate's last header in the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
   /**
-   * For each delegate, the text of its watermark at the start, or after the last call of `adopt`, `record` or `hold`.
+   * For each delegate, its watermark as text (`textOf`) at the start, or after the last `adopt`, `record` or `hold`.
    * The text is empty if there was no watermark. If the text has changed since, another process has written the
    * watermark.
    */
@@ -145,8 +145,8 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 }
 
 /**
- * Returns whether a watermark is newer than the delegate's last line in the journal. A watermark that records an export
- * of the delegate (`movedAtS`) counts as newer than the journal line of the same block.
+ * Returns whether a watermark is newer than the delegate's last header in the journal. A watermark that records an
+ * export of the delegate (`movedAtS`) counts as newer than the header of the same block in the journal.
  */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;

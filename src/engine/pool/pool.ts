@@ -65,11 +65,11 @@ export interface ReceiveReport {
 }
 
 const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
-/** Maximum time that a transaction waits, in seconds. */
+/** Maximum time that a transaction waits in the pool, in seconds; a group transaction may wait longer. */
 const AGE_MAX_S = 10_800;
 /**
- * Maximum time that a group transaction waits, in seconds. A group transaction may wait longer than other transactions,
- * because members need time to sign.
+ * Maximum time that a group transaction waits in the pool, in seconds. The time is longer, because members need time to
+ * sign.
  */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
@@ -80,8 +80,8 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival the pool stores. The times take about 2 MB. A full map
- * drops up to half of its times, so the latest 10 000 stay: an hour of blocks with 25 transactions each.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. A full map takes about 2 MB. It drops
+ * up to half of its times, so the latest 10 000 stay. With 25 transactions every 10 s, these times cover over an hour.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -244,8 +244,8 @@ export class TransactionPool {
   }
 
   /**
-   * Puts the transactions of reverted blocks back into the pool. The next steps verify again the transactions of
-   * accounts that received amounts in these blocks.
+   * Puts the transactions of reverted blocks back into the pool. If an account received an amount in these blocks, the
+   * next steps verify again the transactions that this account sent.
    *
    * @param blocks in any order
    */
@@ -260,7 +260,7 @@ export class TransactionPool {
   }
 
   /**
-   * Returns the Unix time in milliseconds at which a transaction arrived. The pool keeps the times of at most
+   * Returns the time of arrival of a transaction (`Pooled.receivedAtMs`). The pool keeps the times of at most
    * `CONFIRMED_TIMES_MAX` confirmed transactions. The result is undefined if the pool does not have the time.
    */
   receivedAtMs(id: TransactionId): number | undefined {
@@ -340,7 +340,7 @@ export class TransactionPool {
 
   /**
    * Returns the members' signatures of transactions in `pending`, in the order in which the transactions entered
-   * `pending`. The result has at most `limit` transactions, and none without any members' signatures.
+   * `pending`. The result has at most `limit` transactions. Transactions without members' signatures are left out.
    */
   pendingSignatures(
     limit: number,

@@ -15,7 +15,10 @@ export const POOL_STATES: readonly PoolState[] = ['received', 'validated', 'veri
 /** A transaction and the data that the pool stores about it. */
 export interface Pooled {
   readonly transaction: Transaction;
-  /** Unix time of arrival in milliseconds. Moves between queues do not change the time of arrival. */
+  /**
+   * Unix time of arrival in milliseconds; for a transaction of a reverted block, the time of the revert. Moves between
+   * queues do not change this time.
+   */
   readonly receivedAtMs: number;
   /**
    * State of the members' signatures: `pending` if some are missing, `ready` if there are enough. `none` means that the

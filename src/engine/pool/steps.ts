@@ -56,9 +56,9 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
 
 /**
  * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
- * contain. Drops transactions that are invalid. The transactions already in `ready` keep their places. Next come the
- * transactions from `pending` that have enough members' signatures, in the reverse order of their entry into `pending`.
- * Transactions from `verified` follow in the order in which they entered `verified`.
+ * contain. The transactions already in `ready` keep their places. Next come the transactions from `pending` that have
+ * enough members' signatures, in the reverse order of their entry into `pending`. Transactions from `verified` follow
+ * in the order in which they entered `verified`. The function drops each of these transactions that is invalid.
  *
  * The reference (lisk-sdk) only checks that each transaction is valid after the transactions before it. But each
  * transaction of a block must also be valid in the state before the block. After a revert, a transaction may be invalid

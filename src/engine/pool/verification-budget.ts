@@ -40,8 +40,8 @@ export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), w
 
 /**
  * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core. A
- * share of 5 % is enough for forty signatures per second in JavaScript, or eight hundred with the native library. The
- * capacity of an address is enough for the transactions of several blocks at once, with one signature each, even in
+ * share of 5 % is enough for about 38 signature checks per second in JavaScript, or about 770 with the native library.
+ * The capacity of an address is enough for the transactions of several blocks at once, with one signature each, even in
  * JavaScript. A group may use 10 % of a core, so the four groups together use less than half of a core.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
@@ -49,8 +49,9 @@ const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
  * The last `GROUP_RESERVE_MS` of a group's budget are reserved for addresses that have used little time. For each
  * address, a bucket of size `MODEST` measures the used time. The budget of a group refills by 100 ms per second. A
- * hundred addresses that stay within `MODEST` use only half of this time, at most 50 ms per second. The node therefore
- * still verifies the transactions of an honest peer during an attack from up to a hundred addresses.
+ * hundred addresses that stay within `MODEST` use only half of this time, at most 50 ms per second. During an attack
+ * from up to a hundred addresses, the node therefore still verifies the transactions of an address that stays within
+ * `MODEST`.
  */
 const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
@@ -180,8 +181,8 @@ class CostBucket {
   }
 
   take(costMs: number, nowMs: number): void {
-    // The level never falls below `-capacityMs`. Without this limit, one expensive check could block an address for
-    // hours, because its bucket fills slowly.
+    // The level never falls below `-capacityMs`. Without this limit, one transaction with many signature checks could
+    // keep the level below zero for minutes, because some buckets fill slowly.
     this.#levelMs = Math.max(-this.#size.capacityMs, this.level(nowMs) - costMs);
   }
 }

@@ -13,7 +13,7 @@ import type { PeerId } from '../../ports/transport.ts';
 const BATCHES_MAX = 12;
 /**
  * Size of the batches in memory, in bytes of JSON, at which the download pauses. A batch of 34 blocks with 25 transfers
- * each takes about 400,000 bytes, so only large transactions reach this size.
+ * each takes about 400,000 bytes. `BATCHES_MAX` such batches stay below this size, so only larger batches reach it.
  */
 const PAUSE_BYTES = 9_000_000;
 /** Maximum number of batches that the consumer gets at once. */
@@ -125,16 +125,19 @@ function joined(peerId: PeerId, batches: readonly Batch[]): Batch {
   return { peerId, blocks: batches.flatMap(({ blocks }) => blocks), prepared };
 }
 
-/** Characters of JSON around a text (two quotes, a comma), and around a member's name (two quotes, a colon). */
+/**
+ * Characters of JSON around a text (two quotes, a comma), a member's name (two quotes, a colon), and a list or object
+ * (two brackets, a comma).
+ */
 const QUOTED = 3;
 /** Characters of a number or another simple value, with its comma. */
 const SIMPLE = 8;
 
 /**
  * Estimates how many bytes a value has when it is written as JSON. The estimate is much faster than writing the JSON.
- * Pass decoded blocks, and not the answer of a peer: blocks keep unusual assets as text, and an asset can be much
- * longer as text than in the answer (`1e20` becomes 21 digits). The function is not recursive, because recursion into a
- * value that nests thousands of levels could overflow the stack.
+ * Pass decoded blocks, and not the answer of a peer. Decoded blocks keep unusual assets as text. This text can be much
+ * longer than the asset in the answer (`1e20` becomes 21 digits). The function is not recursive, because recursion into
+ * a value that nests thousands of levels could overflow the stack.
  */
 export function approximateJsonBytes(value: unknown): number {
   let sum = 0;

@@ -1,13 +1,16 @@
 /**
  * Records the backoff of each peer that failed during a sync. During the backoff of a peer, the node does not sync from
- * the peer. Each further failure in a row makes the backoff longer.
+ * the peer. Each further counted failure in a row (see `fail`) makes the backoff longer, up to a maximum.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
-/** Backoff in milliseconds after a first failure. Each further failure in a row doubles the backoff. */
+/**
+ * Backoff in milliseconds after the first counted failure, and after each failure that does not count (see `fail`).
+ * Each further counted failure in a row doubles the backoff, up to `BACKOFF_MAX_MS`.
+ */
 const BACKOFF_FIRST_MS = 10_000;
 /**
  * Longest backoff in milliseconds. The maximum is short, because the only peer with the better chain may be an honest
@@ -34,7 +37,7 @@ export class Backoff {
     return (this.#backoff.get(peerId)?.untilMs ?? 0) > this.#clock.nowMs();
   }
 
-  /** Returns the number of failures in a row. */
+  /** Returns the number of counted failures in a row (see `fail`). */
   failures(peerId: PeerId): number {
     return this.#backoff.get(peerId)?.failures ?? 0;
   }

@@ -1,7 +1,8 @@
 /**
- * Selects the sync peer and the same-tip peers among the connected peers. Peers in their backoff are left out. If none
- * of the considered peers announces a better tip and `rivalsAtOurHeight` is true, this class selects from the peers
- * with another chain at our height. These peers then count as peers that claim a better chain.
+ * Selects the sync peer and the same-tip peers among the connected peers. Peers in their backoff are left out, and some
+ * methods consider only dialled peers. If no considered peer announces a better tip than ours and `rivalsAtOurHeight`
+ * is true, the class uses the considered peers with another chain at our height. These peers then count as peers that
+ * claim a better chain.
  */
 
 import type { Random } from '../../ports/clock.ts';
@@ -53,9 +54,9 @@ export class Candidates {
   }
 
   /**
-   * Chooses the next sync peer among the peers that announce the best tip, or one of several equally good tips. Peers
-   * that announce the same tip form a group, and the result is a random peer from the largest group. The result is
-   * undefined if no peer claims a better chain.
+   * Chooses the next sync peer among the peers that announce the best tip. Several different tips may be equally good.
+   * Peers that announce the same tip form a group, and the result is a random peer from the largest group. The result
+   * is undefined if no peer claims a better chain.
    *
    * @param preferDialled if true, the peers that this node dialled come first; if false, the best claim wins. The
    *   caller alternates between true and false. An inbound peer may claim any height. The value true ensures that the

@@ -39,13 +39,14 @@ const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
  * Longest times of doubt in milliseconds: half an hour for the claims of a netgroup, ten minutes for the claims of all
- * inbound or all outbound peers. The maximum of ten minutes is shorter, because honest peers are among these peers.
+ * inbound or all outbound peers. The second maximum is shorter, because all inbound or all outbound peers usually
+ * include honest peers.
  */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;
 /**
  * Maximum numbers of signers and of netgroups that the node remembers. Only registered delegates (a few thousand) can
- * sign a claim, and peers come from a few hundred netgroups.
+ * sign a claim, and the peers usually come from at most a few hundred netgroups.
  */
 const SIGNERS_MAX = 10_000;
 const NETGROUPS_MAX = 5_000;
@@ -79,9 +80,9 @@ export class Claims {
   }
 
   /**
-   * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim. Forging waits only
-   * once in a round for the claims of one signer, unless the earlier claim was true. If this method returns true, it
-   * records that forging has waited for the signer.
+   * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim. In one round,
+   * forging waits for a second claim of a signer only if the first claim was true. If this method returns true for a
+   * claim with a signer, it records that forging has waited for this signer in this round.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;

@@ -4,8 +4,8 @@ import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of newest blocks whose ids the request contains without gaps. The number equals the maximum number of blocks
- * in one answer of a lisk-sdk node.
+ * Number of our newest blocks whose ids the request for the highest common block contains without gaps. The number
+ * equals the maximum number of blocks in one answer of a lisk-sdk node.
  */
 const DENSE_BLOCKS = 34;
 
@@ -31,7 +31,7 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
  * Asks the peer for the highest common block, and returns its height. The result is exact if the highest common block
  * is one of our newest `DENSE_BLOCKS` blocks. Otherwise, the result may be too low, because the request does not name
  * every block. The node then downloads some blocks that it already has. The result is undefined if the peer has none of
- * the blocks that the request names, or answers with another block.
+ * the blocks that the request names, or answers with a block that the request does not name.
  *
  * @throws ProtocolError from `transport.request`
  */

@@ -1,8 +1,9 @@
 /**
  * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
  * block before the batch, so the node can ask for a batch only after the previous batch has arrived. The node asks the
- * sync peer or a peer that announces the same tip, and prefers the peer that has sent blocks fastest so far. If the
- * asked peer does not answer within `SECOND_REQUEST_MS`, the node also asks another peer.
+ * sync peer or a peer that announces the same tip. A peer that the node has not asked yet comes first, then the peer
+ * that has sent blocks fastest so far. If the asked peer does not answer within `SECOND_REQUEST_MS`, the node also asks
+ * another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -21,7 +22,7 @@ const BLOCKS_PER_ANSWER_MAX = 100;
  * fraction of this time.
  */
 const SECOND_REQUEST_MS = 1500;
-/** Number of blocks in an answer of a lisk-sdk node, except the last answer. */
+/** Usual number of blocks in an answer of a lisk-sdk node. The last answer and answers with large blocks have fewer. */
 const USUAL_BLOCKS = 34;
 /** Weight of the newest answer in the estimate of a peer's time for a block. */
 const NEWEST_WEIGHT = 0.3;
@@ -30,13 +31,14 @@ export interface DownloadSource {
   /** The peer whose chain is downloaded. The download ends where the chain of the sync peer ends. */
   readonly syncPeer: PeerId;
   /**
-   * Returns peers that announce the same tip as the sync peer. The download calls this function again before each
-   * batch.
+   * Returns peers that announce the same tip as the sync peer. The download calls this function again each time it
+   * chooses a peer.
    */
   readonly sameTipPeers: () => readonly PeerId[];
   /**
-   * Returns false if the sync peer has disconnected. A missing answer of the sync peer then does not show that a
-   * same-tip peer sent blocks of another branch.
+   * Returns false if the sync peer has disconnected. If a connected sync peer fails, the previous batch may be of
+   * another branch, and the same-tip peer that sent this batch may be at fault. If the sync peer has disconnected, its
+   * failure says nothing about the previous batch.
    */
   readonly isSyncPeerConnected: () => boolean;
   /**
@@ -49,8 +51,8 @@ export interface DownloadSource {
   readonly codec: Codec;
   /**
    * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
-   * download does not ask the failed peer again. Also called for a same-tip peer that sent a batch, if the connected
-   * sync peer fails to send the next batch and no other peer sends it (`SYNC_HELPER_DIVERGED`).
+   * download does not ask the failed peer again. Also called with `SYNC_HELPER_DIVERGED` for a same-tip peer that sent
+   * a batch, if no peer sends the next batch and the sync peer failed to send it but is still connected.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -113,8 +115,8 @@ interface End {
 }
 
 /**
- * Requests one batch, and adds it to `arrived`. The caller `fetchAll` has no variable with the batch. While the next
- * request is open, a stopped download therefore keeps no blocks in memory.
+ * Requests one batch, and adds it to `arrived`. The caller `fetchAll` gets only the new end, and holds no reference to
+ * the batch. While the next request is open, a stopped download therefore keeps no blocks in memory.
  *
  * @returns the new end; undefined if no batch follows
  * @throws the error of `Download.fetch`
@@ -207,8 +209,7 @@ class Download {
   }
 
   /**
-   * Chooses the peer with the shortest expected time for each block. A peer that this download has never asked comes
-   * first.
+   * Chooses the peer with the shortest expected time per block. A peer that this download has never asked comes first.
    */
   #choose(asked: ReadonlySet<PeerId>): PeerId | undefined {
     const { syncPeer, sameTipPeers } = this.#source;

@@ -1,7 +1,7 @@
 /**
  * Limits the total time that a sync peer may take to send blocks. A node syncs from one peer at a time. Without this
  * limit, a peer could send a single block just before each timeout, and the node would sync from no other peer for
- * hours.
+ * hours. If same-tip peers send some of the blocks, these blocks and the waits for them count for the sync peer.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,14 +10,14 @@ import type { Block } from '../../protocol/types.ts';
 
 /**
  * Time in milliseconds that a peer has before it earns any. The time is longer than the wait for one answer. So the
- * peer has enough time for its first answer, and for a last answer without blocks, which earns no time.
+ * peer has enough time for its first answer, and for a last answer with few blocks, which earns little time.
  */
 const FREE_MS = 12_000;
 /**
  * Times in milliseconds that a peer earns with each block and each transaction that it sends. An answer of 34 blocks
- * earns 10 s, which is the time that the transport waits for an answer. An honest peer sends fewer blocks in two cases:
- * in its last answer, and if full blocks reach the maximum size of a message. Full blocks earn more time, because they
- * contain many transactions.
+ * earns at least 10.2 s. The transport waits 10 s for an answer. An honest peer sends fewer blocks in two cases: in its
+ * last answer, and if full blocks reach the maximum size of a message. Full blocks earn more time, because they contain
+ * many transactions.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;

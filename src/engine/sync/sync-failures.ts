@@ -60,14 +60,15 @@ export class SyncFailures {
     const isItsFault = !wasByClock && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // The node checked the block at its place in the peer's own chain, so an honest peer would also refuse the block.
+    // An honest peer applies the same rules to the blocks of its own chain, so it would also have refused the block.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 
   /**
-   * Handles a failure of a same-tip peer, or of the sync peer if another peer sent the batch. If the peer sent blocks
-   * that are invalid or do not follow each other, the consequences are the same as in `syncPeerFailed`. The peer gets
-   * no penalty for a missing answer, because the node cannot know which peer is at fault.
+   * Handles a failure of a same-tip peer, or of the sync peer if another peer sent the batch in its place. If the peer
+   * sent blocks that are invalid or do not follow each other, the consequences are the same as in `syncPeerFailed`. For
+   * another `ProtocolError`, such as a missing answer, the peer gets only the shortest backoff, because another peer
+   * may be at fault.
    */
   sameTipPeerFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;

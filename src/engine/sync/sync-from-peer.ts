@@ -26,9 +26,9 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 /**
  * Maximum size in bytes of a rival branch that the node keeps in memory until the branch has proved to be better. The
  * size is measured in the binary form of the store. As objects in memory, the blocks take up to twenty times as many
- * bytes. Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. A branch can
- * reach this limit only while no block becomes final for a long time. The node needs this limit because anybody can
- * sign blocks that pass all checks, except the checks of a block's place in a chain.
+ * bytes. Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. An honest
+ * branch of such blocks reaches this limit only if no block becomes final for a long time. The node needs this limit
+ * because it cannot check before the switch which delegate owns a slot. Anybody can therefore sign blocks for a branch.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 

@@ -3,8 +3,8 @@
  * chain, one peer at a time. The sync peer is the peer from which the run syncs at present.
  *
  * A run starts when a peer sends a block that is the tip of a better chain, and when a peer with a better tip connects.
- * A run also starts when a peer has announced a better tip for a while. This rule is necessary because the node of a
- * quiet network may receive no block for a long time.
+ * A run also starts when a peer announces a better tip and our tip has not changed for about a second. This rule is
+ * necessary because a node receives no block while no delegate of the network forges.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -116,8 +116,8 @@ export class Synchronizer {
   /** Whether this node has applied blocks of the current sync. If true, the sync peer has proved its claim. */
   #hasProved = false;
   /**
-   * Id of our tip at the last check. A better announced tip counts only if our tip did not change during a whole
-   * interval.
+   * Id of our tip at the last check of announced tips. A check starts a run only if our tip has not changed since the
+   * check before.
    */
   #tipAtLastCheck = '';
 
@@ -325,8 +325,8 @@ export class Synchronizer {
       });
       // The peer claimed a better chain than ours, but did not send it.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the sync peer itself failed, our tip changed only because other peers sent the missing blocks. The backoff
-      // of the sync peer then stays.
+      // If the sync peer itself failed, other peers sent the blocks that it did not send. The backoff of the sync peer
+      // then stays.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#failures.syncPeerFailed(peerId, error);

@@ -141,7 +141,7 @@ export function applyTransactions(
   if (fault !== undefined) throw unstorable(block, fault.message);
 }
 
-/** Largest value of an integer column in the database of lisk-sdk. Columns for amounts have 64 bits. */
+/** Largest value of a 32-bit integer column in the database of lisk-sdk. Columns for amounts have 64 bits. */
 const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Converts blocks to and from lines of text. A line is the JSON that nodes of the network's generation send, except
- * that amounts and totals are decimal text.
+ * that the totals and the reward are always decimal text. Nodes of generation 2 send most of them as numbers.
  */
 
 import type { Codec } from '../rules.ts';
@@ -21,7 +21,7 @@ export interface ReadBlock {
   readonly block: Block;
   /**
    * The first difference between the line and the block that was read from it; undefined if they agree. The difference
-   * reveals a change of the file, even if no signature covers the changed member.
+   * shows that the line was changed, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }

@@ -26,8 +26,8 @@ const FINALIZED_AT = 13;
 
 /**
  * Whether this machine has the byte order of the stored form. Each block stores a new BFT state, which has about a
- * thousand integers. The encoder copies these integers as bytes, because copying is faster than converting each
- * integer. On a big-endian machine, the encoder then swaps the bytes of the copy.
+ * thousand 4-byte integers with 101 delegates. The encoder copies these integers as bytes, because copying is faster
+ * than converting each integer. On a big-endian machine, the encoder then reverses the bytes of each copied integer.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 

@@ -4,10 +4,11 @@
  * enough prevotes can receive precommits. A block with enough precommits is final. A BFT state is an immutable value.
  * Adding a header creates a new BFT state.
  *
- * The state of a delegate in the protocol follows from the newest voting header of the delegate in the BFT state. The
- * last prevote of a delegate is the height of its newest voting header. The last precommit of a delegate is stored with
- * the newest voting header of the delegate. A delegate without a header in the BFT state needs no state. Its old votes
- * are below the last `range` heights (see `BftLimits`), and a new header votes only within the last `range` heights.
+ * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
+ * the delegate in the BFT state gives both. The last prevote is the height of this header. The last precommit is stored
+ * with this header. If a delegate has no voting header in the BFT state, the protocol needs neither height. The votes
+ * of such a delegate are below the last `range` heights (see `BftLimits`), and a new header votes only within the last
+ * `range` heights.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -21,13 +22,13 @@ export interface BftLimits {
    */
   readonly threshold: number;
   /**
-   * Number of heights that the votes of a header reach back, 3N-1. The search for contradictions covers the same number
-   * of headers.
+   * 3N-1. The votes of a header reach at most this number of heights below the header. The search for contradictions
+   * covers the same number of headers.
    */
   readonly range: number;
   /**
-   * Maximum number of headers in the BFT state, 5N. The number is part of consensus, because a block that refers to a
-   * header outside the BFT state gets only a quarter of the reward.
+   * Maximum number of headers in the BFT state, 5N. The number is part of consensus. If the `maxHeightPreviouslyForged`
+   * of a block is neither 0 nor in the BFT state, the block gets only a quarter of the reward.
    */
   readonly headersMax: number;
 }
@@ -44,7 +45,7 @@ export interface BftHeader {
 interface HeaderLists {
   readonly maxHeightPreviouslyForged: Uint32Array;
   readonly maxHeightPrevoted: Uint32Array;
-  /** First height of the generator's consecutive active rounds, at the time of the block. */
+  /** First height of the generator's consecutive active rounds, as computed when the block was applied. */
   readonly minHeightActive: Uint32Array;
   /**
    * Highest height for which the generator has precommitted, including the precommits of this header; 0 if there is
@@ -55,7 +56,7 @@ interface HeaderLists {
   readonly precommits: Uint8Array;
 }
 
-/** The newest consecutive headers with their votes. */
+/** The newest consecutive headers, and the number of votes for the height of each header. */
 export interface BftState extends HeaderLists {
   readonly firstHeight: number;
   readonly generators: readonly PublicKey[];
@@ -104,7 +105,7 @@ export function headerFault(bftState: BftState, header: BftHeader, limits: BftLi
 export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted'>;
 
 /**
- * Whether two headers of one delegate contradict each other. The function need not know which header was signed first.
+ * Whether two headers of one delegate contradict each other. The order of the two arguments has no effect.
  *
  * @returns the message of lisk-sdk; undefined if the delegate may sign both
  */
@@ -160,8 +161,8 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = bftState;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If a header names a previous block at its own height or above, its delegate has forged that block on another chain.
-  // The header therefore does not vote.
+  // If `maxHeightPreviouslyForged` is not below the height of the header, the delegate has forged at this height or
+  // above on another chain. The header therefore does not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);
@@ -197,8 +198,8 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
 }
 
 /**
- * The lowest height for which a header may precommit. From that height on, the delegate was on this chain without
- * interruption.
+ * The lowest height for which a header may precommit. From that height on, all blocks that the delegate forged are in
+ * this chain, according to the `maxHeightPreviouslyForged` of its headers.
  */
 function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(bftState.firstHeight, header.height - limits.range);

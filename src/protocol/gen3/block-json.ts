@@ -17,9 +17,10 @@ import { BlockRejected } from '../verdict.ts';
 import { headerId } from '../block/header.ts';
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. A total, version or `payloadLength`
- * that is missing or null counts as 0. `numberOfTransactions` becomes the length of the list `transactions`; the value
- * in the JSON is ignored. If the generator signed another number, the signature is therefore invalid.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. A total, reward, version or
+ * `payloadLength` that is missing or null counts as 0. `numberOfTransactions` becomes the length of the list
+ * `transactions`; the value in the JSON is ignored. If the generator signed another number, the signature is therefore
+ * invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */

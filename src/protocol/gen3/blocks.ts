@@ -36,16 +36,13 @@ export const BLOCK_VERSION = 2;
 /** The finalized height of a new chain, which is the height of its genesis block. */
 const FINALIZED_AT_START = 1;
 
-/**
- * If a header does not name a previous block of its delegate correctly (`isCompliant`), its reward is divided by this
- * number.
- */
+/** If a header is not compliant (see `isCompliant`), its reward is divided by this number. */
 const REDUCED_REWARD_DIVISOR = 4n;
 
 export interface BlockRulesOptions {
   /**
    * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2
-   * does. Later releases check the generator for the block's own round instead.
+   * does. Later releases look up the generator in the block's own round instead, and do not refuse the block.
    */
   readonly refuseLeavingForgers: boolean;
 }

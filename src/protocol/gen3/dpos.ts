@@ -16,15 +16,15 @@ import { BlockRejected } from '../verdict.ts';
 
 /**
  * Number of frozen lists that stay in the state. The finality protocol reads lists as old as the fifth list before the
- * newest list. The tip of a rival chain may be two rounds below the tip of this node. The reference (lisk-sdk) stores
- * all lists.
+ * newest list, and therefore needs six lists. Two more lists stay, because the tip of a rival chain may be two rounds
+ * below the tip of this node. The reference (lisk-sdk) stores all lists.
  */
 const LISTS_KEPT = 8;
 
 /**
  * Adds the block to its generator's count of forged blocks. For the genesis block, the function freezes list 1. At the
  * end of a round, the function counts the missed blocks, pays the earnings, and freezes the next list. The earnings
- * change vote weights at once.
+ * change vote weights before the list is frozen.
  *
  * @param offset number of rounds between freezing a list and using it
  * @throws BlockRejected `BLOCK_UNSTORABLE` if a vote weight is too large for the database of lisk-sdk

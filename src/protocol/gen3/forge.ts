@@ -11,11 +11,11 @@ import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
 import { finalityOf } from './bft-state.ts';
 
 /**
- * Builds and signs the block after `tip`. A header that contradicts the journal, or that `applyBlock` would refuse, is
- * never signed.
+ * Builds and signs the block after `tip`. A header that contradicts `request.previouslyForged`, or that `applyBlock`
+ * would refuse, is never signed.
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict the journal or the chain; or an error of
- *   `buildBlock`
+ * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged` or the chain;
+ *   or an error of `buildBlock`
  */
 export function forgeBlock(
   state: StateReader,
@@ -37,7 +37,8 @@ export function forgeBlock(
 /**
  * The larger of two heights: the height of the last signed header, and the height that this header names as
  * `maxHeightPreviouslyForged`. The result is 0 if the delegate has signed no header. A header from another chain may
- * name a height above its own height. The last header can contradict a new header that names a height below the result.
+ * name a height above its own height. A new header names the result, because the last signed header can contradict a
+ * header that names a lower height.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -61,8 +61,8 @@ export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolea
 }
 
 /**
- * Whether a block was received in its own slot. Blocks that were forged, downloaded or loaded have no time of receipt,
- * and count as received in their slot.
+ * Whether a block was received in its own slot. A block has no time of receipt if it was forged, downloaded or loaded,
+ * or if it became the tip by a rollback. Such a block counts as received in its slot.
  */
 function wasReceivedInSlot(view: TipView, params: Timing): boolean {
   return view.receivedAtS === undefined || slotAt(view.receivedAtS, params) === slotAt(view.header.timestamp, params);

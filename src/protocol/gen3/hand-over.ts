@@ -1,10 +1,10 @@
 /**
  * Decides when a delegate may sign again although this node does not know all earlier headers of the delegate
  * (LIP-0014). The node waits until a block that is newer than all unknown headers is final. Each unknown header is then
- * either on the chain of this node or on an abandoned branch. An abandoned branch can be higher than this chain by at
- * most the number of slots that this chain missed. A new header that names the maximum height of such a branch as
- * `maxHeightPreviouslyForged` contradicts none of the unknown headers. On a chain whose only final block is the genesis
- * block, the wait is limited (`boundOfYoungChain`).
+ * either on the chain of this node or on an abandoned branch. An unknown header on such a branch can be higher than the
+ * final block by at most the number of slots that this chain missed. If a new header names this maximum height as
+ * `maxHeightPreviouslyForged`, it contradicts none of the unknown headers. On a chain whose only final block is the
+ * genesis block, the wait is limited (`boundOfYoungChain`).
  */
 
 import type { ChainParams } from '../params.ts';
@@ -14,7 +14,7 @@ import type { BlockHeader } from '../types.ts';
 import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './bft-state.ts';
 
-/** Maximum age of branches that are considered, as in LIP-0014. */
+/** The rule considers no branch that is older than this time, as in LIP-0014. */
 const MONTH_S = 30 * 86_400;
 /**
  * If the finalized height is behind the tip by more than this multiple of the usual distance (`finalityBlocks`), the
@@ -109,7 +109,7 @@ function boundOfYoungChain(
   return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
 }
 
-/** Number of slots without a block in the month before a block. */
+/** Number of slots without a block before a block, over as many blocks as a month has slots. */
 function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pick<ChainParams, 'blockTimeS'>): number {
   const first = state.header(Math.max(FIRST_FORGED_HEIGHT, block.height - Math.floor(MONTH_S / blockTimeS)));
   if (first === undefined || first.height >= block.height) return 0;

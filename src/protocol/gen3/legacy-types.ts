@@ -65,8 +65,8 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // Some transactions in the exceptions of live networks have recipients that are not addresses. These recipients can
-    // be written as bytes, too, so the transaction can be read.
+    // Some transactions in the exceptions of live networks have recipients that are not addresses. The bytes of a
+    // transaction can contain these recipients, too, so the function returns a payload.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };
@@ -208,7 +208,7 @@ const outTransfer = typeOf(
   }),
 );
 
-/** All types of older history, by number. */
+/** Transaction types 0 to 7, by number. */
 export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
   [transfer, secondSignature, delegate, vote, multisignature, dapp, inTransfer, outTransfer].map((entry) => [
     entry.type,

@@ -5,7 +5,7 @@ import { createTransactionBytes } from '../tx/transaction-bytes.ts';
 import type { TransactionLayout } from '../tx/transaction-type.ts';
 import { GEN3_TYPES } from './transaction-types.ts';
 
-/** Layouts of this generation's types and of the types in older history. */
+/** Layouts of this generation's types and of transaction types 0 to 7. */
 const LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map([...LEGACY_LAYOUTS, ...GEN3_TYPES]);
 
 export const {

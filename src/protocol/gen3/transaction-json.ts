@@ -1,6 +1,6 @@
 /**
- * Converts transactions of generation 3 to JSON and back. The JSON of one transaction that is read is called a
- * document.
+ * Converts transactions of generation 3 to JSON and back. In this file, a document is the JSON of one transaction, as
+ * the node receives it.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -31,9 +31,8 @@ const ID_CHARACTERS_MAX = 256;
 
 /**
  * Reads a transaction with all static checks, except the check of its signature. Id, fee and sender's address are
- * computed. The document's values of id, fee and sender's address are ignored. A malformed transaction is accepted if
- * the network has an exception for it. A malformed transaction keeps the id of the document, because its real id cannot
- * be computed.
+ * computed, and their values in the document are ignored. A malformed transaction is accepted if the network has an
+ * exception for it. Only such a transaction keeps the id of the document, because its real id cannot be computed.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -52,7 +51,8 @@ export function isExceptedShape(transaction: Transaction, types: Types, exceptio
 
 /**
  * Reads a transaction of a genesis block. The function checks only the base schema, and whether the bytes can contain
- * the payload. Other limits of the payload do not apply. The id is computed, and the fee is 0.
+ * the payload. Limits for the values of the payload do not apply, such as the maximum number of votes. The id is
+ * computed, and the fee is 0.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID`
  */

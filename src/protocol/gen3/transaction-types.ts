@@ -19,7 +19,7 @@ import { createVoteReader } from '../tx/vote.ts';
 import { writtenAsset } from '../tx/unsigned-json.ts';
 import type { JsonObject, Payload, PayloadKind } from '../types.ts';
 
-/** Finds the NUL character, and two spellings of NUL that the pattern of lisk-sdk also matches. */
+/** Whether a text contains the NUL character, or one of the two spellings that lisk-sdk also refuses as NUL. */
 const containsNul = (text: string): boolean =>
   text.includes('\0') || text.includes('\\u0000') || text.includes('\\x00');
 

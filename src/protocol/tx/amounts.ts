@@ -1,7 +1,7 @@
 /**
  * Computes amounts of transactions in beddows: the amount that a transaction moves, and the amount that counts in the
- * total of its block, in spending and in vote weights (`countedAmount`). Some amounts count there although no signature
- * covers them.
+ * total of its block, in spending and in vote weights (`countedAmount`). No signature covers the counted amount of a
+ * registration.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
@@ -47,7 +47,7 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 }
 
 /**
- * Caches the amounts that no signature covers. An asset may have megabytes, and its amount is needed several times
+ * Caches the amounts that no signature covers. An asset may be megabytes long, and its amount is needed several times
  * before its block is in the chain.
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
@@ -66,8 +66,8 @@ export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
 }
 
 /**
- * Converts the value of a JSON member to a number as lisk-sdk's number library does. A missing or empty member counts
- * as 0, and a list with one number counts as that number.
+ * Converts the value of a JSON member to a number as lisk-sdk's number library does. A missing member, `null`, `false`
+ * and an empty text count as 0. A list with one number counts as that number.
  *
  * @returns undefined if the member is not a number, or if it is a JSON number with more than 15 significant digits
  */

@@ -42,7 +42,7 @@ export function applyDelegate(
     errors.push(transactionError(transaction.id, 'Account is already a delegate', dialect.usernamePath));
   }
   // If there is an error, the function writes nothing, because no known exception excuses an error in a registration.
-  // The state also cannot store two delegates with one name.
+  // The state also cannot store two delegates with the same username.
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({

@@ -21,8 +21,8 @@ export function numberIn(value: unknown, name: string): number {
 /**
  * Maximum length of a list that is passed to a check. A longer list is first truncated to this length, so that a list
  * with a million entries costs little time. Outside genesis blocks, the longest list that a rule allows has 33 entries,
- * so a truncated list is still too long and is refused. A vote in a genesis block has no limit, but has at most 101
- * entries on all known networks.
+ * so a truncated list is still too long and is refused. The list of a vote in a genesis block has no limit, but has at
+ * most 101 entries on all known networks.
  */
 const LIST_ITEMS_MAX = 200;
 

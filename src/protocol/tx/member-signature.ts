@@ -38,8 +38,8 @@ export function addMemberSignature(
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
   // The loop removes one false signature at a time, and stops when all signatures are valid or there are too few
-  // signatures. A pending transaction usually has too few signatures before the addition, and then loses at most one
-  // signature here.
+  // signatures. A pending transaction usually has too few signatures before the addition. After one removal, it then
+  // has too few signatures again, and the loop stops.
   for (;;) {
     const { status } = groupSignatureStatus(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;

@@ -87,8 +87,8 @@ export function applyMultisignature(
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
-  // The accounts of the members get their keys in the letter case in which the keys were sent. Until the end of the
-  // block, a transaction of a member must have the member's key in the same letter case.
+  // If the account of a member has no public key, it gets the member's key in the letter case in which the key was
+  // sent. Until the end of the block, a transaction of a member must have the member's key in the same letter case.
   for (const publicKey of keysgroup.map((key) => key.slice(1))) {
     const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);

@@ -47,7 +47,7 @@ function takeOpenLock(directory: string, waitMsMax: number): ProcessLock | undef
   }
 }
 
-/** Blocks the thread, because opening must be complete before the event loop continues. */
+/** Blocks the thread, because the caller opens or closes the database in a synchronous call. */
 function waitHere(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }

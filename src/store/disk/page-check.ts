@@ -8,7 +8,9 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-// Positions of fields in the first two pages and in every page, for lmdb 3.5 on 64-bit machines.
+// Format of the file, for lmdb 3.5 on 64-bit machines. The positions `FLAGS_AT`, `LOWER_AT` and `UPPER_AT` are in every
+// page. The other positions are in the first two pages. `DEPTH_AT`, `ENTRIES_AT` and `ROOT_AT` count from the position
+// of a tree (`FREE_TREE_AT` or `MAIN_TREE_AT`).
 const PAGE_BYTES_AT = 48;
 const FREE_TREE_AT = 48;
 const MAIN_TREE_AT = 96;

@@ -5,11 +5,11 @@
  * because their names differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
- * A process that takes a lock with a clock therefore updates the time of its lock file every few seconds. The process
- * also listens on a socket beside the lock file. A lock file of another container is stale if it was not updated for
- * some time and no process listens on its socket. A lock file from before a restart of the machine is also stale. A
- * paused process still listens, so it keeps its lock file. Without a clock, a process treats the lock file of another
- * container as stale only after a restart of the machine.
+ * If a process passes a clock to `takeLock`, it therefore updates the time of its lock file every few seconds. The
+ * process also listens on a socket beside the lock file. A lock file of another container is stale if it was not
+ * updated for some time and no process listens on its socket. A lock file from before a restart of the machine is also
+ * stale. A paused process still listens, so it keeps its lock file. Without a clock, a process treats the lock file of
+ * another container as stale only after a restart of the machine.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -22,8 +22,8 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the lock file of this lock exists. If the process or its container was paused for long, another process
-   * may have removed the lock file as stale, and taken the lock.
+   * True while the lock file of this lock exists. If the file system does not support sockets, a process of another
+   * container may remove the lock file during a long pause of this process, and take the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -37,8 +37,8 @@ const TOUCH_MS = 5_000;
 const ELSEWHERE_MS_MAX = 30_000;
 
 /**
- * Pattern of the part that follows the name of the lock in the name of a lock file: process number, boot of the
- * machine, clock ticks until the start of the process, and the namespace of process numbers.
+ * Pattern for the name of a lock file without the name of the lock and the first dot. The pattern matches the process
+ * number, the start of the process (see `startOf`), and the namespace of process numbers, if the name has one.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
@@ -177,8 +177,8 @@ function keepTouching(file: string, clock: Clock): () => void {
 
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
-    // A lock file with a time far in the past or far in the future is stale. A time in the future means that the clock
-    // was set back. A living owner would have updated its lock file after that.
+    // A time far in the past or far in the future does not count as a recent update. A time in the future means that
+    // the clock was set back. A living owner would have updated its lock file after that.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;

@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns the start of a process: the boot of the machine, and the clock ticks from the boot to the start. The result
- * is `ended` for a zombie process, and undefined if the system reports no start.
+ * Returns the start of a process: the first part of the machine's boot id, and the clock ticks from the boot to the
+ * start. The result is `ended` for a zombie process, and undefined if the system reports no start.
  */
 export function startOf(pid: number): string | undefined {
   try {

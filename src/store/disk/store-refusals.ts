@@ -73,7 +73,7 @@ export function storeDamaged(directory: string, why: string, cause?: unknown): P
   );
 }
 
-/** Creates the error for a folder whose store cannot be opened. */
+/** Creates the error for a store that cannot be read, for example because the data file is not an LMDB file. */
 export function storeUnreadable(directory: string, why: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
     'STORE_UNREADABLE',

@@ -1,4 +1,4 @@
-/** Builds the inner blocks over existing leaf blocks in one pass, from the bottom up. */
+/** Builds the inner blocks of an order-statistic tree over existing leaf blocks in one pass, from the bottom up. */
 
 import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';

@@ -20,10 +20,10 @@ import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
  * this number, the changed leaf blocks stay in memory until the end of the transaction, and take some megabytes.
  */
 export const LEAVES_CHANGED_MAX = 512;
-/** Maximum number of cached leaf blocks. A leaf block takes about 8 KB. */
+/** Maximum number of cached leaf blocks. A leaf block has up to 8,000 bytes. */
 export const LEAVES_CACHED_MAX = 512;
 
-/** Maximum number of cached inner blocks. An inner block takes about 8 KB. */
+/** Maximum number of cached inner blocks. An inner block has up to 8,000 bytes. */
 export const INNER_BLOCKS_CACHED_MAX = 256;
 
 export interface CountedWriter extends KeyValueWriter {

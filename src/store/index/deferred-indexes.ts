@@ -6,7 +6,8 @@
  *
  * The index watermark is the height up to which the indexes contain all transactions. The first commit that appends a
  * block without the index entries of its transactions also writes the index watermark. The process keeps the missing
- * entries in memory. After a restart, the new process computes the missing entries from the blocks.
+ * entries in memory. After a restart, the new process computes the missing entries from the blocks. A backfill writes
+ * the missing entries into the indexes.
  */
 
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -26,8 +27,8 @@ import { TransactionLists } from './transaction-lists.ts';
  */
 const IDS_READ_MAX = 200_000;
 /**
- * Approximate number of pages that one transaction of a backfill changes. Until the end of the transaction, changed
- * pages stay in memory, 4 KB each.
+ * Approximate number of pages that one database transaction of a backfill changes. Until the end of the database
+ * transaction, changed pages stay in memory, 4 KB each.
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
@@ -41,8 +42,8 @@ export class DeferredIndexes {
   readonly #codec: Codec;
   readonly #lists: TransactionLists;
   /**
-   * The index watermark; undefined before the first use. The indexes may lack entries of transactions above `height`.
-   * If `height` is undefined, the indexes have all transactions of the committed blocks.
+   * The index watermark; undefined before the first use and after `forget`. The indexes may lack entries of
+   * transactions above `height`. If `height` is undefined, the indexes have all transactions of the committed blocks.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
   /** True if the transactions above the watermark, or a first part of these transactions, are in memory. */
@@ -110,7 +111,7 @@ export class DeferredIndexes {
   }
 
   /**
-   * Called at the end of a transaction of the store. If indexing is not deferred, the method writes the pending
+   * Called at the end of a transaction of the store. If indexing is not deferred, the method writes all missing
    * entries. If indexing is deferred and the indexes had no lag before, the method writes the watermark. Between two
    * steps of a backfill, the method writes nothing.
    */
@@ -165,9 +166,9 @@ export class DeferredIndexes {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
-      // If a transaction fails between two steps, the pending entries are dropped, and a lookup may load them again in
-      // other rows of the pending batch. Without this check, the backfill would then end as if all entries were
-      // written.
+      // If a database transaction fails between two steps, the pending entries are dropped. A lookup may then load them
+      // again, with other row numbers than the remaining chunks use. Without this check, the backfill would then end as
+      // if all entries were written.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

@@ -34,7 +34,7 @@ export function transactionEntries(transaction: Transaction, place: TransactionP
   });
 }
 
-/** Index key of a transaction in one order of a long list, without value. */
+/** Index key of a transaction in one order of a long list. The index stores no value under the key. */
 export function longListEntry(
   list: Uint8Array,
   sort: TransactionSort,

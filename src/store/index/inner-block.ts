@@ -11,8 +11,8 @@ export class InnerBlock {
   /** Number of levels above the leaf blocks; 1 for blocks whose children are leaf blocks. */
   readonly level: number;
   /**
-   * Start that the first child had when this block was created. The parent lists this block under this start, and the
-   * key of this block on the disk contains the start.
+   * Start of the first child. The parent lists this block under this start, and the key of this block on the disk
+   * contains the start.
    */
   readonly start: Buffer;
   readonly starts: KeyBlock;

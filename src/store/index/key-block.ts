@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * A block may use a buffer of at most twice its own size plus this number of bytes. This number is the size of Node's
- * pool of small buffers. If the buffer is larger, `packed` replaces it by a copy of the right size.
+ * A block may use a buffer of at most twice its length `bytes` plus this number of bytes. This number is the size of
+ * Node's pool of small buffers. If the buffer is larger, `packed` replaces it by a copy of the right size.
  */
 const UNUSED_BYTES_MAX = 8192;
 
@@ -19,7 +19,7 @@ export class KeyBlock {
   #bytes: Buffer;
   /** For each key, the position at which the key ends and the next key begins. */
   #ends: number[];
-  /** False while other objects may use the bytes, for example the value that was read from the store. */
+  /** False while other objects may use the bytes, for example if the bytes are part of a value read from the store. */
   #isOwn = false;
 
   private constructor(bytes: Buffer, ends: number[]) {

@@ -12,7 +12,7 @@ const BYTES_AT_FIRST = 4096;
  * has some thousand keys, which may belong to some thousand leaf blocks.
  */
 const BYTES_AT_ONCE = 1 << 16;
-/** Maximum number of bytes that follow the prefix of an index in a key. These bytes are a value and a place. */
+/** Maximum number of bytes in a key after its prefix. These bytes are the sort value, if any, and the place. */
 const TAIL_BYTES_MAX = 160;
 
 export class ListEntryWriter {
