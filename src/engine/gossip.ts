@@ -53,8 +53,8 @@ export interface GossipDependencies extends BlockGossipDependencies {
   /** Returns the payer whose budgets are charged for verifying the transactions and signatures of a peer. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /**
-   * Disconnects a peer if `VerificationBudget.isWasteful` is true for its address: too much useless data that was
-   * expensive to check came from this address.
+   * Disconnects a peer if `VerificationBudget.isWasteful` is true for its address: too many useless signatures came
+   * from this address. Peers that the operator named stay connected.
    */
   readonly cutWasteful: (peerId: PeerId) => void;
 }
@@ -140,7 +140,8 @@ export class Gossip {
   }
 
   /**
-   * Announces a transaction of the pool again after a client has submitted it again, because perhaps no peer has it.
+   * Called when a client submits a transaction that is already in the pool. Announces the transaction again if no
+   * connected peer is known to have it (`Announcements.addAgain`).
    */
   announceAgain(id: TransactionId): void {
     this.#transactions.addAgain(id);
@@ -187,7 +188,7 @@ export class Gossip {
     return this.#fetcher.pool(peerId);
   }
 
-  /** Returns the rate at which the node sends announcements of a kind to one peer. */
+  /** Returns the highest rate at which the node sends announcements of a kind to one peer. */
   #pace(kind: RateKind): Sending {
     return rateOf(this.#dependencies.generation, kind).own;
   }
@@ -241,11 +242,11 @@ export class Gossip {
   }
 
   /**
-   * Adds the members' signatures in a message of a peer to their pending transactions, until the verification budget of
-   * the peer is used up. Honest peers verify a signature before they pass it on. An attacker makes a false signature
-   * without work, but this node needs time to check it. After a false signature, the node therefore ignores the
-   * sender's signatures for a while. The sender gets no penalty, because an honest peer may have another transaction
-   * with the same id (`peers/penalties.ts`).
+   * Adds the members' signatures in a message of a peer to the pending transactions that the signatures name. Stops
+   * when the verification budget of the peer is used up. Honest peers verify a signature before they pass it on. An
+   * attacker makes a false signature without work, but this node needs time to check it. After a false signature, the
+   * node therefore ignores the sender's signatures for a while. The sender gets no penalty. Two transactions can have
+   * the same id, and an honest peer may have verified the signature with the other one (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

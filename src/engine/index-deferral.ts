@@ -22,11 +22,11 @@ export const FAR_BEHIND_SLOTS = 1000;
  */
 export const LAG_MAX = 50_000;
 /**
- * Time in milliseconds after which lagging indexes are backfilled. The processes that query the store show a chain that
- * is older by up to this time plus the time of a backfill.
+ * Time in milliseconds after which lagging indexes are backfilled. The processes that query the store show a state that
+ * lags behind the chain by up to this time plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
-/** Interval in milliseconds at which the limits are checked while no block is committed. */
+/** Interval in milliseconds at which a timer checks the limits. The limits are also checked at each commit. */
 const CHECK_INTERVAL_MS = 1_000;
 /**
  * Approximate number of pages of the store that one step of a backfill changes. Other work of the node runs between two
@@ -60,8 +60,8 @@ export class IndexDeferral {
   }
 
   /**
-   * Call before blocks far behind the network are appended. The indexes then lag, unless a process needs complete
-   * indexes.
+   * Call before blocks far behind the network are appended. If `IndexUsers.canWait` returns true, indexing is deferred
+   * from now on.
    */
   begin(): void {
     const { indexes, users, clock } = this.#dependencies;
@@ -73,7 +73,7 @@ export class IndexDeferral {
 
   /**
    * Call before and after each commit of downloaded blocks. Ends the deferral if the indexes lag too far or too long,
-   * if a process needs complete indexes, or if the last backfill failed.
+   * if a process cannot start until they are complete, or if the last backfill failed.
    *
    * @throws ProtocolError as `end`
    */
@@ -156,8 +156,8 @@ export class IndexDeferral {
       }
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      // The node must not blame a peer for an error of our store. For example, the backfill fails if a store
-      // transaction of another part of the node fails between two steps.
+      // By the prefix `STORE_` of the code, the synchronizer knows that the peer did not cause this error. For example,
+      // the backfill fails if a store transaction of another part of the node fails between two steps.
       throw new ProtocolError('STORE_BACKFILL_FAILED', {}, `the indexes were not completed: ${messageOf(error)}`, {
         cause: error,
       });

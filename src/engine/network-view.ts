@@ -63,9 +63,9 @@ export class NetworkView {
    * Returns a sentence for operators if the consensus is too low to forge; undefined if the consensus is high enough.
    *
    * An attacker may dial us from many ports and claim another tip. The consensus is therefore high enough if it reaches
-   * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts the peers
-   * that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus is
-   * therefore also high enough if it reaches `percentMin` among all peers.
+   * `percentMin` among the peers that we dialled or that the operator named. The reference (lisk-sdk) counts only
+   * the peers that it dialled. A node without dialled peers can only rely on the peers that dialled it. The consensus
+   * is therefore also high enough if it reaches `percentMin` among all peers.
    *
    * @param percentMin required percentage of peers with our tip; 0 for no requirement
    */
@@ -111,8 +111,8 @@ export class NetworkView {
   }
 
   /**
-   * Returns the height that most connected peers announce; 0 if no connected peer announces a height. If several
-   * heights are equally frequent, the result is the lowest of them.
+   * Returns the height that the largest number of connected peers announce; 0 if no connected peer announces a height.
+   * If several heights are equally frequent, the result is the lowest of them.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();

@@ -15,8 +15,9 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum number of ids that one peer announced and that the node has not asked the peer for yet. The node drops
- * further ids, because other peers also announce them.
+ * Maximum number of ids that one peer announced and that the node has not asked the peer for yet. To make room for a
+ * further id, the node drops the id of a refused transaction. If there is none, the node ignores the further id,
+ * because other peers also announce it.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
@@ -35,20 +36,21 @@ const FIRST_ASKED_ALONE_MS = 2_000;
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
  * Number of refusals of one transaction after which the node asks no peer for it during `REFUSED_PAUSE_MS`. Until then,
- * the node asks another peer after each refusal. After the pause, the count begins again. If one refusal were enough,
- * an attacker could hide a good transaction behind a damaged copy with the same id.
+ * the node asks another peer after each refusal. After the pause, the next pause begins after the same number of
+ * further refusals. If one refusal were enough, an attacker could hide a good transaction behind a damaged copy with
+ * the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions whose pause is over, even if new
- * transactions are waiting. In a network with much traffic, new transactions are always waiting. Without this rule, the
- * node might never ask again for a good transaction of which it got a damaged copy.
+ * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions that are not in their pause, even
+ * if new transactions are waiting. In a network with much traffic, new transactions are always waiting. Without this
+ * rule, the node might never ask again for a good transaction of which it got a damaged copy.
  */
 export const AGAIN_EVERY = 4;
 /**
- * Time in milliseconds after which the node forgets a refusal and may ask any peer again. The pool may have been full
- * at the time of the refusal.
+ * Time in milliseconds after which the node forgets a refusal and may ask any peer again. The pool may then accept the
+ * transaction, for example if the pool was full before.
  */
 const REFUSED_FORGOTTEN_MS = 600_000;
 /** Maximum number of refused transactions that the node remembers. */
@@ -93,12 +95,12 @@ interface Refusal {
 
 interface Announcer {
   readonly bucket: TokenBucket;
-  /** Ids that the peer announced and that the node has not asked this peer for yet. */
+  /** Ids that the peer announced and that the node still intends to request from this peer. */
   readonly wanted: Set<TransactionId>;
   /**
    * Largest number of ids that the peer announced at once, but at most `ITEMS_PER_MESSAGE_MAX`. One request to the peer
-   * has at most this number of ids. A node of lisk-sdk bans a peer that asks for more ids than the maximum number that
-   * this node of lisk-sdk may announce at once.
+   * has at most this number of ids. Each node of lisk-sdk has a maximum number of ids in its announcements, and bans a
+   * peer that asks it for more ids at once.
    */
   largest: number;
   /**

@@ -38,7 +38,7 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 /**
  * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, and
  * that the method is allowed. Unless all addresses have access, the function also checks that all addresses of the
- * request (`clientAddresses`) are listed.
+ * request (`clientAddresses`) are in the list `access.whiteList`.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
@@ -53,7 +53,7 @@ export function createAccessRule(options: HttpOptions): (request: IncomingMessag
   };
 }
 
-/** Methods that change nothing. A browser sends OPTIONS before a GET request with a custom header. */
+/** Methods that change nothing. A browser sends OPTIONS before a GET request to another site with a custom header. */
 const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The answer to a client whose address is not listed. */
@@ -195,9 +195,10 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 /**
  * True for a request without a readable host name, or with a host name that does not belong to this node. In DNS
  * rebinding, an attacker points a page's host name to the node's address after the page was loaded. The browser then
- * regards the node as the site of the page. A proxy on this machine may also pass on a foreign name. An IP address
- * cannot be rebound. If a request from a loopback address names an IP address that is not a loopback address, the
- * request was sent to a proxy on this machine. The function is true for such a request, unless proxies are trusted.
+ * regards the node as the site of the page. A proxy on this machine may also pass on a foreign name. DNS rebinding is
+ * impossible if the request names an IP address. If a request from a loopback address names an IP address that is not a
+ * loopback address, the request was sent to a proxy on this machine. The function is true for such a request, unless
+ * proxies are trusted.
  */
 function isUnderForeignName(
   { headers, socket }: Request,

@@ -67,7 +67,8 @@ export class Link {
         settle();
       });
     });
-    // After a timeout, the library reports the end of the connection much earlier than the WebSocket does.
+    // After a timeout of the heartbeat, the library reports the end of the connection at once. The WebSocket reports it
+    // later: it waits for the close frame of the peer (at most `CLOSE_TIMEOUT_MS` of `socket-cluster.ts`).
     void this.#awaitLibraryClose();
   }
 
@@ -76,7 +77,7 @@ export class Link {
     return this.#ended;
   }
 
-  /** Number of bytes that wait in this process, because the socket does not accept them yet. */
+  /** Number of bytes that wait in this process, because the operating system does not accept them yet. */
   get unsentBytes(): number {
     return this.#webSocket.bufferedAmount;
   }
@@ -117,16 +118,16 @@ export class Link {
   }
 
   /**
-   * Sends a one-way event. If the connection is not open, nothing is sent. If the peer reads too slowly, the connection
-   * ends instead.
+   * Sends a one-way event. If the connection is not open, nothing is sent. If the peer reads too slowly, nothing is
+   * sent, and the connection ends.
    */
   emit(outgoing: Outgoing): void {
     if (this.#writable()) void this.#socket.transmit(outgoing.event, outgoing.data);
   }
 
   /**
-   * Sends a message on an accepted connection whose handshake is not answered yet. The number of a call comes from the
-   * library, so that the library never matches the answer with a later call.
+   * Sends a message on an accepted connection whose handshake is not answered yet. If the message is a call, the
+   * library assigns its number (`cid`). Therefore no later call of the library has the same number.
    */
   sendEarly({ event, data, call }: Outgoing): void {
     const frame = call ? { event, data, cid: takeCallId(this.#socket) } : { event, data };

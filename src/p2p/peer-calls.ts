@@ -34,7 +34,7 @@ export interface AskingPeer {
    */
   believe(value: unknown): void;
   offence(offence: PeerOffenceCode, detail: string): void;
-  /** Called when a handler threw an error. */
+  /** Called when the code that answers a call threw an error. */
   raised(name: string, error: unknown): void;
 }
 

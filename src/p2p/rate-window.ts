@@ -1,8 +1,8 @@
-/** Implements rate limits with counters in fixed windows of time, and with token buckets of bytes. */
+/** Implements rate limits with counters in windows of time, and with token buckets of bytes. */
 
 import type { Clock } from '../ports/clock.ts';
 
-/** Counts uses in a window of time. A new window starts with the first use after the last window has ended. */
+/** Counts uses in a window of time. A new window starts with the first use after the previous window has ended. */
 export class RateWindow {
   readonly #windowMs: number;
   #startMs = Number.NEGATIVE_INFINITY;
@@ -69,8 +69,8 @@ export interface ByteRate {
 }
 
 /**
- * A token bucket of bytes. More bytes can be taken than the bucket has; the missing bytes are its debt. The bytes that
- * the bucket gains later first reduce the debt.
+ * A token bucket of bytes. More bytes can be taken than the bucket has; the missing bytes are its debt. While the
+ * bucket has a debt, the bytes that it gains reduce this debt.
  */
 export class ByteBucket {
   readonly #rate: ByteRate;

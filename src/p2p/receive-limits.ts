@@ -13,8 +13,8 @@ interface Limits {
 }
 
 /**
- * The verdict on one message or call of a peer: accepted, dropped without a penalty, or dropped with a penalty (once in
- * a window).
+ * The verdict on one message or call of a peer: accepted, dropped without a penalty, or dropped with a penalty (once
+ * for each name in a window).
  */
 export type UseVerdict = 'taken' | 'dropped' | 'penalised';
 

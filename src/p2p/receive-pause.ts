@@ -1,6 +1,7 @@
 /**
- * Applies backpressure to a connection. While the node does not read, the peer's bytes stay in the connection. Several
- * parts of the node may pause a connection at the same time. Reading continues when no part pauses the connection.
+ * Applies backpressure to a connection. While the node does not read, the peer's bytes stay in the buffers of the TCP
+ * connection. Several parts of the node may pause a connection at the same time. Reading continues when no part pauses
+ * the connection.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -50,7 +51,7 @@ export class ReceivePause {
     this.#goOn();
   }
 
-  /** Ends all pauses, because the connection is closed. */
+  /** Forgets all pauses of a closed connection, without resuming reading. */
   end(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

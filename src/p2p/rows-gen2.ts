@@ -39,9 +39,9 @@ const TRANSACTION_COLUMNS = [
 ] as const;
 
 /**
- * One entry for each member of an asset. The entry has the name of the object in the asset that contains the member
- * (undefined if the asset itself contains it), the member's name, its column and the form of its value. The columns are
- * in the order of the reference.
+ * One entry for each member of an asset. First in an entry is the name of the object in the asset that contains the
+ * member; undefined if the asset itself contains it. The member's name, its column and the form of its value follow.
+ * The columns are in the order of the reference.
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],
@@ -69,12 +69,12 @@ const ASSET_COLUMNS = [
  */
 const ROWS_MAX = 15_000;
 const LIST_ENTRIES_MAX = 200;
-/** A number in text form, as a database column may contain it. */
+/** An integer in text form. A peer may send the text that a column of its database contains, instead of a number. */
 const INTEGER = /^-?[0-9]{1,15}$/;
 
 type Writing = 'plain' | 'number' | 'amount' | 'list';
 
-/** Turns blocks in the JSON of the codec into rows. */
+/** Turns blocks in the codec's JSON form into rows. */
 export function rowsOf(blocks: readonly unknown[]): readonly object[] {
   return blocks.flatMap((block) => {
     const fields: Fields = isRecord(block) ? block : {};
@@ -86,7 +86,7 @@ export function rowsOf(blocks: readonly unknown[]): readonly object[] {
 }
 
 /**
- * Turns rows into blocks in the JSON of the codec, in the order of the rows. The result is undefined if the value is
+ * Turns rows into blocks in the codec's JSON form, in the order of the rows. The result is undefined if the value is
  * not a list of at most `ROWS_MAX` rows, or if a row has no block id.
  */
 export function blocksOf(rows: unknown): readonly object[] | undefined {

@@ -62,15 +62,15 @@ interface ListenerEvents {
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
   /**
-   * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames of the peer that were dropped in one window because of the
-   * rate limit.
+   * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames of the peer that were dropped in one window
+   * (`RATE_WINDOW_MS`) because of the rate limit.
    */
   overused(link: Link | undefined, ip: string, detail: string): void;
   /** Called when the peer sent so many frames that the connection was closed. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
-   * Called when the peer sent more bytes in small frames than an honest peer can send (`FLOOD_BYTES_MAX`). The
-   * connection is already closed, without a penalty for the address.
+   * Called when the small frames of the peer exceeded its budget by more than `FLOOD_BYTES_MAX`. The connection is
+   * already closed, without a penalty for the address.
    */
   overflowed(ip: string, detail: string): void;
 }

@@ -78,8 +78,8 @@ export interface ServerOptionsOfNode {
   /** Time limit for the handshake of the protocol, from the moment when the WebSocket opened. */
   readonly handshakeTimeoutMs: number;
   /**
-   * Time without a message, such as the answer to a heartbeat, after which the connection is closed. The answer to the
-   * handshake tells the peer this time.
+   * Time after which a connection is closed if no message arrives, not even the answer to a heartbeat. The answer to
+   * the handshake tells the peer this time.
    */
   readonly pongTimeoutMs: number;
   readonly on: ServerEvents;

@@ -36,7 +36,7 @@ export interface TransportOptions {
   readonly wsPort: number;
   /** The info of this node. If it is absent, `announce` must be called before `start`. */
   readonly info?: NodeInfo;
-  /** Maximum number of inbound connections at a time. */
+  /** Maximum number of inbound connections at a time. Connections with an unfinished handshake do not count. */
   readonly inboundMax: number;
   /** Maximum number of new connections from one address in ten seconds. The default is 100. */
   readonly arrivalsPerIpMax?: number;
@@ -88,11 +88,12 @@ const TIMEOUTS: TransportTimeouts = {
 const HANDSHAKES_PENDING_MAX = 64;
 /**
  * Default maximum number of new connections from one address in ten seconds. Even if all nodes of a devnet start at one
- * address, they open fewer connections. A peer that was refused or dropped waits for seconds before it dials again.
+ * address, they open fewer connections than this maximum. A peer that was refused or dropped waits for seconds before
+ * it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
 /**
- * Number of TCP connections that are accepted in addition to the inbound peers and unfinished handshakes. This room is
+ * Maximum number of TCP connections in addition to the inbound peers and the unfinished handshakes. This room is
  * necessary because a connection that this node has begun to close stays open for some time.
  */
 const SOCKETS_LEAVING_MAX = 448;
@@ -108,7 +109,7 @@ class SocketTransport implements ListeningTransport {
   readonly #observer: Observer;
   readonly #peers = new Map<PeerId, PeerConnection>();
   readonly #dials = new Set<PeerId>();
-  /** All links whose WebSocket is not closed yet. */
+  /** Links of all dialled and accepted connections whose WebSocket is not closed yet. */
   readonly #links = new Set<Link>();
   readonly #owners = new WeakMap<Link, PeerConnection>();
   readonly #shared = new SharedUnsolicitedBytesBudget();

@@ -4,10 +4,10 @@
  * complete message.
  *
  * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal.
- * Large messages take turns. At most `TURNS_MAX` messages are received at a time, and all others wait in their
- * connections until a turn ends. A connection loses its turn only while other connections wait. It loses its turn if it
- * delivers hardly any bytes, or if its message takes so long that the heartbeat would end the waiting connections. If
- * several messages take too long, the slowest connection loses its turn first.
+ * Large messages take turns. At most `TURNS_MAX` large messages are received at a time. All other large messages wait
+ * in their connections until a turn ends. A connection loses its turn only while other connections wait. It loses its
+ * turn if it delivers hardly any bytes, or if its message takes so long that the heartbeat would end the waiting
+ * connections. If several messages take too long, the slowest connection loses its turn first.
  *
  * A connection that loses its turn may be the slow connection of an honest node. This node therefore only pauses the
  * connection. The connection gets another turn after all connections that have not lost a turn. During the pause, the
@@ -28,7 +28,7 @@ export const BYTES_FREE = 64_000;
  * Maximum number of bytes in one chunk that a socket delivers. The node can pause the socket only between two chunks.
  */
 const PIECE_BYTES_MAX = 65_536;
-/** Minimum number of bytes with which a chunk counts, because even a chunk of a single byte takes this much memory. */
+/** A chunk counts as at least this number of bytes, because even a chunk of a single byte takes this much memory. */
 const PIECE_BYTES_MIN = 512;
 /** Maximum number of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
@@ -45,8 +45,8 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Maximum number of checks in a row at which a connection may be slow. If the connection is also slow at the next
- * check, it loses its turn if other connections wait. Most connections recover from packet loss in less time.
+ * Maximum number of checks in a row at which a connection may be slow. A connection that is also slow at the next
+ * check loses its turn, if other connections wait. Most connections recover from packet loss in less time.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
@@ -57,9 +57,10 @@ const SLOW_LOOKS_MAX = 3;
 const TURN_LOOKS_MAX = 8;
 
 /**
- * Maximum memory for all unfinished messages with this number of connections. For each connection, two chunks count in
- * addition to `BYTES_FREE`. The first is the chunk that ends a message, because it may contain the uncounted beginning
- * of another message. The second is the chunk that arrives before the connection pauses.
+ * Maximum memory in bytes that all unfinished messages of this number of connections take together. For each
+ * connection, two chunks count in addition to `BYTES_FREE`. The first is the chunk that ends a message, because it may
+ * contain the uncounted beginning of another message. The second is the chunk that arrives before the connection
+ * pauses.
  */
 export function unfinishedBytesMax(connections: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + connections * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
@@ -77,7 +78,7 @@ interface Begun {
   bytes: number;
   /** A message is `small` until it has more than `BYTES_FREE` bytes. A small message needs no turn. */
   state: 'small' | 'waiting' | 'turn';
-  /** Bytes of the present turn. */
+  /** Bytes that arrived during the present turn. */
   turnBytes: number;
   turnLooks: number;
   /** Bytes since the last check. */
@@ -212,8 +213,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * When no connection waits, the counters of each turn start again at 0, unless its connection was slow at the last
-   * check.
+   * Called when no connection waits. Sets the counters of each turn (`turnBytes` and `turnLooks`) to 0, unless the
+   * connection with this turn was slow at the last check.
    */
   #rest(): void {
     this.#timer?.cancel();
@@ -232,7 +233,7 @@ function newlyBegun(control: ConnectionControl): Begun {
   return { ...counts, state: 'small', hasLostTurn: false, control };
 }
 
-/** Average number of bytes between two checks of the present turn. */
+/** Average number of bytes that arrived between two checks during the present turn. */
 function paceOf({ turnBytes, turnLooks }: Begun): number {
   return turnBytes / Math.max(1, turnLooks);
 }

@@ -21,8 +21,8 @@ export const NOTES = {
 
 /**
  * Name of the note with the finalized height before the latest revert. A revert may lower the finalized height in the
- * state, because the state must depend only on the current blocks. Without this note, the node could later revert final
- * blocks. The store adds a checksum to the value of this note, and verifies the checksum when it reads the note.
+ * state, because the state must depend only on the blocks that remain. Without this note, the node could later revert
+ * final blocks. The store adds a checksum to the value of this note, and verifies the checksum when it reads the note.
  */
 export const FINALIZED_NOTE = 'chain/finalized' satisfies NoteName;
 

@@ -4,7 +4,7 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Observer {
-  /** Returns an observer whose log lines have the name of a module. */
+  /** Returns an observer for the log lines and the metrics of the module `name`. */
   module(name: string): Observer;
   /**
    * @param code permanent, upper-case, for example `BLOCK_APPLIED`
@@ -23,7 +23,7 @@ export interface Observer {
   observe(metric: string, value: number, labels?: Readonly<Record<string, string>>): void;
 }
 
-/** An observer that does nothing, for tests and tools. */
+/** An observer that does nothing, for code whose log lines and metrics nobody needs, for example tests and tools. */
 export const SILENT: Observer = {
   module: () => SILENT,
   log: () => undefined,

@@ -14,9 +14,9 @@ export interface PageRequest {
   readonly offset: number;
   /**
    * If present, the page begins after this position of the list instead of at `offset`. The item at that position may
-   * have left the list since the cursor was made. A client can read page after page by the cursors `next`. An item that
-   * stays in the list with the same sort value is then on exactly one page. A cursor of another list causes a
-   * ProtocolError `CURSOR_INVALID`, or leads to an arbitrary position.
+   * have left the list since the cursor was made. A client can read page after page with the cursor `next` of each
+   * page. An item that stays in the list with the same sort value is then on exactly one page. A cursor of another list
+   * causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary position.
    */
   readonly after?: Cursor;
 }
@@ -25,7 +25,7 @@ export interface PageRequest {
 export interface Cursor {
   /** Sort value of the item at this position, as text; empty for an unknown value. */
   readonly value: string;
-  /** Text that orders the items with equal values. */
+  /** Text that decides the order of items with the same sort value, for example an address. */
   readonly tie: string;
 }
 
@@ -50,18 +50,18 @@ export interface AccountEntry {
   readonly delegate?: DelegateEntry;
 }
 
-/** A delegate, with values that the store computes for each query. */
+/** A delegate, with values that the store computes from the state at the tip. */
 export interface DelegateEntry {
   readonly delegate: Delegate;
   readonly account: Account;
   /**
-   * Rank of the delegate; 1 is the best. Null for a delegate of generation 2 that registered after the end of the last
-   * round.
+   * Rank of the delegate; 1 is the best. Null for a delegate of generation 2 that registered after the end of the
+   * latest complete round.
    */
   readonly rank: number | null;
   /** Percentage of the delegate's slots in which it produced a block, with two decimals; 0 before its first slot. */
   readonly productivity: number;
-  /** Percentage of the supply that votes for the delegate, with two decimals. */
+  /** Vote weight of the delegate as a percentage of the supply, with two decimals. */
   readonly approval: number;
 }
 
@@ -116,8 +116,8 @@ export interface TransactionQuery extends PageRequest {
   readonly senderId?: Address;
   readonly recipientId?: Address;
   /**
-   * Address of the sender or of the recipient. If this filter is given, `recipientId` is checked when the sender has
-   * this address, and `senderId` when the recipient has it.
+   * Address of the sender or of the recipient. A transaction matches in two cases: this address is the sender, and
+   * `recipientId` (if given) matches; or this address is the recipient, and `senderId` (if given) matches.
    */
   readonly senderIdOrRecipientId?: Address;
   readonly senderPublicKey?: PublicKey;
@@ -189,7 +189,7 @@ export interface ChainQueries {
   delegates(query: DelegateQuery): Page<DelegateEntry>;
   /**
    * Finds the blocks that match a query. A query that no index answers and that has many candidates (blocks to examine)
-   * runs in chunks, and may fail like `transactions`.
+   * runs in chunks, and may fail with `QUERIES_BUSY`.
    */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
@@ -208,7 +208,7 @@ export interface ChainQueries {
   accountBy(identity: AccountIdentity): Account | undefined;
   /**
    * Finds the voters of a delegate; the page is empty if `publicKey` is undefined or malformed. A query that no index
-   * answers and that has many voters runs in chunks, and may fail like `transactions`.
+   * answers and that has many voters runs in chunks, and may fail with `QUERIES_BUSY`.
    */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
@@ -225,7 +225,7 @@ export interface ChainQueries {
   /**
    * Earnings from the rounds whose last block is in the period. Both ends of the period are included. The member
    * `blocks` of the result counts the blocks that the delegate forged in these rounds. The query must compute the
-   * payments of each round, so it runs in chunks and may fail like `transactions`.
+   * payments of each round, so it runs in chunks and may fail with `QUERIES_BUSY`.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

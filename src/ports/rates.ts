@@ -39,8 +39,8 @@ export interface Sending {
   readonly burst: number;
   readonly everyMs: number;
   /**
-   * Maximum number of calls that wait for an answer at the same time. If absent, only the rate limits the number of
-   * calls.
+   * Maximum number of calls that wait for an answer at the same time. If absent, the number of waiting calls is limited
+   * by the rate alone.
    */
   readonly outstandingMax?: number;
 }
@@ -58,8 +58,8 @@ export interface RateRow {
    */
   readonly reference: Sending | undefined;
   /**
-   * True if third parties can cause an honest node to send more messages of this kind than its own rate allows. If
-   * true, messages above the limit are dropped, but their sender loses no points.
+   * True if third parties can cause an honest node to send more messages of this kind than the rates of this row allow.
+   * If true, messages above the limit are dropped, but their sender loses no points.
    */
   readonly isRelayed: boolean;
 }
@@ -68,8 +68,8 @@ export interface RateRow {
 export const RATE_WINDOW_MS = 10_000;
 /**
  * Longest time in milliseconds for which a connection can be blocked and yet stay open. A heartbeat passes every 8 s,
- * and a node closes a connection on which no heartbeat has arrived for 20 s. When a blocked connection works again, all
- * messages that were sent during the blockage arrive at once.
+ * and a node closes a connection on which nothing has arrived for 20 s. `STALL_MS` is a little more than the sum of
+ * both times. When a blocked connection works again, all messages that were sent during the blockage arrive at once.
  */
 export const STALL_MS = 30_000;
 /**
@@ -94,15 +94,15 @@ export const REQUESTS_PER_PEER_MAX = 32;
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Maximum number of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a
- * second. Nodes of generation 2 even ban the sender. A second of the peer does not begin at the same moment as a second
- * of this node. Twice `CALLS_PER_SECOND_MAX` calls can therefore fall into one second of the peer. The peer also counts
- * the answers and messages of this node.
+ * second. Nodes of generation 2 even ban the sender. The peer counts the frames of each second, but its seconds begin
+ * at other moments than the seconds of this node. Twice `CALLS_PER_SECOND_MAX` calls can therefore fall into one second
+ * of the peer. The peer also counts the answers and messages of this node.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Number of frames in a second that no release of lisk-sdk penalises. */
 export const FRAMES_PER_SECOND = 100;
 
-/** Total rate of all requests of a synchronisation. */
+/** Total rate of all requests of this node during a synchronisation. */
 const PACED: Sending = {
   burst: CALLS_PER_SECOND_MAX,
   everyMs: 1_000 / CALLS_PER_SECOND_MAX,
@@ -113,7 +113,7 @@ const PACED: Sending = {
  * the next batch, and its calls time out after 2 s at the earliest.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 2_000 };
-/** Rate of a request that a node sends once after connecting, and repeats a few times at most. */
+/** Rate of a request that a node sends after connecting, and later repeats only rarely. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
  * Rate of messages about a changed tip. The tip usually changes once in a slot, and a slot lasts at least 2 s. A tie or
@@ -192,7 +192,10 @@ export function rateOf(generation: Generation, kind: RateKind): RateRow {
   return row;
 }
 
-/** Maximum number of uses by one sender that can arrive within a window after its connection was blocked. */
+/**
+ * Maximum number of uses (messages or calls) by one sender that can arrive within a window after its connection was
+ * blocked.
+ */
 export function arrivalsMax({ burst, everyMs, outstandingMax = Infinity }: Sending, windowMs: number): number {
   return burst + Math.ceil(windowMs / everyMs) + Math.min(outstandingMax, Math.ceil(STALL_MS / everyMs));
 }

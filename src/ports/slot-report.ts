@@ -48,7 +48,8 @@ export interface SlotReport {
 }
 
 /**
- * The owner of a slot. The owner is absent if the order of forgers is no longer stored, or if the slot has no owner.
+ * The owner of a slot. The owner is absent if the slot has no owner, or if this node cannot find the owner
+ * (`engine/slot-owners.ts`).
  */
 export interface SlotForger {
   readonly publicKey: PublicKey;

@@ -73,7 +73,7 @@ export interface ChainStore extends ChainReader, NoteStore {
    *   written; the store then does not change
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
-  /** Names of all notes that begin with the prefix, in ascending order. */
+  /** All note names that begin with the prefix, in ascending order. */
   noteKeys(prefix: string): readonly string[];
   /**
    * SHA-256 of all consensus state in the order of keys, hexadecimal. Nodes with the same tip must have the same
@@ -87,7 +87,7 @@ export interface ChainStore extends ChainReader, NoteStore {
 
 /** Limits of a backfill. */
 export interface BackfillLimits {
-  /** A transaction of the store ends as soon as it has changed about this number of pages. */
+  /** A step of the backfill ends as soon as it has changed about this number of database pages. */
   readonly pagesMax?: number;
   /**
    * Number of transactions that are read from the blocks at once. The block in which this number is reached is read to
@@ -114,8 +114,8 @@ export interface DeferrableIndexes {
   resumeIndexing(): void;
   /**
    * Writes the missing entries into the indexes of transactions, in steps. Each step is one short transaction of the
-   * store. No block may be appended before the last step. If the caller stops before the last step, the next call or
-   * the next opening of the store completes the backfill.
+   * store. The caller must not append a block between two steps. If the caller stops before the last step, the next
+   * call or the next opening of the store completes the backfill.
    *
    * @param limits sizes of the steps; with the default, each step fits into memory
    */
@@ -125,8 +125,8 @@ export interface DeferrableIndexes {
 /** The processes that query the indexes of a store. These processes do not show a chain whose indexes lag. */
 export interface IndexUsers {
   /**
-   * True if each process shows the chain in its state at the last call of `completed` or in a newer state, and no
-   * process is starting. The node begins to defer indexing only if the result is true.
+   * True if no process is starting, and each process shows the chain of the last call of `completed` or a newer chain.
+   * The node begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
   /** True if a process cannot start until the indexes are complete. */

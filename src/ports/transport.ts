@@ -1,9 +1,9 @@
 /**
  * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
  * one-way messages. The `p2p` module defines the names and shapes of frames. Each row of the table in `rates.ts` has
- * the name and the rates of one message. A message without a row in the table has no rate limit of its own. The
- * transport passes on the JSON values of blocks and transactions without validating them. The engine decodes these
- * values with the `Codec` of the chain.
+ * the name and the rates of one message or request. A name without a row has no rate limit of its own. The transport
+ * passes on the JSON values of blocks and transactions without validating them. The engine decodes these values with
+ * the `Codec` of the chain.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';

@@ -15,7 +15,7 @@ export interface LogSink {
   close(): void;
 }
 
-/** Limits on log files. Without a rotation, one file grows without limit. */
+/** Limits on log files. If a sink has no `Rotation`, its only file grows without limit. */
 export interface Rotation {
   /**
    * Maximum size of the file in bytes. If a write would exceed this size, the file is renamed first, unless it is
@@ -41,14 +41,15 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
   const rotate = ({ filesKept }: Rotation): void => {
     if (descriptor !== undefined) closeSync(descriptor);
     descriptor = undefined;
-    // A gap remains after a rotation that failed. Only the files below the gap are renamed, so that no kept file is lost.
+    // A rotation that failed may leave a number without a file. Files with higher numbers are then not renamed, so that
+    // no kept file is lost.
     let oldest = 1;
     while (oldest < filesKept && existsSync(`${file}.${oldest}`)) oldest += 1;
     for (let age = oldest; age >= 1; age -= 1) {
       const from = age === 1 ? file : `${file}.${age - 1}`;
       if (existsSync(from)) renameSync(from, `${file}.${age}`);
     }
-    // The file no longer exists. If opening it fails, the next write must not rotate again.
+    // The file has been renamed. If the new file cannot be opened now, the next write must not rotate again.
     sizeBytes = 0;
     descriptor = openLog(file);
     sizeBytes = fstatSync(descriptor).size;

@@ -25,8 +25,8 @@ export function ipOf(peerId: PeerId): string {
 }
 
 /**
- * True for loopback addresses, whose traffic never leaves the machine. Where the node counts all peers at one IP
- * address as one peer, it counts peers at a loopback address separately.
+ * True for loopback addresses, whose traffic never leaves the machine. Code that counts all peers at one IP address as
+ * one peer makes an exception for a loopback address, and counts each peer there.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
@@ -34,7 +34,7 @@ export function isLoopback(ip: string): boolean {
 
 /**
  * The key under which the node stores the verification budget of a peer. Peers at one IP address share a key, except
- * peers on this machine.
+ * peers at loopback addresses.
  */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);
@@ -50,9 +50,10 @@ export function isSpecial(ip: string): boolean {
 }
 
 /**
- * Whether the node may add to its book an address that a peer reported. The address must not be of special purpose, and
- * must not be in a more private network than the reporting peer. Without this rule, strangers could make the node dial
- * hosts in the node's private network.
+ * Whether the node may add to its book an address that a peer reported. Addresses of special purpose are refused. A
+ * peer at a public address may report only public addresses. A peer at a private address may report public and private
+ * addresses, but no loopback addresses. Without these rules, strangers could make the node dial hosts in the node's
+ * private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);

@@ -61,7 +61,7 @@ interface Entry {
 export interface PeerBookOptions {
   readonly random: Random;
   nowMs(): number;
-  /** Returns whether the book must never remove a peer. */
+  /** Returns whether the book must keep this peer even if the peer is unreachable, banned, or in a full bucket. */
   isPinned(peerId: PeerId): boolean;
 }
 
@@ -192,7 +192,7 @@ export class PeerBook {
   // ---- between runs -------------------------------------------------------------------------------------------------
 
   /**
-   * Writes the book as a note: JSON with the secret, both lists and the bans. The note omits the numbers of failed
+   * Returns the book as a note: JSON with the secret, both lists and the bans. The note omits the numbers of failed
    * dials.
    */
   toNote(): Uint8Array {

@@ -1,7 +1,7 @@
 /**
  * Estimates the difference between the clocks of the peers and ours from the blocks that the peers send. A forger makes
- * a block at the start of its slot, and the block arrives soon afterwards. Other messages of peers contain no time, so
- * only blocks show the difference.
+ * a block at the start of its slot, and the block arrives soon afterwards. No other message shows the time of a node's
+ * clock.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -22,8 +22,8 @@ const SAMPLES_PER_PEER = 8;
  */
 const SAMPLES_MIN = 3;
 /**
- * Minimum number of peers: for `estimateMs`, of peers with at least `SAMPLES_MIN` recent samples; for `agreedMs`, of
- * peers that agree. A single peer may have a slow connection, or lie.
+ * Minimum number of peers. For `estimateMs`, peers with at least `SAMPLES_MIN` recent samples count. For `agreedMs`,
+ * peers that agree count. A single peer may have a slow connection, or lie.
  */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
@@ -35,7 +35,8 @@ export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
  * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After our
- * clock was set, the change appears in the samples of one peer after another.
+ * clock was set, the change appears in the samples of one peer after another. Until the last of these peers shows the
+ * change, the verdict may be wrong.
  */
 const LASTING_MS = 120_000;
 
@@ -135,8 +136,8 @@ export class ClockOffset {
 
   /**
    * Decides which clock is wrong if one clock differs much from the other clocks. The result is undefined while all
-   * known clocks agree, and until a verdict of kind `peer` or `unclear` has held for `LASTING_MS`. All peers at one IP
-   * address count as one peer, except peers on this machine.
+   * known clocks agree with ours, and until a verdict of kind `peer` or `unclear` has held for `LASTING_MS`. All peers
+   * at one IP address count as one peer, except peers at loopback addresses.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -174,9 +175,9 @@ export class ClockOffset {
   /**
    * Returns the offset of the given peers' clocks if enough peers agree; otherwise undefined. The clocks of at least
    * two peers must all be ahead, or all be behind, by more than the limit. These peers must be more than half of the
-   * given peers with enough samples. All peers at one IP address count as one peer, except peers on this machine. The
-   * node does not forge while the result is defined, so the result must become undefined as soon as the clocks agree
-   * again.
+   * given peers with enough samples. All peers at one IP address count as one peer, except peers at loopback addresses.
+   * The node does not forge while the result is defined, so the result must become undefined as soon as the clocks
+   * agree again.
    *
    * @param peers peers that the node or its operator chose, so that strangers cannot add a peer
    * @param limitMs offsets up to this limit are ignored
@@ -200,8 +201,8 @@ export class ClockOffset {
   /**
    * Returns the offset of a peer's clock that its recent blocks confirm; 0 if they confirm no offset, and undefined if
    * the peer has too few recent blocks. Blocks may be late for many reasons, and after a stall of this process many
-   * blocks are late at once. A peer therefore counts as behind only if all its stored blocks are late. Only a wrong
-   * clock can make a block early. A few recent early blocks therefore show that a peer's clock is ahead.
+   * blocks are late at once. A peer therefore counts as behind only if all its recent samples are late. Only a wrong
+   * clock can make a block early. A peer therefore counts as ahead as soon as its last `SAMPLES_MIN` blocks are early.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();

@@ -19,10 +19,10 @@ export interface OwnTip {
  * block (generation 2) counts only while our chain has only the genesis block. All other peers count, even if they
  * announce no tip.
  *
- * A node of release 2.3.8 announces the height and broadhash of the genesis block until it receives a block by gossip.
- * The node does so even if it has synchronised before. This announcement therefore shows nothing about the tip of the
- * peer. If the consensus counted this peer as a peer with another tip, a newly started network could deadlock. The
- * nodes that still announce the genesis block would prevent the other nodes from forging. Without a new block, the
+ * A node of lisk-sdk 2.3.8 announces the height and broadhash of the genesis block until it receives a block by
+ * gossip. The node does so even if it has synchronised before. This announcement therefore shows nothing about the tip
+ * of the peer. If the consensus counted this peer as a peer with another tip, a newly started network could deadlock.
+ * The nodes that still announce the genesis block would prevent the other nodes from forging. Without a new block, the
  * nodes that announce the genesis block would never announce another tip.
  *
  * @param isYoung whether our chain has only the genesis block

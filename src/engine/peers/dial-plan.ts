@@ -19,8 +19,8 @@ const SELF_CODE = 4101;
 const CONNECTED_CODE = 4404;
 const FORBIDDEN_CODE = 4403;
 /**
- * Close codes whose reason does not change while both nodes run: another network, another protocol, invalid info, an
- * incomplete query.
+ * Close codes whose reason does not change while both nodes run: another network, another protocol, invalid peer info,
+ * or unusable query parameters in the URL of the connection.
  */
 const FINAL_CODES: ReadonlySet<number> = new Set([4102, 4103, 4104, 4105, 4502]);
 /** Maximum number of addresses whose next dial time the node remembers. */
@@ -42,8 +42,8 @@ const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 const WAIT_FIXED_FINAL_MS = 60_000;
 const WAIT_FORBIDDEN_MS = 86_400_000;
 /**
- * Maximum random extra wait in milliseconds. Without this extra wait, two nodes whose dials crossed and failed could
- * dial each other at the same time again and again.
+ * Maximum random extra wait in milliseconds. If two nodes dial each other at the same time, both dials may fail.
+ * Without this extra wait, the two nodes could then dial at the same time again and again.
  */
 const JITTER_MS = 500;
 

@@ -49,7 +49,7 @@ export interface DiallerOptions {
    * outbound connections.
    */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
-  /** Peers that stay in the book, even if dialling them fails permanently. */
+  /** Fixed and whitelisted peers. They stay in the book, even if a dial failed for a lasting reason. */
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
   /** Returns whether an IP address is neither blacklisted nor banned. */
@@ -159,7 +159,7 @@ export class Dialler {
     return this.#plan.isOwn(peerIdOf(address)) || isOwnAddress(address, this.#options.own);
   }
 
-  /** Dials the peers that are due, and sets the timer for the next round. */
+  /** Dials the fixed peers that are due, and other peers if the next round is due. Then sets the timer again. */
   #tend(): void {
     if (this.#stopped) return;
     const nowMs = this.#clock.nowMs();
@@ -275,8 +275,8 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // A node with few connections (at most as many as it has fixed peers and seeds) should not wait for the next
-      // regular round.
+      // A node with few connections (at most the number of its fixed peers and seeds together) should not wait for the
+      // next regular round.
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size
@@ -291,8 +291,8 @@ export class Dialler {
   }
 
   /**
-   * Disconnects one outbound peer, so that the next round dials another peer. Without this exchange, an attacker whose
-   * peers hold all outbound connections could keep these connections for an unlimited time.
+   * Disconnects one outbound peer that is not a fixed peer, so that the next round dials another peer. Without this
+   * exchange, an attacker whose peers hold all outbound connections could keep these connections for an unlimited time.
    */
   #shuffleOne(): void {
     // If the node may open a further outbound connection, it can dial another peer without disconnecting one.

@@ -81,7 +81,7 @@ export class PeerManager {
   #dropped: DroppedPeer[] = [];
   /**
    * For each address, the close code and reason of the latest dial with the outcome `unreachable` (`DialOutcome`). A
-   * later successful dial does not remove this entry.
+   * later successful dial does not remove the entry of the address.
    */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #stopped = true;
@@ -131,7 +131,7 @@ export class PeerManager {
   }
 
   /**
-   * Opens the transport and begins to connect.
+   * Opens the transport, and begins to dial peers.
    *
    * @throws ProtocolError `PORT_IN_USE` if the port is in use; `LISTEN_FAILED` if the transport cannot listen for
    *   another reason

@@ -22,8 +22,8 @@ export interface NamedPeersOptions {
    */
   readonly seedPeers: readonly PeerAddress[];
   /**
-   * Peers that stay in the book and are never evicted. Whitelisted peers lose points only for the offences in
-   * `WIRE_OFFENCES`.
+   * Peers that stay in the book. The node never closes the inbound connection of such a peer to make room for another.
+   * Whitelisted peers lose points only for the offences in `WIRE_OFFENCES`.
    */
   readonly whitelistedPeers: readonly PeerAddress[];
   /** IP addresses to which the node never connects, and from which it accepts no connection. */

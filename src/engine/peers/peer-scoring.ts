@@ -12,12 +12,12 @@ import { ipOf } from './addresses.ts';
 import type { PeerBook } from './book.ts';
 import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 
-/** Close code and reason for a banned peer. */
+/** Close code and reason for a peer whose address is banned or blacklisted, or that has no points left. */
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 /**
- * Close code and reason for a peer that sent too many useless signatures. The code 4429 does not exist in lisk-sdk. A
- * node of lisk-sdk dials again after an unknown code.
+ * Close code and reason for a peer that sent too many useless signatures. Nodes of lisk-sdk do not know the code 4429,
+ * and dial again after an unknown code.
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
@@ -30,8 +30,8 @@ const WIRE_OFFENCES: ReadonlySet<PeerOffenceCode> = new Set([
 ]);
 export const REPUTATIONS_MAX = 5_000;
 /**
- * Maximum number of characters in the text of an offence. The length is limited because the text may repeat text of a
- * peer, and the node stores the text until the ban ends.
+ * Maximum number of characters in the text of an offence. The length is limited because the text may contain words that
+ * the peer sent, and the node stores the text until the ban ends.
  */
 const DETAIL_CHARACTERS_MAX = 300;
 
@@ -42,7 +42,7 @@ export interface PeerScoringDependencies {
   readonly observer: Observer;
   /** Returns the named peers. */
   readonly named: () => readonly PeerId[];
-  /** Called at each ban, so that the caller can save the ban for the next run. */
+  /** Called at each ban. The peer manager then saves the peer book, so that the next run also has the ban. */
   readonly banned: () => void;
 }
 
@@ -84,8 +84,8 @@ export class PeerScoring {
 
   /**
    * Disconnects a peer that sent too many useless signatures. The peer loses no points. The id of a transaction does
-   * not cover its members' signatures, so an honest peer may pass on a copy with false signatures. Named peers stay
-   * connected.
+   * not cover its members' signatures, so an honest node of lisk-sdk may pass on a copy with false signatures. Named
+   * peers stay connected.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;

@@ -1,6 +1,6 @@
 /**
- * Selects the peers to dial, to send a message to, to list and to evict. The functions have no state. The caller passes
- * the source of random numbers.
+ * Selects the peers to dial, to disconnect, to send a message to, and to put into a list of peers. The functions have
+ * no state. The caller passes the source of random numbers.
  */
 
 import type { Random } from '../../ports/clock.ts';
@@ -20,8 +20,8 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup (see `selectToEvict`). */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. The same share
- * limits the third safe group in `selectToEvict`: the peers for whom this node answered the largest share of requests.
+ * Share of inbound connections that are safe from eviction because of short round trips. The third safe group in
+ * `selectToEvict` has the same maximum size: the peers for whom this node could answer the largest share of requests.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -37,9 +37,9 @@ export interface Spread<P> {
 }
 
 /**
- * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a probability that equals the
- * share of tried peers, but is at least one half. With fewer than `TRIED_ENOUGH` tried peers, the probability is one
- * half.
+ * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a certain probability: the
+ * share of `triedPeers` in all given peers, but at least one half. With fewer than `TRIED_ENOUGH` tried peers, the
+ * probability is one half.
  *
  * A netgroup gets a second connection only when the netgroup of each remaining candidate has one connection. A netgroup
  * gets a third connection only when the netgroup of each remaining candidate has two connections, and so on. Many

@@ -2,10 +2,10 @@
  * Handles transactions that this node has accepted from clients. The node writes each of them to the transaction
  * journal, usually a file, before it answers the client. The transaction stays in the journal until the node no longer
  * expects a revert of its block. A transaction also leaves the journal if it has waited too long, or if the chain makes
- * it invalid. If the journal is full, transactions that are in the chain leave it to make room. After a start, the node
- * checks the transactions of the journal like new transactions, and announces them again. Each node keeps the
- * transactions of its own clients. The journal therefore has a transaction of a peer only if a client of this node sent
- * a signature for it.
+ * it invalid. If the journal is full, transactions that are in the chain leave the journal to make room. After a start,
+ * the node checks the transactions of the journal that are not in the chain like new transactions, and announces them
+ * again. Each node keeps the transactions of its own clients. The journal therefore has a transaction of a peer only if
+ * a client of this node sent a signature for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -30,7 +30,8 @@ export interface AcceptedDependencies {
   readonly finalizedHeight: () => number;
   /**
    * Whether the chain of this node has caught up with the network. Until then, transactions that the node finds invalid
-   * stay in the journal. A transaction that is invalid in an old state may be valid in the current state.
+   * stay in the journal. A transaction that is invalid in the old state of this node may be valid at the tip of the
+   * network.
    */
   readonly isCaughtUp: () => boolean;
   /** Announces a transaction of the pool to peers again, because perhaps no peer has it. */
@@ -73,7 +74,10 @@ export class AcceptedTransactions {
    * which this run found the transactions in the chain.
    */
   readonly #confirmed = new Map<TransactionId, number>();
-  /** Transactions of the journal that are neither in the chain nor in the pool. The node will check them again. */
+  /**
+   * Transactions of the journal that the node will check: at the start all transactions, later those that are neither
+   * in the chain nor in the pool.
+   */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
   #timer: Timer | undefined;
@@ -133,7 +137,7 @@ export class AcceptedTransactions {
   /**
    * Checks a member's signature from a client, and adds the signature to its pending transaction. Then writes the
    * transaction with the signature to the journal, even if the transaction came from a peer. If the journal has no room
-   * or the write fails, the client gets a refusal, but the pool keeps the signature.
+   * for the transaction, or if the write fails, the client gets a refusal, but the pool keeps the signature.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
@@ -255,7 +259,7 @@ export class AcceptedTransactions {
       return;
     }
     const { sinceMs, loggedMs, refused } = this.#failure;
-    // If the clock was set back, the time of the last log line may lie in the future.
+    // If the clock was set back, `loggedMs` may lie in the future. The function then logs a line at once.
     if (nowMs >= loggedMs && nowMs < loggedMs + FAILURE_LOG_MS) return;
     this.#failure.loggedMs = nowMs;
     const fields = { reason, refused, since: new Date(sinceMs).toISOString() };

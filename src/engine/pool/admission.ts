@@ -37,9 +37,9 @@ export function admitFromClient(
  * Makes the checks of a peer's transaction that do not depend on the accounts, and puts the transaction into the queue
  * `received`. The steps (`steps.ts`) later verify the transaction against the state, and charge no verification budget.
  * If the transaction has members' signatures, this function therefore verifies it against the state at once, so that
- * the sender's budget pays for the signature checks.
+ * the peer's budget pays for the signature checks.
  *
- * @throws TransactionRejected; `isFaultOfSender` states whether the sender is at fault
+ * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
@@ -143,7 +143,7 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
   }
 }
 
-/** Creates the rejection of a transaction whose sender has used up its verification budget. */
+/** Creates the rejection of a transaction from a peer or client that has used up its verification budget. */
 export function verificationLimit(id: TransactionId): TransactionRejected {
   const error = transactionError(id, 'Too many signatures to verify, please try again later.', '');
   return new TransactionRejected('VERIFICATION_LIMIT', [error]);

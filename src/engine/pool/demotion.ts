@@ -7,8 +7,9 @@ import { groupOf, type PoolContext } from './checks.ts';
 import type { PoolQueues } from './queues.ts';
 
 /**
- * For each queue, the queue to which a transaction moves if the pool must verify it again. The row for `validated` must
- * be first. Otherwise, a transaction that another row has moved to `validated` would at once move on to `received`.
+ * For each queue except `received`, the queue to which a transaction moves if the pool must verify it again. The row
+ * for `validated` must be first. Otherwise, a transaction that another row has moved to `validated` would at once move
+ * on to `received`.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],

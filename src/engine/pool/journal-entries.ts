@@ -12,8 +12,8 @@ import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
  */
 const JOURNALED_MAX = 25_000;
 /**
- * Maximum size of the JSON of all entries, in bytes. The limit allows twenty thousand transactions of the usual size,
- * or a few hundred of the largest size.
+ * Maximum size of the JSON of all entries, in bytes. The limit allows `JOURNALED_MAX` transactions of the usual size,
+ * or a few thousand of the largest size.
  */
 export const JOURNALED_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -32,10 +32,10 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * signatures, the field `group` of its entry (`Pooled`) becomes `ready`. The transaction stays in the queue `pending`
  * until the next processing step moves it.
  *
- * Each member may sign a transaction only once. A key can make any number of different valid signatures of one message,
- * and the node would have to verify each signature. The reference (lisk-sdk) accepts several signatures of one member.
- * In lisk-sdk, two signatures of one member can therefore complete the required number although the transaction is
- * invalid. For each further signature, lisk-sdk then checks all pairs of members and signatures again.
+ * Each member may add only one signature to a transaction. A key can make any number of different valid signatures of
+ * one message, and the node would have to verify each signature. The reference (lisk-sdk) accepts several signatures of
+ * one member. In lisk-sdk, two signatures of one member can therefore complete the required number although the
+ * transaction is invalid. For each further signature, lisk-sdk then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature;
  *   `TRANSACTION_INVALID` if the rules refuse the signature, if the member has already signed, or if no pending

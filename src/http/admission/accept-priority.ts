@@ -8,13 +8,13 @@
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
 /**
- * Longest phase of accepting connections without other work, in milliseconds. The phase is long enough for about 500
- * connections.
+ * Longest phase of accepting connections without work for strangers, in milliseconds. The phase is long enough for
+ * about 500 connections.
  */
 const ACCEPTING_MS = 50;
 /**
- * Time for other work after an accepting phase that ended because of `ACCEPTING_MS`, in milliseconds. Without this
- * time, a flood of connections would stop all other work.
+ * Time for the work for strangers after an accepting phase that ended because of `ACCEPTING_MS`, in milliseconds.
+ * Without this time, a flood of connections would stop all work for strangers.
  */
 const WORKING_MS = 10;
 
@@ -48,7 +48,7 @@ export class AcceptPriority {
     return this.#isLooking;
   }
 
-  /** Resolves when no accepting phase is running, so that other work may continue. */
+  /** Resolves when no accepting phase is running, so that the work for strangers may continue. */
   async over(): Promise<void> {
     if (this.#isLooking) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

@@ -28,8 +28,8 @@ import { FairScheduler } from './fair-scheduler.ts';
 type ConnectionRefusalReason = SharedRefusalReason | 'uncounted';
 
 /**
- * Longest time between two checks of the time limits in a working process. A longer time shows that the process was
- * suspended or blocked.
+ * Longest normal time between two checks of the time limits. A longer time shows that the process was suspended or
+ * blocked.
  */
 const SUSPENDED_MS = 2 * SWEEP_MS;
 
@@ -159,7 +159,8 @@ export class Admission implements ConnectionHost {
     let reason = await ask();
     for (const waitMs of ROOM_WAITS_MS) {
       if (reason !== 'connections' || socket.destroyed) break;
-      // During this time, the counting process asks this process or another process to close an idle connection.
+      // The counting process may have asked this process or another process to close an idle connection. The wait
+      // leaves time for that.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
       if (!socket.destroyed && !this.#isClosed) reason = await ask();
     }

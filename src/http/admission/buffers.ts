@@ -32,8 +32,8 @@ export class Buffers {
   }
 
   /**
-   * Sets the number of bytes that a connection holds. While the bytes of all connections exceed the limit, connections
-   * of strangers are closed. `holder` itself may be one of them.
+   * Sets the number of bytes that the node holds for a connection. While the bytes of all strangers' connections exceed
+   * the limit, the node closes connections of strangers. `holder` itself may be one of them.
    */
   hold(holder: Holder, bytes: number): void {
     if (holder.isTrusted || bytes === holder.bufferedBytes) return;

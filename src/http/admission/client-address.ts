@@ -41,7 +41,7 @@ function plain(group: string): string {
 
 /**
  * True for 127.0.0.1 and ::1, from which this machine usually connects to itself. Other addresses of this machine, such
- * as 127.0.0.2, have the limits of strangers.
+ * as 127.0.0.2, have the same limits as the addresses of other machines.
  */
 export function isThisMachine(address: string): boolean {
   return address === '127.0.0.1' || address === '::1' || address === '::ffff:127.0.0.1';

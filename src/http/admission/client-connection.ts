@@ -115,8 +115,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Called when the head of a request was read. Until the request is answered, only its body is read, and only if the
-   * route takes a body.
+   * Called when the head of a request was read. Until the answer is sent, the parser gets only the body of this
+   * request, and only if the route takes a body.
    */
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.#gate.begin(request);
@@ -142,8 +142,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Runs a step of a request. An error in the step closes this connection, because input of a client must not end the
-   * node.
+   * Runs some work for this connection. An error in the work closes the connection, because input of a client must not
+   * end the node.
    */
   contain(work: () => void): void {
     try {

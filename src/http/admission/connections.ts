@@ -9,8 +9,8 @@ export interface CountedConnection {
   readonly key: string;
   readonly isTrusted: boolean;
   /**
-   * True if no request is being handled and no received bytes wait for a turn. A part of the head of a request may have
-   * been read.
+   * True if no request is being handled, no answer is being sent, and no received bytes wait for a turn. A part of the
+   * head of a request may have been read.
    */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
@@ -57,7 +57,7 @@ export class Connections<T extends CountedConnection> {
 
   /**
    * Decides whether a new connection may stay. If strangers already have the maximum number of connections for
-   * strangers, the method closes an idle connection for a new stranger, if possible.
+   * strangers, the method closes an idle connection to make room for a stranger's new connection, if possible.
    *
    * @returns the reason to close the new connection, if it must be closed
    */

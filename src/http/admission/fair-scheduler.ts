@@ -46,7 +46,7 @@ export class FairScheduler {
     return this.#waitingCount >= PRESSED_FROM;
   }
 
-  /** Records an accepted connection. Waiting connections are accepted before other work. */
+  /** Records an accepted connection. Connections that wait to be accepted come before the tasks of strangers. */
   accepted(): void {
     this.#accepting.accepted();
   }

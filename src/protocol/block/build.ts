@@ -107,10 +107,13 @@ function applicable(
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
-/** Before the block is signed, applies it to a copy of the state. A block that cannot be applied is never signed. */
+/**
+ * Applies the unsigned block to an overlay of the state, which leaves the state unchanged. A block that cannot be
+ * applied is never signed.
+ */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {
-    // On a network with older history, blocks at some heights must have an older version. Nodes no longer forge blocks
+    // On a network with older history, blocks at some heights must have an older version. `buildBlock` builds no blocks
     // of older versions.
     if (versionAt(block.height, block.version, parts.params) !== block.version) {
       throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid version');

@@ -1,6 +1,6 @@
 /**
- * Packs blocks into bytes, for another thread or for the disk. The packed bytes contain the parts of a block one after
- * another. Lengths are u32, little-endian.
+ * Packs blocks into bytes for another thread, and lists of transactions into bytes for the disk. The packed bytes
+ * contain the parts one after another, each with its length in front. Lengths are u32, little-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -15,9 +15,9 @@ const NUMBER_BYTES = 8;
 const FACTS_BYTES = 2 * NUMBER_BYTES;
 
 /**
- * Packs a block: first its header, then its id with the ids and senders' addresses of the transactions, then the
- * transactions. The length of each part precedes the part. Storing the ids and addresses saves computing a hash for
- * each id and each address.
+ * Packs a block into three parts: the header, the ids and addresses, and the transactions. The second part contains the
+ * id of the block, and the id and the sender's address of each transaction. The length of each part precedes the part.
+ * Because of the second part, unpacking need not compute a hash for each id and each address.
  */
 export function packBlock(block: Block, codec: Codec): Buffer {
   const { transactions } = block;

@@ -78,9 +78,9 @@ export function readCount(json: unknown, name: string, missing?: number): number
 
 /**
  * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads (`+7`, ` 7.0`, `7e0`),
- * because the block's bytes contain only the number itself. The amount may also be an exact JSON number, which some
- * peers send. A list with one element is read like this element, as in lisk-sdk's number library. A missing amount is
- * 0.
+ * because the block's bytes contain only the number itself. The amount may also be a JSON number up to 2^53 - 1, which
+ * some peers send. A list with one element is read like this element, as in lisk-sdk's number library. A missing amount
+ * is 0.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`
  */
@@ -122,7 +122,7 @@ export function readHex(json: unknown, name: string, byteLength: number): string
 
 /**
  * Reads lower-case hexadecimal text of a given number of bytes. The text must be in lower case, because lisk-sdk
- * compares it with lower-case text that it has computed.
+ * compares the text with its own text, which is in lower case.
  */
 export function readLowerHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);

@@ -1,5 +1,6 @@
 /**
- * Determines the block version that a height must have. The blocks at old heights of live networks have older versions.
+ * Determines the version that the block at a height must have. On live networks, blocks at low heights have older
+ * versions.
  */
 
 import type { ChainParams } from '../params.ts';
@@ -7,9 +8,8 @@ import type { ChainParams } from '../params.ts';
 type Versions = Pick<ChainParams, 'exceptions'>;
 
 /**
- * Block version of a height. If the exceptions contain several versions for the height, the result is the lowest of
- * these versions. If the exceptions contain no version for the height, the result is `own`, the version of the
- * generation.
+ * Block version of a height: the lowest of `own` (the version of the generation) and the versions that the exceptions
+ * contain for the height.
  */
 export function versionAt(height: number, own: number, params: Versions): number {
   const excepted = [...params.exceptions.blockVersions]

@@ -23,15 +23,15 @@ export const BLOCK_VERSION = 1;
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Totals of this size or larger are written as text. Receivers that run lisk-sdk throw an error for a number with more
+ * Totals of at least this value are written as text. Receivers that run lisk-sdk throw an error for a number with more
  * than 15 decimal digits, but accept text.
  */
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. A total, version or `payloadLength`
- * that is missing or null counts as 0. If `numberOfTransactions` is missing, the length of the list `transactions` is
- * used. The height comes from the JSON, although no signature covers it.
+ * Reads a block. The id of the block is computed, and unknown members are ignored. If `totalAmount`, `totalFee`,
+ * `reward`, `version` or `payloadLength` is missing or null, its value is 0. If `numberOfTransactions` is missing, the
+ * length of the list `transactions` is used. The height comes from the JSON, although no signature covers it.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -124,9 +124,9 @@ function readBlock(
 }
 
 /**
- * Reads the number of transactions. If the number is missing, the result is the length of the list `transactions`; if
- * the list is also missing, the result is 0. A number that is null does not count as missing, and is refused. A missing
- * number is also refused if `transactions` is present but no list.
+ * Reads `numberOfTransactions`. If this member is missing, the result is the length of the list `transactions`; if the
+ * list is also missing, the result is 0. The value null does not count as missing, and is refused. The function also
+ * refuses a block without `numberOfTransactions` in which `transactions` is present but is not a list.
  */
 function readNumberOfTransactions(json: unknown, length: number): number {
   const list = member(json, 'transactions');

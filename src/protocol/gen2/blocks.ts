@@ -106,8 +106,8 @@ export function createBlockRules(
   }
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
-    // In some rounds, the delegate list changes with every block (`isRecomputed`). In these rounds, the slot owner is
-    // checked only when the block is applied.
+    // In some rounds, the delegate list is computed again for each block (`isRecomputed`). In these rounds, the slot
+    // owner is checked only when the block is applied.
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 

@@ -39,7 +39,7 @@ export function createGen2Codec(params: ChainParams): Gen2Codec {
 
 /**
  * The transaction types of a network. Types 5 to 7 are known only if the network's history contains them, and they are
- * allowed only below a given height.
+ * allowed only below the heights in `exceptions.precedent`.
  */
 function typesOf({ exceptions }: ChainParams): ReadonlyMap<number, Gen2Type> {
   const { disableDappTransaction, disableDappTransfer } = exceptions.precedent;

@@ -37,7 +37,7 @@ const LINK_SUFFIXES = ['.zip'];
 const ICON_SUFFIXES = ['.png', '.jpeg', '.jpg'];
 
 export interface DappReading {
-  /** Only the errors of the schema. */
+  /** The errors of the schema check, without the errors that `dappErrors` finds. */
   readonly errors: TransactionError[];
   readonly payload: Extract<Payload, { kind: 'dapp' }> | undefined;
 }

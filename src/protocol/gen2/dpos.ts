@@ -17,9 +17,10 @@ import type { BlockHeader, PublicKey } from '../types.ts';
 const LISTS_KEPT = 2;
 
 /**
- * Adds the block to its generator's count of forged blocks. The last block of a round also ends the round. For the
- * genesis block, the function pays no earnings and counts no missed blocks. But it updates the vote weights and stores
- * the list of round 1, as at the end of a round. The votes of the genesis block therefore take effect at once.
+ * Adds the block to its generator's count of forged blocks. After the last block of a round, the function also counts
+ * missed blocks, pays earnings, updates the vote weights and stores the list of the next round. For the genesis block,
+ * the function pays no earnings and counts no missed blocks. But it updates the vote weights and stores the list of
+ * round 1. The votes of the genesis block therefore take effect at once.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));

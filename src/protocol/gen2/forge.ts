@@ -37,7 +37,7 @@ export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeR
 type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 
 /**
- * The reason why a delegate whose last header is `last` must not sign `next`; undefined if the delegate may sign it.
+ * The reason why a delegate that signed the header `last` must not sign `next`; undefined if the delegate may sign it.
  * Generation 2 does not punish contradictions. But a delegate that signs two blocks for one slot or height splits the
  * network. The journal has only the last header, so all earlier slots count as used.
  */

@@ -10,9 +10,10 @@
  * lisk-sdk follows the longer chain. This node follows the longer chain at once. This node reverts no block before the
  * blocks of the longer chain have arrived.
  *
- * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. If each chain has
- * half of the network, the consensus (the share of a node's peers that have the same tip as the node) could stay too
- * low for forging. This node compares the tips of two chains of equal length like two blocks with one parent.
+ * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. The consensus of a
+ * node is the share of its peers that have the same tip as the node. If half of the nodes are on each chain, the
+ * consensus could stay too low for forging. This node compares the tips of two chains of equal length like two blocks
+ * with one parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -31,7 +32,7 @@ export function forkStatus({ header: tip }: TipView, { header: received }: TipVi
   return received.generatorPublicKey === tip.generatorPublicKey ? 'doubleForging' : 'discard';
 }
 
-/** Whether an announced tip is better than another announced tip. */
+/** Whether an announced tip is higher than another announced tip. */
 export function isLonger(announced: AnnouncedTip, than: AnnouncedTip): boolean {
   return announced.height > than.height;
 }

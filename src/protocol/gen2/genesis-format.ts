@@ -6,7 +6,7 @@ import { basicBytes, headerBytes, transactionBytes } from './codec.ts';
 import { transactionToJson } from './transaction-json.ts';
 import { GEN2_TYPES } from './transaction-types.ts';
 
-/** Genesis blocks have version 0. Later blocks of a new network never have version 0. */
+/** The genesis block of a new network has version 0. The later blocks of this network never have version 0. */
 const GENESIS_VERSION = 0;
 
 export const gen2GenesisFormat: GenesisFormat = {

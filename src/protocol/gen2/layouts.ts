@@ -292,8 +292,9 @@ function integerIn(text: string): bigint | undefined {
 }
 
 /**
- * Amount and recipient; undefined if they cannot be written as bytes, or if the recipient has more than
- * `RECIPIENT_DIGITS_MAX` characters. The transaction rules may still refuse the returned values.
+ * Amount and recipient; undefined for a wrong amount (see `beddowsOf`), and for a wrong recipient. A recipient must be
+ * `NaNL` or digits and an `L`, with at most `RECIPIENT_DIGITS_MAX` characters. The transaction rules may still refuse
+ * the returned values.
  */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);

@@ -54,7 +54,7 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       return contradictionWith(last, next, params);
     },
     // The chain cannot prove that the delegate signed nothing on another node. If another node may be signing, the
-    // engine watches one slot of the delegate before it calls this function (`DoubleForgingGuard`).
+    // engine lets one slot of the delegate pass unused before it calls `handOver` (`DoubleForgingGuard`).
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }

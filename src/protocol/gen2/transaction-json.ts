@@ -1,6 +1,6 @@
 /**
- * Converts transactions of generation 2 to JSON and back. In this module, a document is the JSON of one transaction
- * that is read.
+ * Converts transactions of generation 2 to JSON and back. In this module, a document is the JSON from which one
+ * transaction is read.
  */
 
 import { addressFault, addressOf } from '../../crypto/keys.ts';
@@ -174,8 +174,8 @@ interface Reading {
   readonly errors: readonly TransactionError[];
   /**
    * The transaction. It is present even if its payload or its list of signatures has errors, because the network may
-   * have an exception for the transaction. It is undefined if the payload cannot be read, if `signatures` is no list,
-   * or if another member has an error.
+   * have an exception for the transaction. It is undefined if the payload cannot be read, if `signatures` is not a
+   * list, or if a member other than the payload and `signatures` has an error.
    */
   readonly transaction: Transaction | undefined;
 }
@@ -204,7 +204,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
   const transaction = transactionOf(document as CheckedDocument, reading.payload);
   if (isU64Decimal(id)) return { errors, transaction };
-  // The format accepts an id with leading zeros, but the id of a transaction has no leading zeros.
+  // The format `id` of the schema accepts leading zeros, but the id of a transaction has no leading zeros.
   const expected = computedId(transaction);
   return {
     errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],

@@ -87,8 +87,9 @@ function wrapped(name: string, schema: object): Shape {
 
 /**
  * Copies only one member of an asset: the member whose name is the argument `name`. If this member is an object, the
- * copy keeps only its members that `members` lists. An asset that is not an object stays unchanged, and so does a
- * member that is not an object. A missing asset counts as an asset in which this member is an empty object.
+ * copy contains of this object only the members with the names in `members`. An asset that is not an object stays
+ * unchanged, and so does a member that is not an object. A missing asset counts as an asset in which this member is an
+ * empty object.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };
@@ -275,8 +276,8 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: errors.all, payload: undefined };
     }
-    // An id in lisk-sdk's database has at most 20 characters. A record of this node's store has room for an id of 255
-    // characters.
+    // A record of this node's store has one byte for the length of the application's id, so the id has at most 255
+    // characters. An id in lisk-sdk's database has at most 20 characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: errors.all, payload: undefined };
     }
@@ -309,8 +310,8 @@ function recipientFault(recipientId: unknown): string | undefined {
 }
 
 /**
- * Address of a hexadecimal text with any number of bytes. The result is undefined for a value of another type or form.
- * The format check of the schema decides whether the text is a public key.
+ * Address of a public key in hexadecimal text; undefined for any value that is not hexadecimal text. The text may have
+ * any number of bytes. The format check of the schema decides whether the text is a public key.
  */
 export function addressOfHex(publicKey: unknown): Address | undefined {
   return typeof publicKey === 'string' && isHex(publicKey) ? addressOf(publicKey.toLowerCase()) : undefined;

@@ -8,14 +8,14 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * Number of lists before the active list (see `minHeightActive`) in which the function looks for the delegate. Votes
- * reach back three rounds.
+ * Number of lists before the active list in which `minHeightActive` looks for the delegate. The votes of the finality
+ * protocol reach back three rounds.
  */
 const LISTS_LOOKED_BACK = 3;
 
 /**
- * First height of the consecutive rounds in which the delegate is active, up to and including the round `newestList`.
- * The delegate list that this round uses is the active list. The search goes back three rounds at most.
+ * First height of the consecutive rounds in which the delegate is active. The last of these rounds has the number
+ * `newestList`, and the delegate list that it uses is the active list. The search goes back three rounds at most.
  *
  * @param newestList index of the newest frozen list to consider; also the number of the last round to consider
  * @param offset number of rounds between freezing a list and using it

@@ -15,7 +15,8 @@ import { recipientFault } from './recipient.ts';
 export type Shape = (value: unknown) => readonly ErrorObject[];
 
 /**
- * Format of a URI in lisk-sdk. The reference (lisk-sdk) uses an older validator, which accepts a comma in the scheme.
+ * Format of a URI in lisk-sdk. The format in this node's version of Ajv 6 refuses a comma in the scheme, but lisk-sdk
+ * accepts it.
  */
 const LOOSE_URI = /^[a-z][a-z0-9+,.-]*:[^\s]*$/i;
 
@@ -50,8 +51,8 @@ export function createShapeCompiler(
     ajv.addFormat('uri', LOOSE_URI);
     ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
     // Ajv need not validate the definition of the keyword below, because the definition is part of this program. To
-    // validate the definition, Ajv would compile another meta-schema, which takes as long as compiling a transaction
-    // type.
+    // validate the definition, Ajv would compile another meta-schema, which takes as long as compiling the schema of a
+    // transaction type.
     ajv.validateKeyword = () => true;
     ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
     return ajv;
@@ -95,7 +96,7 @@ export const BASE_PROPERTIES = {
   asset: { type: 'object' },
 } as const;
 
-/** The members of a transaction's JSON that the base schemas of both generations check in the same way. */
+/** The members of a transaction's JSON that the base schemas of both generations check with `BASE_PROPERTIES`. */
 export interface SharedMembers {
   readonly id: unknown;
   readonly blockId: unknown;
@@ -168,8 +169,8 @@ function isPublicKey(text: string): boolean {
 }
 
 /**
- * The format of ids in lisk-sdk accepts a sign and leading zeros. Accepting these ids has no effect, because only
- * generation 3 uses this format, and generation 3 computes ids from the bytes.
+ * The format of ids in lisk-sdk accepts a sign and leading zeros. Only generation 3 uses this format. A transaction's
+ * own id in this form has no effect, because generation 3 computes the id from the bytes.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;

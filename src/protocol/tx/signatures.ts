@@ -12,8 +12,8 @@ export interface GroupSignatureStatus {
   /**
    * `none`: the transaction needs no members' signatures, and has none. `pending`: there are fewer signatures than
    * needed. `ready`: there are enough signatures, and each is valid. `fail`: a signature is invalid, or occurs twice
-   * without an exception of the network. `fail` also means that the transaction has signatures of members although its
-   * sender is no group.
+   * without an exception of the network. The status is also `fail` if the transaction has members' signatures although
+   * its sender is no group.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
@@ -115,7 +115,7 @@ function memberStanding(
   return { status: 'fail', errors: [error] };
 }
 
-/** The member that made a signature (as its position in the group), and the check that succeeded. */
+/** The position in the group of the member that made a signature, and the check that succeeded. */
 interface Match {
   readonly memberIndex: number;
   readonly check: SignatureCheck;
@@ -133,10 +133,11 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  * Finds the first signature that matches no remaining member of the group; undefined if all signatures match. Each
  * member may match one signature only.
  *
- * A signature does not show its signer. A signature is therefore checked with the key of each member without a matching
- * signature. A signature without a match takes at most 15 checks, and ends the search. Fifteen valid signatures in the
- * worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which takes up to 225 checks, and
- * reports each signature without a match. This node and lisk-sdk accept the same transactions.
+ * A signature does not show its signer. A signature is therefore checked with the keys of all members that have no
+ * matching signature yet, until one key matches. A signature without a match takes at most 15 checks, and ends the
+ * search. Fifteen valid signatures in the worst order take 120 checks. The reference (lisk-sdk) checks all signatures,
+ * which takes up to 225 checks, and reports each signature without a match. This node and lisk-sdk accept the same
+ * transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,
@@ -208,8 +209,8 @@ export function* searchSigners(
 }
 
 /**
- * Maximum number of members that are tried at once for one signature. The maximum is small, because at most one of
- * these checks can succeed.
+ * Maximum number of members that are tried at once for one signature. The maximum is small, because the signature
+ * matches at most one of these members.
  */
 const CANDIDATES_AT_ONCE_MAX = 8;
 

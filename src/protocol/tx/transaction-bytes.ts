@@ -1,4 +1,4 @@
-/** Computes the bytes and digests of transactions, once for each transaction object. */
+/** Computes the bytes and digests of transactions, and caches most of the results for each transaction object. */
 
 import { idOf, sha256 } from '../../crypto/hash.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
@@ -58,8 +58,8 @@ class Known {
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * The network identifier that `whole` contains. The identifier of the last call stays in the buffer, because a
-   * process usually serves one network.
+   * The network identifier of the last call. If the signatures cover it, `whole` contains it. The identifier stays in
+   * `whole`, because a process usually serves one network.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;

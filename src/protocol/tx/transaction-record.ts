@@ -9,7 +9,7 @@
  * - the detail of the type (`TransactionLayout.detail`);
  * - JSON of all parts that the sender wrote in another form than nodes do.
  *
- * The record is read from its end. The signed bytes can therefore stand unchanged at the beginning of the record.
+ * The record is read from its end, so the bytes from which the id is computed stand unchanged at its beginning.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -45,7 +45,7 @@ export function encodeTransaction(
     flags |= HAS_FEE;
     parts.push(u64be(fee));
   }
-  // Only exceptions and the genesis blocks of generation 2 have ids that differ from the computed ids.
+  // Only excepted transactions and those of generation 2's genesis blocks have ids that differ from the computed ids.
   if (layout?.networkBound === false && transaction.id !== computedId(transaction)) {
     flags |= HAS_ID;
     parts.push(u64be(BigInt(transaction.id)));
@@ -121,7 +121,7 @@ export function decodeTransaction(
   };
 }
 
-/** The data after the signatures. */
+/** The additional data of a record. */
 interface Extras {
   /** Total number of bytes of these data. */
   readonly length: number;

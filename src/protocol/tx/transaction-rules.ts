@@ -45,8 +45,8 @@ export interface TransactionRuleParts {
   /** Kinds of transactions for which `hasUniqueData` returns true. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
   /**
-   * The reason why an applied transaction cannot change the vote weights; undefined if the transaction can change the
-   * weights.
+   * The reason why lisk-sdk cannot update the vote weights after it has applied the transaction; undefined if lisk-sdk
+   * can update them.
    */
   voteWeightFault?(
     state: StateReader,
@@ -72,7 +72,7 @@ export interface TransactionRules extends Pick<
   /**
    * Verifies a transaction like `verifyTransaction`. The transaction must be neither inert nor confirmed.
    *
-   * @param scratch overlay over the state; if the verdict is `ok`, it can be passed to `applyInSequence`
+   * @param scratch overlay over the state; if the verdict is `ok`, the overlay can be passed to `applyInSequence`
    */
   tryTransaction(
     scratch: StateOverlay,
@@ -125,8 +125,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     parts.isAllowed(transaction, context) ? [] : [notAllowed(transaction)];
 
   const validateTransaction: Rules['validateTransaction'] = (transaction, context, verify) => {
-    // An inert transaction may occur anywhere. Live networks have inert transactions above the last height at which
-    // their type is allowed.
+    // An inert transaction may occur at any height. Live networks have inert transactions above the last height at
+    // which their type is allowed.
     if (!isInert(transaction) && !parts.isAllowed(transaction, context)) return [notAllowed(transaction)];
     const errors = [...parts.statedErrors(transaction)];
     if (!verify(bytes.primaryCheck(transaction, networkIdentifier))) {
@@ -254,8 +254,8 @@ const NOTHING_TRIED: readonly StateOverlay[] = [];
 
 /** Whether a transaction depends only on state that the batch has not changed. */
 function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {
-  // A transfer depends on two accounts only. Other kinds of transactions are rare, and also depend on usernames,
-  // delegates and applications.
+  // A transfer depends on two accounts only. For other kinds of transactions the result is always false: they are
+  // rare, and also depend on usernames, delegates and applications.
   return payload.kind === 'transfer' && !written.has(senderId) && !written.has(payload.recipientId);
 }
 

@@ -1,4 +1,4 @@
-/** Defines a transaction type for a codec: its schema, its bytes and its fee. */
+/** Defines a transaction type for a codec: its bytes, its fee and the JSON of its assets. */
 
 import type { Address, JsonObject, Payload, PayloadKind, PublicKey } from '../types.ts';
 import type { TransactionContext } from '../rules.ts';
@@ -8,7 +8,7 @@ import { assert, ProtocolError } from '../../primitives/errors.ts';
 /** The result of reading an asset: all errors, and the payload if all members have the right types. */
 export interface AssetReading {
   readonly errors: readonly TransactionError[];
-  /** The payload is present even if it exceeds limits, because limits do not apply to a genesis block. */
+  /** The payload is present even if a list is too long, because a vote in a genesis block may have any length. */
   readonly payload: Payload | undefined;
 }
 
@@ -80,7 +80,7 @@ export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Ext
   return payload as Extract<Payload, { kind: K }>;
 }
 
-/** The error for bytes that are not a transaction of the type. */
+/** The error for bytes that a layout cannot decode. */
 export function bytesInvalid(reason: string, bytes: Uint8Array): ProtocolError {
   return new ProtocolError('TRANSACTION_BYTES_INVALID', { reason, length: bytes.length });
 }

@@ -13,9 +13,9 @@ import { countedAmount } from './amounts.ts';
 /**
  * Maximum depth of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies
  * assets recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has
- * compiled. This depth is below 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for a
- * long time. This node must accept every asset that any lisk-sdk node can store. In this node, V8 can write JSON of up
- * to about 4,000 levels.
+ * compiled. This depth is at most 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run
+ * for a long time. This node must accept every asset that any lisk-sdk node can store. In this node, V8 can write JSON
+ * of up to about 4,000 levels.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -27,8 +27,8 @@ const POOLED_NESTING_MAX = 256;
 
 /**
  * The pool refuses an asset with unknown members if the asset has more than this number of bytes. The network limits an
- * asset with unknown members only by the maximum size of a message, 3 MB. The limit of the pool is lower, because its
- * queues have room for 5,000 transactions, and the transactions of a block must fit into a message.
+ * asset with unknown members only by the maximum size of a message, 3 MB. The limit of the pool is lower, because by
+ * default its queues have room for 5,000 transactions, and the transactions of a block must fit into a message.
  */
 const POOLED_ASSET_BYTES_MAX = 8_192;
 

@@ -146,8 +146,8 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
   if (delegate === undefined) throw new ProtocolError('VOTED_KEY_IS_NO_DELEGATE', { publicKey });
   const { address, username, voteWeight, pendingVoteWeight, rank } = delegate;
   const isLive = mode === 'live';
-  // All members are copied one by one, because spreading an object takes several times as long. A transfer by a voting
-  // account copies up to a hundred delegates.
+  // All members are copied one by one, because spreading an object takes several times as long. A transfer copies each
+  // delegate for which its sender or its recipient votes, and an account may vote for 101 delegates.
   const weight = isLive ? voteWeight + by : voteWeight;
   state.setDelegate({
     publicKey,

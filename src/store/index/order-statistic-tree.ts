@@ -1,9 +1,9 @@
 /**
  * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. An inner block of the lowest level
  * has, for each leaf block below it, the start and the number of keys of the leaf block. A higher inner block has the
- * same data for the inner blocks below it. All blocks are in one database. To find a key, the tree reads one block of
- * each level. The tree caches some hundred blocks. Therefore, neither the time to open a store nor the memory of the
- * tree depends on the number of leaf blocks.
+ * same data for the inner blocks below it. The leaf blocks and the inner blocks are entries of the same database. To
+ * find a key, the tree reads one block of each level. The trees of all tables share a cache of some hundred blocks.
+ * Therefore, neither the time to open a store nor the memory of the tree depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -44,8 +44,8 @@ export interface LeafPlace {
   readonly path: LeafPath;
   /**
    * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, `start`
-   * begins with the number of the table. For the first leaf block of a table, `start` consists only of the number of
-   * the table.
+   * begins with the number of the table. The first leaf block of a table is an exception: its `start` consists only of
+   * the number of the table.
    */
   readonly start: Buffer;
   readonly size: number;
@@ -59,7 +59,7 @@ export class OrderStatisticTree {
   readonly #sizes: BlockSizes;
   readonly #changed = new Map<string, InnerBlock>();
   readonly #removed = new Map<string, InnerBlock>();
-  /** Level of the root; undefined before the first use. */
+  /** Level of the root; 0 if there is no root; undefined before the first use. */
   #height: number | undefined;
 
   constructor(table: number, disk: KeyValueReader, read: CachedBlocks, sizes: BlockSizes) {
@@ -245,7 +245,7 @@ export class OrderStatisticTree {
     if (parent.block.bytes > this.#sizes.innerBytesMax) this.#cut(parent.block, rest);
   }
 
-  /** Removes all blocks of a table that has no keys. */
+  /** Removes all inner blocks of a table that has no keys. */
   #clear(): void {
     this.#forgetAll(this.#root());
     this.#height = 0;
@@ -288,7 +288,7 @@ export class OrderStatisticTree {
     this.#read.delete(name);
   }
 
-  /** Removes a block and all blocks below it. All removed blocks must be without keys. */
+  /** Removes an inner block and all inner blocks below it. The leaf blocks below them must have no keys. */
   #forgetAll(block: InnerBlock): void {
     for (let child = 0; block.level > 1 && child < block.children; child += 1) {
       this.#forgetAll(this.#below(block, child));

@@ -1,6 +1,6 @@
 /**
  * Keeps, in memory, transactions whose index entries are not written yet. The transactions are kept as columns of
- * numbers. As objects, a hundred thousand transactions would take several times the memory, and garbage collection
+ * numbers. As objects, a hundred thousand transactions would take several times as much memory, and garbage collection
  * would copy them.
  */
 
@@ -13,8 +13,8 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
 /**
- * Initial number of rows, which is enough for most blocks. The number is a power of two, because the size of the hash
- * table of ids must be a power of two.
+ * Initial number of rows. Most blocks have fewer transactions than this number. The number is a power of two, because
+ * the size of the hash table of ids must be a power of two.
  */
 const ROWS_AT_FIRST = 128;
 /** Offsets of the two halves of an id in its key. */
@@ -132,7 +132,10 @@ export class PendingIndexBatch {
     return this.#columns.recipient[row] ?? NONE;
   }
 
-  /** All rows, sorted by a value. Rows with equal values stay in the order in which they were added. */
+  /**
+   * All rows, sorted by their values in the given sort order. Rows with equal values stay in the order in which they
+   * were added.
+   */
   rowsBy(sort: TransactionSort): Uint32Array {
     const rows = this.rows();
     const values = this.#columns.values[sort];

@@ -1,4 +1,4 @@
-/** Computes the posting lists that get entries from a pending batch, and the keys of the new entries, sorted. */
+/** Computes the posting lists that get entries from a pending batch, and the sorted keys of these entries. */
 
 import { assert } from '../../primitives/errors.ts';
 import type { Address } from '../../protocol/types.ts';
@@ -18,7 +18,7 @@ export interface LongLists {
 interface Lists {
   /** Prefixes of the keys of the lists, ascending. */
   readonly prefixes: readonly Buffer[];
-  /** For each row, the index of its list; `NONE` if the row is in no list. */
+  /** For each row, the index of its list in `prefixes`; `NONE` if the row is in no list. */
   readonly ofRow: Uint32Array;
   readonly isLong: (list: number) => boolean;
   readonly sorts: readonly TransactionSort[];
@@ -55,13 +55,14 @@ export class PostingLists {
     this.#recipientOfRow = rows.map((row) => positionOfNumber[batch.recipient(row)] ?? NONE);
   }
 
-  /** Number of transactions of each type. */
+  /** Number of transactions of each type in the batch. */
   typeSizes(): Uint32Array {
     return sizes([this.#typeOfRow], this.types.length);
   }
 
   /**
-   * Number of transactions that each address sent and received. A transaction from an address to itself counts twice.
+   * Number of transactions in the batch that each address sent and received. A transaction from an address to itself
+   * counts twice.
    */
   addressSizes(): Uint32Array {
     return sizes([this.#senderOfRow, this.#recipientOfRow], this.addresses.length);

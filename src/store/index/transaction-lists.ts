@@ -1,13 +1,14 @@
 /**
  * The indexes of transactions. There are indexes of ids, of the data of transfers, and of all transactions by amount,
- * fee and timestamp. Each type and each address has a list in the order of the chain. New entries wait in a pending
- * batch. Pending entries are written later, sorted and list by list, because writing each key alone takes several times
- * as long. Removals of entries are written immediately.
+ * fee and timestamp. Each type has a list in the order of the chain. Each address has two such lists, one of its sent
+ * and one of its received transactions. New entries wait in a pending batch. Pending entries are written later, sorted
+ * and list by list, because writing each key alone takes several times as long. Removals of entries are written
+ * immediately.
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
  * the chain only. Sorting some hundred transactions for a query takes less time than storing three or four more entries
  * for each transaction in a list. For an address, the number of its sent and received transactions together decides
- * whether its lists are long. The two lists of an address, sent and received, therefore become long at the same time.
+ * whether its lists are long. The two lists of an address therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -46,11 +47,11 @@ const TYPES_CACHED_MAX = 64;
  * megabytes of memory.
  */
 const MEMBERS_AT_ONCE = 20_000;
-/** Maximum number of ids that are written at once. */
+/** Maximum number of ids that one chunk writes. */
 const IDS_PER_CHUNK = 4096;
 /**
- * Maximum number of keys with data of transfers that are written at once. Each key may belong to a different leaf
- * block.
+ * Maximum number of keys with data of transfers that one chunk writes. The number is smaller than `IDS_PER_CHUNK`,
+ * because each key may change a different leaf block.
  */
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. */
@@ -113,7 +114,7 @@ export class TransactionLists {
   }
 
   /**
-   * Puts all stored and pending ids into a Bloom filter. A caller that will look up thousands of ids calls this first.
+   * Puts all stored and pending ids into a Bloom filter. The filter speeds up lookups of ids that are not in the chain.
    */
   fillBloomFilter(): void {
     const filter = new IdBloomFilter();
@@ -148,8 +149,8 @@ export class TransactionLists {
 
   /**
    * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next chunk. Between
-   * two chunks, the caller must neither append nor remove a block. An earlier process may have written a chunk before
-   * it was killed. Writing the same chunk again changes nothing.
+   * two chunks, the caller must neither append nor remove a block. A process that was killed may have written some of
+   * the entries already. Writing these entries again changes nothing.
    *
    * @param stored number of transactions in the chain, or 0 if the caller does not need the numbers of changed pages
    */
@@ -316,7 +317,7 @@ export class TransactionLists {
   }
 }
 
-/** Lists that get new entries from the pending batch. */
+/** Lists that get new entries from the pending batch. `T` is a type, or an address, which stands for its two lists. */
 interface Grown<T> {
   /** Length of each list with its new entries. */
   readonly lengths: ReadonlyMap<T, number>;

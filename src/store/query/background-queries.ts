@@ -121,7 +121,7 @@ export class BackgroundQueries {
   }
 }
 
-/** Number of items in a chunk. Reading this number of items takes some milliseconds. */
+/** Number of items that a query reads in one chunk. Reading them takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
 /** Sorts the items in chunks and then merges the sorted chunks. Other work can run between two chunks. */

@@ -1,6 +1,6 @@
 /**
- * Combines the filters of a query for transactions. The results are a predicate, the list or range of an index that
- * answers the query, and the smallest set of candidates.
+ * Combines the filters of a query for transactions. The results are a predicate, the lists that contain the matching
+ * transactions, bounds of the sort value, and the smallest set of candidates.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -23,8 +23,8 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
 }
 
 /**
- * Lists of which each contains all matching transactions. The store may have each list in several sort orders. The list
- * of all transactions comes last.
+ * Lists, each of which contains all matching transactions. The store may have each list in several sort orders. The
+ * list of all transactions comes last.
  */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ containingList }) => containingList?.list ?? []);
@@ -52,8 +52,9 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 }
 
 /**
- * Returns the smallest of several sets of candidates. The candidates of each filter are a set. For each of amount, fee
- * and time that filters limit, the transactions within these limits are a set. All transactions are the last set.
+ * Returns the smallest of several sets of candidates. A filter gives its candidates, or the transactions of its list.
+ * The filters that limit the amount give one set together, and so do the filters that limit the timestamp. The last set
+ * is all transactions.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);

@@ -1,6 +1,6 @@
 /**
- * Matches texts with patterns of SQL LIKE. The time of a match is at most proportional to pattern length times subject
- * length, so no pattern can take long.
+ * Matches a text, the subject, with a pattern of SQL LIKE. The time of a match is at most proportional to pattern
+ * length times subject length, so no pattern can take long.
  */
 
 const MANY = -1;

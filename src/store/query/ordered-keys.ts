@@ -10,7 +10,7 @@ import { assert } from '../../primitives/errors.ts';
 import type { Direction, PageRequest } from '../../ports/queries.ts';
 import { afterPrefix, prefixRange, type KeyRange, type KeyValueReader } from '../tables/key-value.ts';
 
-/** Finds the end of the value that begins at `at` in a key. The tie-break begins at this position. */
+/** Finds the end of the value that begins at `at` in a key. The tie-break begins at this end. */
 export type ValueEnd = (key: Buffer, at: number) => number;
 
 /**
@@ -105,8 +105,8 @@ export class OrderedKeys {
       const tails = this.#highestBelow(above, limit - page.length);
       const lowest = tails.at(-1);
       if (lowest === undefined) break;
-      // The group with the lowest value may have more key tails than were read. Therefore, the first key tails of this
-      // group are read separately.
+      // Of the group with the lowest value, `tails` may have only the last key tails. The page needs the first ones, so
+      // they are read separately.
       above = this.#valueOf(lowest);
       page.push(...this.#groupsAbove(above, tails));
       page.push(...this.#firstOfGroup(above, limit - page.length));
@@ -141,7 +141,7 @@ export class OrderedKeys {
     return groups.flatMap((group) => group.tails.reverse());
   }
 
-  /** The first key tails with a value, in ascending order. */
+  /** The first key tails with the given value, in ascending order. */
   #firstOfGroup(value: Buffer, limit: number): readonly Buffer[] {
     return this.#merged('asc', limit, ({ prefix, gte, lt }) => {
       const group = prefixRange(Buffer.concat([prefix, value]));

@@ -33,7 +33,7 @@ export type ListFilter =
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * Reads a list in an order; undefined if the list is short, because the store has sorted orders of long lists only. The
+ * Reads a list in an order; undefined if the list is short, because the store has sort orders of long lists only. The
  * result is always defined for the list of all transactions, and for the list of one type in the order by type.
  *
  * @param shortListMax the lists of one address are short if they have at most this number of items together
@@ -115,7 +115,7 @@ class PlacesOfKeys implements OrderedPlaces {
   }
 }
 
-/** The order by type needs no index of values. It consists of the lists of all types, one after the other. */
+/** The order by type needs no index of values. It consists of the lists of the given types, one after the other. */
 class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
   readonly #types: readonly number[];

@@ -31,8 +31,8 @@ export function listPage<T>(items: readonly T[], request: PageRequest, rules: Cu
 }
 
 /**
- * Finds the lowest number below `end` for which a predicate holds; `end` if the predicate holds for no number. The
- * predicate must hold for all higher numbers, too.
+ * Finds the lowest number below `end` for which a predicate holds; `end` if the predicate holds for no number. If the
+ * predicate holds for a number, it must hold for all higher numbers, too.
  */
 export function lowest(end: number, holds: (at: number) => boolean): number {
   let low = 0;

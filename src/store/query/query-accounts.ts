@@ -307,8 +307,8 @@ function balanceEnd(key: Buffer, at: number): number {
 }
 
 /**
- * Finds the end of the voter's public key in a key of the table `voters`. In this table, the delegate's public key is
- * followed by the byte 0 and the voter's public key, or by the byte 1 if the voter has no public key. The voter's
+ * Finds the end of the voter's public key in a key of the table `voters`. Such a key begins with the delegate's public
+ * key. Then come the byte 0 and the voter's public key, or only the byte 1 if the voter has no public key. The voter's
  * address comes last.
  */
 function voterKeyEnd(key: Buffer, at: number): number {

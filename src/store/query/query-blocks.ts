@@ -99,8 +99,8 @@ export class BlockQueries {
   }
 
   /**
-   * Reads a page of the index entries with a prefix. The blocks of all entries with this prefix are exactly the
-   * requested blocks.
+   * Reads a page of blocks from an index. The caller makes sure that the index entries with this prefix belong to
+   * exactly the requested blocks.
    */
   #indexed(prefix: Buffer, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { tables } = this.#store;
@@ -233,7 +233,7 @@ export class BlockQueries {
   }
 }
 
-/** Blocks in ascending order that are read by position. */
+/** Blocks in ascending order of height. Each block is read by its position in this order. */
 interface Blocks {
   readonly length: number;
   heightAt(position: number): number;
@@ -253,7 +253,7 @@ function lowestFrom(first: number, last: number, holds: (at: number) => boolean)
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));
 }
 
-/** Prefix of an index of a generator's blocks, or of all blocks. */
+/** Key prefix of all entries in the index of a generator's blocks, or in the index of all blocks. */
 function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buffer {
   const { table, tableOfGenerator } = BLOCK_ORDERS[field];
   return generator === undefined ? TABLES[table].start : TABLES[tableOfGenerator].prefix(generator);

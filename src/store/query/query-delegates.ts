@@ -18,7 +18,7 @@ export class DelegateQueries {
   readonly #params: ChainParams;
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
-  /** For each sort order, all delegates at the tip of `#view` in this order. */
+  /** For each sort order that was requested at the tip of `#view`, all delegates in this order. */
   readonly #sorted = new Map<string, readonly DelegateEntry[]>();
 
   constructor(store: StoredChain, params: ChainParams) {
@@ -164,7 +164,7 @@ function entriesOf(store: StoredChain, params: ChainParams, height: number): Rea
   return new Map(
     delegates.map((delegate, index) => {
       const account = store.account(delegate.address) ?? emptyAccount(delegate.address);
-      // Generation 3 stores no rank, so the rank is the position in this order.
+      // Generation 3 stores no rank, so the rank is the position in the list sorted by vote weight.
       const rank = params.generation === 3 ? index + 1 : delegate.rank === 0 ? null : delegate.rank;
       const entry: DelegateEntry = {
         delegate,

@@ -1,8 +1,8 @@
 /**
  * Answers queries for transactions. If an index has the result in the requested order, the page is read from the index.
- * If no index has the result, the smallest set of candidates is used. A small set is filtered and sorted at once. A
- * larger set is filtered and sorted in chunks (background-queries.ts). If the set is too large for sorting, an index is
- * read in the requested order, in chunks, and filtered.
+ * If no index has the result, the smallest known set that contains all matching transactions (the candidates) is used.
+ * A small set is filtered and sorted at once. A larger set is filtered and sorted in chunks (background-queries.ts). If
+ * the set is too large for sorting, an index is read in the requested order, in chunks, and filtered.
  */
 
 import { assert } from '../../primitives/errors.ts';

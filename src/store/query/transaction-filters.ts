@@ -1,7 +1,7 @@
 /**
  * Defines the filters of a query for transactions, with one row for each filter. The compiler reports a missing row. A
- * row has the predicate of its filter and a source of matching transactions. The source is a list of an address or a
- * type, a range of a sort order, or a set of candidates. `filter-plan.ts` combines the filters of a query.
+ * row has the predicate of its filter and a source that contains all matching transactions. The source is a list of an
+ * address or a type, a range of a sort order, or a set of candidates. `filter-plan.ts` combines the filters of a query.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -37,7 +37,7 @@ interface ContainingList {
   readonly isExact: boolean;
 }
 
-/** A range of values in a sort order, bounds included, that contains exactly the matching transactions. */
+/** A range of sort values, bounds included. Exactly the matching transactions have a sort value in this range. */
 export interface ValueRange {
   readonly order: TransactionSort;
   readonly from?: SortInteger;
@@ -49,7 +49,7 @@ interface TransactionFilter<T> {
   predicate(value: T, context: FilterContext): Predicate | undefined;
   /** A list of the store that contains all matching transactions; undefined if the value has no list. */
   readonly containingList?: (value: T, context: FilterContext) => ContainingList | undefined;
-  /** The range of a sort order that contains exactly the matching transactions. */
+  /** The range of sort values that exactly the matching transactions have. */
   readonly valueRange?: (value: T) => ValueRange;
   /** Candidates that include all matching transactions, and may include others. */
   readonly candidates?: (value: T, context: FilterContext) => Candidates;

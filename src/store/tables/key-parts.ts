@@ -1,8 +1,8 @@
 /**
  * Defines the parts of keys. A part writes a value as bytes, finds the end of these bytes, and reads the value back.
  * The bytes sort like the values, except that the part `(address)` sorts by the length of the address first. A table
- * names the parts of its keys (`layout.ts`). A few other modules write and read keys byte by byte, which is faster,
- * because an import writes millions of keys.
+ * names the parts of its keys (`layout.ts`). A few other modules write and read keys byte by byte, without these parts.
+ * They do so to save time, because an import writes millions of keys.
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';

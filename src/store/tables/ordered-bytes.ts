@@ -7,14 +7,14 @@ export const EMPTY: Buffer = Buffer.alloc(0);
 export const PLACE_BYTES = 6;
 export const HEIGHT_BYTES = 4;
 
-/** The height as 4 bytes that sort like the number. */
+/** The height as 4 bytes that sort like the height. */
 export function heightBytes(height: number): Buffer {
   const bytes = Buffer.allocUnsafe(HEIGHT_BYTES);
   writeU32(bytes, height, 0);
   return bytes;
 }
 
-/** The place of a transaction as 6 bytes that sort like the order of the chain. */
+/** The place of a transaction as 6 bytes. These bytes sort like the places in the chain. */
 export function placeBytes(place: TransactionPlace): Buffer {
   const bytes = Buffer.allocUnsafe(PLACE_BYTES);
   writePlace(bytes, place.height, place.index, 0);

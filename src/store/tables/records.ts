@@ -24,7 +24,7 @@ export function encodeAccount(account: Account): Buffer {
   return record.bytes();
 }
 
-/** Writes the bytes of `encodeAccount` into a longer record. */
+/** Appends the bytes that `encodeAccount` returns to a record. */
 export function writeAccount(record: RecordWriter, account: Account): void {
   record.byte(
     (account.publicKey === undefined ? 0 : HAS_PUBLIC_KEY) |
@@ -93,7 +93,7 @@ export function encodeDelegate(delegate: Delegate): Buffer {
   return record.bytes();
 }
 
-/** Writes the bytes of `encodeDelegate` into a longer record. */
+/** Appends the bytes that `encodeDelegate` returns to a record. */
 export function writeDelegate(record: RecordWriter, delegate: Delegate): void {
   record.amount(delegate.voteWeight);
   record.amount(delegate.pendingVoteWeight);

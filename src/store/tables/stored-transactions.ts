@@ -11,7 +11,7 @@ import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-b
 /**
  * Maximum number of transactions in one stored value. All transactions of a usual block fit into one value, so they are
  * written and read together. A genesis block may have tens of thousands of transactions. They are divided among many
- * values, so the store can read one of them without reading all of them from the disk.
+ * values, so the store can read one transaction without reading all transactions of the block from the disk.
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 

@@ -1,6 +1,6 @@
 /**
- * Defines the tables of keys. Each table is declared by one `TableRow`. Both the methods for keys and the published
- * layout (docs/store-layout.md) come from the `TableRow`.
+ * Defines the class of the store's tables. Each table is declared by one `TableRow` (`layout.ts`). Both the methods for
+ * keys and the published layout (docs/store-layout.md) come from the `TableRow`.
  */
 
 import { assert } from '../../primitives/errors.ts';
