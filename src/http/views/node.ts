@@ -206,7 +206,7 @@ const FORGER_SHAPE: Schema = {
       description: 'False if other nodes may have begun another round, whose order of forgers this node does not know.',
     },
   }),
-  description: 'Owner of the slot; absent if the order of forgers is no longer stored, or if the slot has no owner.',
+  description: 'Owner of the slot; absent if the slot has no owner, or if the node does not know the owner.',
 };
 
 export const SLOT_REPORT_SHAPE: Schema = shape.objectOf({

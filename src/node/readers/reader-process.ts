@@ -1,5 +1,5 @@
 /**
- * Runs a process that answers HTTP beside the node (a reader). A reader has no keys of delegates and no journal,
+ * Runs in a process that answers HTTP beside the node (a reader). A reader has no keys of delegates and no journal,
  * changes no data of the chain, and ends when its node ends. The reader reads the chain from the store, and asks the
  * node for all other data over the channel between the processes.
  */
@@ -24,9 +24,9 @@ const REPORT_MS = 200;
 
 /**
  * The node sends a message to each ready reader at least every 250 ms. If the reader has handled no message for
- * `QUIET_MS_MAX` milliseconds, it probably did not run. Messages about new blocks may then wait behind requests that
- * the reader handles first. Or the node has not sent these messages yet, because it waits for a confirmation from
- * the reader. At the next message or request, the reader therefore looks for new blocks in the store.
+ * `QUIET_MS_MAX` milliseconds, it probably got no processor time. Messages about new blocks may then wait behind
+ * requests that the reader handles first. Or the node has not sent these messages yet, because it waits for a
+ * confirmation from the reader. At the next message or request, the reader therefore looks for new blocks in the store.
  */
 const QUIET_MS_MAX = 500;
 
@@ -34,8 +34,8 @@ const QUIET_MS_MAX = 500;
 const BEHIND_RETRY_MS = 200;
 
 /**
- * Opens the store of the node. This function waits while the indexes of the store lag because the node downloads many
- * blocks. The node completes the indexes within about a second after it knows that a reader starts.
+ * Opens the store of the node. While the node downloads many blocks, the indexes of the store can lag behind the chain.
+ * This function then waits until the indexes are complete. The node completes the indexes within about a second after it knows that a reader starts.
  *
  * @throws ProtocolError like `openChainSnapshot`
  */

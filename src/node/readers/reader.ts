@@ -1,4 +1,4 @@
-/** One process that answers HTTP, as the pool sees it. */
+/** One process that answers HTTP, as the reader pool sees it. */
 
 import type { ChildProcess } from 'node:child_process';
 import type { Clock } from '../../ports/clock.ts';
@@ -7,7 +7,7 @@ import type { ToReader } from './messages.ts';
 import type { NodeRpcServer } from './node-rpc-server.ts';
 
 /**
- * Time in which a reader must end when the pool closes. After half a second, the reader closes the connections of
+ * Time in which a reader must end when the reader pool closes. After half a second, the reader closes the connections of
  * clients that still wait for an answer (`HttpServer.close`).
  */
 const CLOSE_MS_MAX = 3_000;
@@ -24,8 +24,8 @@ export interface Reader {
   memoryBytes: number;
   requests: number;
   /**
-   * Number of pings since the reader's last message. A reader that is not ready gets no pings; the intervals between
-   * the pings of other readers are counted instead.
+   * Number of pings since the reader's last message. A reader that is not ready gets no pings. For such a
+   * reader, this is the number of ping intervals since its last message.
    */
   silentPings: number;
   isReady: boolean;

@@ -208,7 +208,7 @@ export class BlockQueries {
     return { first, last };
   }
 
-  /** First and last position, in a generator's list of blocks, of the blocks within a span of heights. */
+  /** Finds a generator's blocks within a span of heights. Returns the span of their positions in the generator's list. */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;
     const heightAt = (ordinal: number): number => generatorBlock(this.#store.tables, publicKey, ordinal).height;
@@ -260,8 +260,8 @@ function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buf
 }
 
 /**
- * Blocks with equal values are sorted by height in the direction of the sort. In descending order, a real node also
- * lists blocks with equal values from the tip down.
+ * Blocks with equal values are sorted by height in the direction of the sort. They have the same order in the recorded
+ * answers of a real node.
  */
 function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;

@@ -182,7 +182,7 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
   },
 };
 
-/** A filter that the query uses, with its value. */
+/** A filter that the query uses. Each member is what the filter's row gives for the value in the query. */
 interface FilterInUse {
   readonly predicate: Predicate | undefined;
   readonly containingList: ContainingList | undefined;

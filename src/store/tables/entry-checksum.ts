@@ -13,7 +13,7 @@ export interface ChecksumSum {
 }
 
 /**
- * Adds the hash of an entry to `sum` or subtracts it, and does the same with `second` if it is given.
+ * Adds the hash of an entry to `sum`, or subtracts the hash from `sum`. Does the same with `second` if it is given.
  *
  * @param sign 1 to add the hash, -1 to subtract the hash
  */
