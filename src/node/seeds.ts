@@ -7,8 +7,8 @@ import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
 
 /**
- * Maximum number of parallel lookups. A lookup occupies one of the few threads of the runtime's pool. If the name
- * server does not answer, the lookup occupies its thread for a long time.
+ * Maximum number of parallel lookups. A lookup occupies one of the few threads of the runtime's thread pool. If the
+ * name server does not answer, the lookup occupies its thread for a long time.
  */
 const LOOKUPS_MAX = 2;
 /**

@@ -1,8 +1,8 @@
 /**
  * The signing record of a node, as a file for another node. For each delegate, the record has the last header that the
- * delegate signed, or a moment before which the delegate may have signed unknown headers, or both. The file has a
- * checksum. By default, the export of a record ends signing on the old node, so that two nodes do not sign with one
- * record at the same time.
+ * delegate signed, or a moment (`heldSinceS`), or both. Before this moment, the delegate may have signed headers that
+ * the record does not contain. The file has a checksum. By default, the export of a record ends signing on the old
+ * node, so that two nodes do not sign with one record at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -128,11 +128,11 @@ export function checkNetwork(
 
 /**
  * Adds the content of a record to a journal. An older header never replaces a newer one. If the record and the journal
- * both have a header of a delegate, the journal gets the later header. The maximum heights in this header are raised
- * so that they cover both headers. A record is complete for a delegate if it has a header of the delegate, and no
- * signatures after this header are unknown. In this case, no signatures of the delegate count as unknown in the journal
- * any more. A copied record may lack later signatures. After the import of a copy, the delegate therefore waits as if
- * no signature before `nowS` were known.
+ * both have a header of a delegate, the journal gets the later header. Its `maxHeightPrevoted` and
+ * `maxHeightPreviouslyForged` are raised if the other header requires higher values. A record is complete for a
+ * delegate if it has a header of the delegate, and no signatures after this header are unknown. In this case, no
+ * signatures of the delegate count as unknown in the journal any more. A copied record may lack later signatures. After
+ * the import of a copy, the delegate therefore waits as if no signature before `nowS` were known.
  *
  * @param nowS chain time in whole seconds
  * @throws ProtocolError like `checkNetwork` and the writes of the journal

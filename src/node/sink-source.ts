@@ -32,15 +32,15 @@ const BLOCKS_AT_ONCE = 200;
  */
 const FINAL_BLOCKS_AT_ONCE = 25;
 
-/** File of the store in its folder. A restored copy is another file of this name. */
+/** File of the store in its folder. When the operator restores a copy of the chain, another file gets this name. */
 const DATA_FILE = 'data.mdb';
 
 /** Calls `work` with the present chain; the store must not be used after the call. */
 export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 
 /**
- * Reads the chain in a data folder as a source. Each function of the source rejects with the errors of `readChainStore`
- * and, after a copy of the chain was restored, of `openLmdbReader`.
+ * Makes a source from the chain in a data folder. Each function of the source rejects with the errors of
+ * `readChainStore` and, after a copy of the chain was restored, of `openLmdbReader`.
  *
  * @throws ProtocolError like `openLmdbReader`
  */

@@ -1,6 +1,7 @@
 /**
- * Manages peers: their addresses, connections and penalties. Passes the messages and requests of peers to the engine.
- * Saves the peer book in the store, so that the next run of the node can load it.
+ * Manages peers: their addresses, connections and penalties. Answers requests for a list of peers, and passes the other
+ * requests and the messages of peers to the engine. Saves the peer book in the store, so that the next run of the node
+ * can load it.
  */
 
 import { Closers } from '../closers.ts';

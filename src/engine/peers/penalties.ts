@@ -26,10 +26,10 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Rates are counted in windows of ten seconds. In each window, the peer loses the points of `MESSAGE_RATE` for each
-  // 200 frames above its rate limit (`p2p/frame-filter.ts`). The peer loses the points of `PROCEDURE_RATE` once in each
-  // window in which it uses one procedure too often. The node tolerates a short burst of messages, but not a steady
-  // excess.
+  // Excess messages are counted in windows of ten seconds. In each window, the peer loses the points of `MESSAGE_RATE`
+  // for each 200 frames above its rate limit (`p2p/frame-filter.ts`). The peer loses the points of `PROCEDURE_RATE`
+  // once in each window in which it uses one procedure too often. The node tolerates a short burst of messages, but not
+  // a steady excess.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -58,9 +58,10 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
   // A signature names its transaction by a 64-bit id, and two transactions can share an id. An attacker could send two
-  // transactions with one id to different nodes. A signature for one of them is false at the nodes that have the other.
-  // If a false signature cost points, these nodes would ban each other. A false signature therefore costs no points,
-  // but the node ignores the signatures of the sending peer for a limited time (`engine/gossip.ts`).
+  // transactions with one id to different nodes. A signature for one of the two is then false at the nodes that have
+  // the other transaction. If a false signature cost points, these nodes would ban each other. A false signature
+  // therefore costs no points, but the node ignores the signatures of the sending peer for a limited time
+  // (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

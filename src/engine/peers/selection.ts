@@ -12,16 +12,16 @@ import type { Connection, PeerId } from '../../ports/transport.ts';
  */
 export const TRIED_ENOUGH = 100;
 /**
- * Maximum and minimum number of peers in a list that the node sends to a peer. If the node knows fewer peers than the
- * minimum, it sends all known peers.
+ * Maximum and minimum number of peers in a list that the node sends to a peer. If there are fewer peers than the
+ * minimum, the list has all of them.
  */
 const LISTED_MAX = 1_000;
 const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup (see `selectToEvict`). */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. The third safe group in
- * `selectToEvict` has the same maximum size: the peers for whom this node could answer the largest share of requests.
+ * Share of inbound connections that are safe from eviction because of short round trips. The same maximum applies to
+ * the third safe group in `selectToEvict`.
  */
 const LATENCY_SHARE = 0.068;
 

@@ -55,8 +55,8 @@ const DROPPED_LOG_MS = 1_000;
 /** Maximum number of ids in the log line about dropped transactions. */
 const REPORTED_IDS_MAX = 10;
 /**
- * Minimum time in milliseconds between two log lines while writes to the disk fail. Each later line has the number of
- * transactions that the node has refused because of these failures.
+ * Minimum time in milliseconds between two log lines while writes to the disk fail. Each line after the first has the
+ * number of transactions that the node has refused because of these failures.
  */
 const FAILURE_LOG_MS = 600_000;
 /**

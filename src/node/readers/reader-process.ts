@@ -35,7 +35,8 @@ const BEHIND_RETRY_MS = 200;
 
 /**
  * Opens the store of the node. While the node downloads many blocks, the indexes of the store can lag behind the chain.
- * This function then waits until the indexes are complete. The node completes the indexes within about a second after it knows that a reader starts.
+ * This function then waits until the indexes are complete. The node completes the indexes within about a second after
+ * it knows that a reader starts.
  *
  * @throws ProtocolError like `openChainSnapshot`
  */

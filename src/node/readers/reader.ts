@@ -7,8 +7,8 @@ import type { ToReader } from './messages.ts';
 import type { NodeRpcServer } from './node-rpc-server.ts';
 
 /**
- * Time in which a reader must end when the reader pool closes. After half a second, the reader closes the connections of
- * clients that still wait for an answer (`HttpServer.close`).
+ * Time in which a reader must end when the reader pool closes. After half a second, the reader closes the connections
+ * of clients that still wait for an answer (`HttpServer.close`).
  */
 const CLOSE_MS_MAX = 3_000;
 
@@ -24,8 +24,8 @@ export interface Reader {
   memoryBytes: number;
   requests: number;
   /**
-   * Number of pings since the reader's last message. A reader that is not ready gets no pings. For such a
-   * reader, this is the number of ping intervals since its last message.
+   * Number of pings since the reader's last message. A reader that is not ready gets no pings. For such a reader, this
+   * is the number of ping intervals since its last message.
    */
   silentPings: number;
   isReady: boolean;

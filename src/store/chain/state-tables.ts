@@ -155,7 +155,10 @@ export class StateTables implements StateReader {
     return { accounts, delegates, others: overwritten };
   }
 
-  /** Writes the changes that wait in memory. Called at the end of a transaction, and before a block is reverted. */
+  /**
+   * Writes the changes that wait in memory, and updates the index entries of the changed accounts. Called at the end of
+   * a transaction, and before a block is reverted.
+   */
   write(keys: StateKeys): void {
     let newAccounts = 0;
     const balances: Buffer[] = [];
@@ -266,7 +269,7 @@ function sameDelegates(a: Delegate, b: Delegate): boolean {
   );
 }
 
-/** Writes or removes a value of the state. If the entry changes, the function adds the old value to `overwritten`. */
+/** Writes or removes a value of the state. If the value changes, the function adds the old value to `overwritten`. */
 function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
   const before = keys.get(key);
   if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return;
@@ -299,7 +302,7 @@ export function stateDigestOf(keys: KeyValueReader): string {
   const size = Buffer.allocUnsafe(8);
   for (const table of STATE_TABLES) {
     for (const { key, value } of keys.entries(TABLES[table].all)) {
-      // The sizes precede the bytes, so that two different states never produce the same input of the hash.
+      // The sizes of key and value precede their bytes, so that two different states never produce the same hash input.
       size.writeUInt32BE(key.length, 0);
       size.writeUInt32BE(value.length, 4);
       hash.update(size).update(key).update(value);

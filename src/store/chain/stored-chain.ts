@@ -1,6 +1,6 @@
 /**
- * Defines the interface of a stored chain: the interface that the engine uses, and further members for queries,
- * backfills and checks.
+ * Defines the interface of a stored chain: the members that the engine uses, and further members for queries, backfills
+ * and checks.
  */
 
 import type { ProtocolError } from '../../primitives/errors.ts';
@@ -15,8 +15,8 @@ import type { StateCheck } from './stored-checksum.ts';
  */
 export interface ChangeRecorder {
   /**
-   * Called when a transaction begins. @returns a function that drops the records of the transaction if the transaction
-   * fails
+   * Called when a transaction begins. @returns a function that drops the records of the transaction; the store calls
+   * this function if the transaction fails
    */
   begin(): () => void;
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;

@@ -42,8 +42,8 @@ export class StoredStateChecksum {
   constructor(keys: KeyValueReader) {
     this.#keys = keys;
     this.#saved = keys.get(CHECKSUM_KEY);
-    // A store without a saved checksum has no state yet, or has lost its checksum. In both cases, the sum begins at
-    // zero. A lost checksum therefore makes the next check fail.
+    // A store without a saved checksum has no state yet, or has lost its checksum. In both cases, the checksum begins
+    // at zero. A lost checksum therefore makes the next check fail.
     this.#checksum = new StateChecksum(this.#saved);
   }
 

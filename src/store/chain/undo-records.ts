@@ -1,9 +1,9 @@
 /**
  * Stores the undo records. The records of a running transaction stay in memory until its end, because a long
- * transaction drops most of its records before its end. On the disk, a checksum of key and content follows each record.
- * The checksum is checked before a block is reverted. Without this check, a damaged record could put a wrong balance or
- * vote into the state. The checksum of the state would then include the wrong value, so a check of the state could not
- * find it.
+ * transaction drops most of its records before its end. On the disk, each record ends with a checksum over its key and
+ * its content. The checksum is checked before a block is reverted. Without this check, a damaged record could put a
+ * wrong balance or vote into the state. The checksum of the state would then include the wrong value, so a check of the
+ * state could not find it.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';

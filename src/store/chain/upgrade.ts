@@ -1,8 +1,8 @@
 /**
- * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and writes the inner
- * blocks of the trees of counted keys. The leaf blocks stay as they are. The changes of the upgrade fit into one
- * transaction of the database. If the process is killed during the upgrade, the store does not change, and the next
- * process begins the upgrade again.
+ * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and adds inner blocks
+ * to the trees of counted keys (`index/counted-key-sets.ts`). The leaf blocks of these trees stay as they are. The
+ * changes of the upgrade fit into one transaction of the database. If the process is killed during the upgrade, the
+ * store does not change, and the next process begins the upgrade again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
@@ -26,14 +26,14 @@ export const FIRST_LAYOUT_READ = 4;
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Size in bytes of a stored number of keys. Up to layout 6, each leaf block had a separate entry with the number of its
- * keys.
+ * Size in bytes of the stored number of keys of a leaf block. Up to layout 6, each leaf block had a separate entry with
+ * this number.
  */
 const SIZE_BYTES = 4;
 
 /**
- * Reads the text under `META_LAYOUT`: the number of the layout. Up to layout 7, while the indexes lagged, the text also
- * had the index watermark, after the number.
+ * Reads the text under `META_LAYOUT`: the number of the layout. Up to layout 7, the index watermark follows the number
+ * in the text if the indexes lag behind the chain.
  */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(' without indexes of transactions above height ');

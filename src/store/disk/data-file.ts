@@ -19,7 +19,7 @@ export type DataFile =
 export interface FileToExamine {
   sizeBytes(): number;
   /**
-   * Reads bytes, beginning at an offset. The returned buffer is shorter if the file ends before `lengthBytes` bytes.
+   * Reads `lengthBytes` bytes, beginning at an offset. The returned buffer is shorter if the file ends earlier.
    */
   read(offset: number, lengthBytes: number): Buffer;
 }
@@ -78,8 +78,8 @@ export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
   for (let look = 1; ; look += 1) {
     const metas = readMetas(file);
-    // The size is read after the meta pages. LMDB writes a meta page only after all pages that it names, so these pages
-    // are inside the file.
+    // The size is read after the meta pages. LMDB writes a meta page only after all pages that it names, so this size
+    // includes these pages.
     const sizeBytes = file.sizeBytes();
     if (sizeBytes === 0) return { kind: 'none' };
     const why = damageOf(metas, sizeBytes);

@@ -12,8 +12,8 @@ import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
  * Largest sizes in bytes of keys and values that the reader accepts. All keys and values of the layout are smaller.
- * Even a whole genesis block would fit into one value, because a file of a network folder, such as the genesis block,
- * has at most 64 MB.
+ * Even a whole genesis block would fit into one value: it is a file of a network folder, and such a file has at most
+ * 64 MB.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
@@ -58,7 +58,7 @@ export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
 
 /**
  * Writes a dump into a new store. The function does not check the content, so the caller must verify the store before
- * use. After an error, the folder contains a part of the store.
+ * use. After an error, the folder may contain a part of the store.
  *
  * @param directory folder without a store
  * @throws ProtocolError `DUMP_MALFORMED` for bytes that are not a dump; `STORE_WRITE_FAILED` if a write fails; errors

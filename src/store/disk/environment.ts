@@ -1,7 +1,7 @@
 /**
  * Opens the LMDB environment of a folder, for one writer and several readers. Under some conditions, LMDB ends the
- * process with a signal, reads pages that a writer overwrites, or accepts a damaged file. This module detects these
- * conditions before LMDB opens the folder, and throws an error with advice.
+ * process with a signal, reads pages that a writer overwrites, or accepts a damaged file. Before this module returns an
+ * environment, it looks for these conditions and throws an error with advice.
  */
 
 import {
@@ -52,14 +52,14 @@ const MAP_BYTES = 64 * 2 ** 30;
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
- * Before opening for writing, the pages of the state are checked, and then at most this number of other pages. A small
- * store is thus checked completely. The check takes about 15 ms if the operating system has the file in memory. With a
- * limit of 50,000, a start that read the pages from a disk took 12 s longer. A running node checks the remaining pages
- * step by step.
+ * Before opening for writing, the pages of the state are checked. A second check begins at the first key of the store,
+ * and ends after this number of pages. A small store is thus checked completely. The second check takes about 15 ms if
+ * the operating system has the file in memory. With a limit of 50,000, a start that read the pages from a disk took
+ * 12 s longer. A running node checks all pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * When opening for reading, the pages of the state are checked, and then at most this number of other pages (16 GB). If
+ * When opening for reading, the same two checks run, but the second check ends after this number of pages (16 GB). If
  * the operating system has the file in memory, checking so many pages takes about 20 s. Reading all these pages from a
  * disk takes much longer.
  */
@@ -128,14 +128,15 @@ type Access = (path: string, mode: number) => void;
 export interface ReadingOptions {
   /** Access check of the operating system; tests replace it. */
   readonly access?: Access;
-  /** True if another process, such as the node of this reader, checks the pages of the store. */
+  /** True if another process checks the pages of the store, for example the node that started this reader. */
   readonly arePagesChecked?: boolean;
 }
 
 /**
- * Opens the environment for reading. Another process of the same container may write to the folder at the same time. If
- * the folder is read-only for this process, no other process may write to it. After opening, the function checks the
- * pages of the store, unless `arePagesChecked` is true. The check takes several seconds for each million pages.
+ * Opens the environment for reading. Another process of the same container may write to the folder at the same time.
+ * But on a read-only medium, the function throws an error if a process holds the lock on the folder. After opening, the
+ * function checks the pages of the store, unless `arePagesChecked` is true. The check takes several seconds for each
+ * million pages.
  *
  * @param clock needed to find a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_DAMAGED`, `STORE_NOT_ALLOWED` or
@@ -151,8 +152,8 @@ export function openForReading(
   try {
     database = withOpenLock(directory, () => {
       if (clock !== undefined) refuseOtherContainer(directory, clock);
-      // A reader must be able to record in the lock file which pages the reader reads. Without this record, the node
-      // would overwrite the pages that a reader needs.
+      // A reader must be able to record in `lock.mdb` which commit it reads. Without this record, the node would
+      // overwrite the pages that a reader needs.
       refuseForeignFiles(directory, [LOCKS_FILE], access);
       if (existsSync(directory) && isOnReadOnlyMedium(directory, access)) refuseOwner(directory, clock);
       // LMDB ends the process with a signal if it opens an empty file for reading.
@@ -180,8 +181,8 @@ export function openForReading(
 }
 
 /**
- * Returns the name of the process that holds the lock on the folder of a store; undefined if no process holds it. Only
- * the holder of the lock writes to the store.
+ * Returns a text such as `process 123` for the process that holds the lock on the folder of a store; undefined if no
+ * process holds the lock. Only the holder of the lock writes to the store.
  */
 export function storeOwner(directory: string, clock: Clock): string | undefined {
   return existsSync(directory) ? ownerOf(directory, LOCK_NAME, clock) : undefined;
@@ -310,9 +311,9 @@ function refuseSharedFile(directory: string): void {
 }
 
 /**
- * Opens or creates the lock file before the library does. The library would end the process with a signal if it could
- * not open that file, or if the disk had no room for it. A new file is written under another name and then linked to
- * its final name, so that no other process opens an incomplete lock file.
+ * Opens or creates the file `lock.mdb` before the library does. The library would end the process with a signal if it
+ * could not open that file, or if the disk had no room for it. A new file is written under another name and then linked
+ * to its final name, so that no other process opens an incomplete file.
  *
  * @throws system error about the file; Error if the file is a link to nowhere
  */
@@ -322,7 +323,7 @@ function prepareLocksFile(directory: string): void {
     closeSync(openSync(path, constants.O_RDWR));
     return;
   } catch (error) {
-    // Without write access, the library reads without a lock file.
+    // Without write access, the library reads without `lock.mdb`.
     if (isReadOnlyMedium(error) || isMissingRight(error)) return;
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }

@@ -37,9 +37,9 @@ export function openLmdb(
 }
 
 /**
- * Opens the folder for reading. A node may use the folder at the same time. Until `close`, all reads show the store as
- * it was at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so the data file may
- * grow.
+ * Opens a snapshot of the store in a folder. A node may use the folder at the same time. Until `close`, all reads show
+ * the store as it was at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so the
+ * data file may grow.
  *
  * @throws ProtocolError like `openForReading`
  */
@@ -299,7 +299,7 @@ class LmdbSnapshot implements KeyValue {
   }
 }
 
-/** The read method of the library. The published type of this method lacks the options. */
+/** The read method of the library, with the parameter `options`. The types of the library lack this parameter. */
 interface SharedReads {
   getBinaryFast(key: Buffer, options: { readonly transaction: Transaction }): Buffer | undefined;
 }

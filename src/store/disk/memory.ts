@@ -22,7 +22,7 @@ export class MemoryKeyValue implements KeyValue {
    * other chunk.
    */
   readonly #chunks: KeyText[][] = [[]];
-  /** Entries that the running transaction overwrote, oldest first; undefined if no transaction is running. */
+  /** Entries that the running transaction overwrote, in the order of its writes; undefined if none is running. */
   #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;
 
   get(key: Uint8Array): Buffer | undefined {

@@ -49,8 +49,8 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
 }
 
 /**
- * The writer of a transaction, which is valid only during the transaction. Reads through the writer see the writes that
- * the transaction has already made.
+ * The writer of a transaction. The writer is valid only during the transaction. Reads through the writer see the writes
+ * that the transaction has already made.
  */
 export interface KeyValueWriter extends KeyValueReader {
   /** @param isNew true if the caller knows that the key does not exist; a database may then omit a lookup */

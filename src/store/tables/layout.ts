@@ -133,8 +133,8 @@ export const TABLES = {
     isCounted: true,
   }),
   /**
-   * The sort orders of long lists (`index/transaction-lists.ts`). A long list belongs to one of the three tables above,
-   * or has the transactions from an address to itself (`SELF_LIST`).
+   * The entries of long lists, once for each stored sort order of a list (`index/transaction-lists.ts`). A long list
+   * belongs to one of the three tables above, or has the transactions from an address to itself (`SELF_LIST`).
    */
   longLists: new Table({
     number: 55,
