@@ -14,9 +14,9 @@ import { foreignGenesis, foreignText, type NetworkNames } from './foreign-chain.
 import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backfill.ts';
 
 /**
- * Number of blocks in one commit. This number is larger than in a running node, because no other work waits during an
- * import. One commit writes an account or page only once, even if several blocks change it. It also omits most undo
- * records.
+ * Maximum number of blocks in one commit. This maximum is larger than in a running node, because no other work waits
+ * during an import. One commit writes an account or page only once, even if several blocks change it. A commit also
+ * writes no undo records of blocks that are final at the end of the commit.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -45,7 +45,7 @@ export interface ImportResult extends ImportProgress {
 
 export interface ImportOptions {
   readonly chain: Chain;
-  /** Indexes of the chain's store. No other code may query the indexes during this call. */
+  /** Indexes of the chain's store. No other code may query the indexes while `importChain` runs. */
   readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
@@ -235,8 +235,8 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // A rejection is reported when the group is awaited. Until then, the empty handler prevents Node.js from treating
-    // the rejection as unhandled.
+    // If one of these promises rejects, `take` or `takeRest` throws the error when it awaits the group. Until then, the
+    // empty handlers prevent Node.js from treating the rejection as unhandled.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);
@@ -249,8 +249,8 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. Before that, the event loop runs once and passes newly arrived lines to
-    // the worker threads, which can then work at the same time.
+    // Applying blocks keeps this thread busy. Before that, the event loop runs once and passes newly read lines to the
+    // worker threads, which can then work at the same time.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;

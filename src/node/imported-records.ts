@@ -14,7 +14,7 @@ import { idOfRecord, type SigningRecord } from './signing-record.ts';
 export interface ImportedRecord {
   /** Folder into which the record was imported: the data folder of a node for one network. */
   readonly into: string;
-  /** Unix time in whole seconds. */
+  /** Unix time of the import in whole seconds. */
   readonly atS: number;
 }
 

@@ -26,7 +26,8 @@ export interface JournalContent {
   /** Checksum of the newest of all lines about delegates; undefined when no delegate has a line. */
   readonly newest: string | undefined;
   /**
-   * True when the journal has the line whose checksum is in the fingerprint, or when the fingerprint has no checksum.
+   * True when the journal has the line whose checksum is in the fingerprint. Also true when there is no fingerprint, or
+   * when the fingerprint has no checksum.
    */
   readonly hasNamedLine: boolean;
   readonly lines: number;

@@ -2,10 +2,10 @@
  * Stores the signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns,
  * so after a restart the node knows the header of each block that it has sent. There are three kinds of lines for a
  * delegate. The first kind holds a signed header. The second kind holds a moment before which the delegate's signatures
- * are unknown. The third kind records that the delegate moved to another node; the next line of the delegate ends the
- * move. A fourth kind of line identifies the file itself. A copy of the file does not match this line, so the node
- * recognises a journal from a backup. If a backup was written into the existing file, the fingerprint beside the
- * journal reveals the backup.
+ * are unknown. The third kind records that the delegate moved to another node. Such a line is valid until the next line
+ * of the delegate. A fourth kind of line identifies the file itself. A copy of the file does not match this line, so
+ * the node recognises a journal from a backup. If a backup was written into the existing file, the fingerprint beside
+ * the journal reveals the backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -115,14 +115,14 @@ class FileJournal implements JournalFile {
   #closed = false;
   /** Identity of the file according to the last line that identifies the file. */
   #identity: FileIdentity | undefined;
-  /** Checksum of the newest of all lines about delegates. The fingerprint contains the same checksum. */
+  /** Checksum of the newest of all lines about delegates. A new fingerprint gets this checksum. */
   #newest: string | undefined;
   /**
-   * True when the last line that identifies a file matches this file, and no fingerprint contradicts this line. Writes
-   * renew the fingerprint only while this value is true. False for a copy, and for a file without such a line.
+   * True when the last line that identifies a file matches this file, and nothing shows that the file is a copy or from
+   * a backup (`isCopied`). While this value is false, a new line does not renew the fingerprint.
    */
   #isIdentityRecorded: boolean;
-  /** True when the fingerprint belongs to this file. */
+  /** True when the journal had a valid fingerprint when it was opened, or when `#renewFingerprint` has run. */
   #hasFingerprint: boolean;
   readonly isCopied: boolean;
 
@@ -277,7 +277,7 @@ class FileJournal implements JournalFile {
   #compact(): void {
     const draft = `${this.#file}.new`;
     rmSync(draft, { force: true });
-    // The file is opened in append mode, so that the next line leaves no gap after an incomplete line was removed.
+    // In append mode, each line is written at the end of the file, even after `#undoLine` has shortened the file.
     const descriptor = openSync(draft, 'ax', JOURNAL_MODE);
     const newIdentity = this.#isIdentityRecorded ? identityOf(descriptor) : this.#identity;
     const identity = newIdentity === undefined ? [] : [newIdentity];

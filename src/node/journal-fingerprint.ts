@@ -1,8 +1,8 @@
 /**
  * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. It
  * contains its own file identity and the checksum of the newest line about a delegate in the journal. If the journal
- * records the identity of its own file, the node replaces the fingerprint by a new file after each new line. A backup
- * that is copied over existing files keeps the inodes and birth times of these files, so the restored journal looks
+ * records the identity of its own file, the node replaces the fingerprint by a new file after each new line. When a
+ * backup is copied over existing files, these files keep their inodes and birth times, so the restored journal looks
  * genuine. If the node has replaced the fingerprint since the backup, the fingerprint reveals the backup: the
  * fingerprint file has another identity than its restored content says.
  */

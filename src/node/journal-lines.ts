@@ -40,7 +40,7 @@ export type DelegateEntry =
   | { readonly delegate: PublicKey; readonly movedAtS: number }
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
 
-/** Applies a line to the known facts. Each line of a delegate ends an earlier move of the delegate. */
+/** Applies a line to the known facts. A line of a delegate removes the time of an earlier move (`movedAtS`). */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });

@@ -4,8 +4,8 @@
  * own needs is below the lowest memory limit that can be configured. The default limit is higher, to leave room for
  * objects that V8 has not collected yet.
  *
- * To add a row: export the bound from the file that defines it, and write the largest size of an entry into
- * `budgetsOf`.
+ * To add a budget: export the bound from the file that defines it, and add an item to `budgetsOf`. The item multiplies
+ * the bound by the largest size of an entry.
  */
 
 import type { Config } from '../config/schema.ts';
@@ -57,7 +57,7 @@ const MB = 1_000_000;
  */
 const BASE_BYTES = 150 * MB;
 
-/** Memory of a transaction object with the signatures of fifteen members, including its strings. */
+/** Memory of a transaction object, including its strings, with signatures of fifteen members of a multisignature group. */
 const TRANSACTION_BYTES = 12 * KB;
 /** Factor by which stored blocks grow when they are decoded (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;

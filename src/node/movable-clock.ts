@@ -65,7 +65,7 @@ export class MovableClock implements Clock {
   }
 }
 
-/** Refuses settings without a finite time. NaN is neither before nor after any moment, so slot checks would fail. */
+/** Refuses settings without a finite time. With NaN, all comparisons of times and slots would be false. */
 function checked(setting: ClockSetting): ClockSetting {
   if (Number.isFinite(timeOf(setting, 0))) return setting;
   throw new RangeError(`a clock cannot be set to ${timeOf(setting, 0)}`);

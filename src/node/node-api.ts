@@ -40,7 +40,7 @@ export interface NodeApiDependencies {
   /** Default `any`. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
-  /** State of the reading processes. */
+  /** Returns the state of the processes that answer HTTP; undefined if the node itself answers. */
   readonly readers?: () => ReadersStatus | undefined;
 }
 

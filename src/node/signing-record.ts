@@ -128,7 +128,7 @@ export function checkNetwork(
 
 /**
  * Adds the content of a record to a journal. An older header never replaces a newer one. If the record and the journal
- * both have a header of a delegate, the journal gets the later header. Its `maxHeightPrevoted` and
+ * both have a header of a delegate, the journal gets the later header. In this header, `maxHeightPrevoted` and
  * `maxHeightPreviouslyForged` are raised if the other header requires higher values. A record is complete for a
  * delegate if it has a header of the delegate, and no signatures after this header are unknown. In this case, no
  * signatures of the delegate count as unknown in the journal any more. A copied record may lack later signatures. After

@@ -27,8 +27,8 @@ export interface StoreSourceOptions {
  */
 const BLOCKS_AT_ONCE = 200;
 /**
- * Maximum number of blocks in one read by `blocks`. Between two reads, the process continues to write the previous
- * range of blocks to the sink.
+ * Maximum number of blocks in one read by `blocks`. Between two reads, the event loop runs, so that the process can
+ * write earlier blocks to the sink.
  */
 const FINAL_BLOCKS_AT_ONCE = 25;
 

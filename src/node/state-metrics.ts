@@ -71,7 +71,7 @@ function recordReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): 
   for (const state of READER_STATES) {
     metrics.gauge('http_readers', readers.each.filter((each) => each.state === state).length, { state });
   }
-  // For each number that no reader has at present, the value of the metric is 0.
+  // A reader number that is not in use at present gets the value 0.
   for (let reader = 1; reader <= 2 * readers.wanted; reader += 1) {
     const { memoryBytes = 0 } = readers.each.find((each) => each.reader === reader) ?? {};
     metrics.gauge('http_reader_memory_bytes', memoryBytes, { reader: String(reader) });

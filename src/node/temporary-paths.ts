@@ -1,6 +1,6 @@
 /**
- * Removes the temporary files and folders of a command when the command ends early. A signal ends a process without its
- * `finally` blocks, so the signal handlers call `removeTemporaryPaths`.
+ * Removes the temporary files and folders of a command, also when a signal ends the command early. A signal ends a
+ * process without its `finally` blocks, so the signal handlers call `removeTemporaryPaths`.
  */
 
 import { rmSync } from 'node:fs';

@@ -3,8 +3,8 @@
  * member of a multisignature account, or the ids of transactions that are no longer needed. Appending does not block
  * the node. Lines that arrive while the disk is busy are written together with one flush. The content of the file is
  * not trusted, so the engine checks all transactions again at its start. If the journal file was removed or replaced
- * while the node runs, the node writes it again before the next client gets an answer. Otherwise the content would be
- * lost when the node closes the removed file.
+ * while the node runs, the node writes all needed lines again at the next append, before the client gets its answer.
+ * Otherwise the content would be lost when the node closes the removed file.
  */
 
 import { renameSync } from 'node:fs';

@@ -38,8 +38,8 @@ export interface VerifyResult {
   /** Number of keys that were compared. */
   readonly keys: number;
   /**
-   * The first fault in words: a refused block, a difference between the stores, a damaged undo record, or a damaged
-   * note of the finalized height. Undefined when there is no fault.
+   * The first fault in words: a refused, missing or unreadable block, a difference between the stores, a damaged undo
+   * record, or a damaged note of the finalized height. Undefined when there is no fault.
    */
   readonly deviation: string | undefined;
 }
@@ -81,7 +81,7 @@ async function replay(
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.validator.precheckSignatures(next.blocks);
     // A rejection of `prechecked` is handled before the group `next` is applied. Until then, the empty handler prevents
-    // Node from ending the process.
+    // Node.js from ending the process.
     prechecked.catch(() => undefined);
     try {
       await chain.append(group.blocks, GROUP_BLOCKS);

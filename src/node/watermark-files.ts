@@ -1,8 +1,9 @@
 /**
- * Stores the watermarks of signatures as files, one for each delegate of a network. A watermark is the newest signed
- * header of a delegate. By default, the files are outside of the data folder. Restoring a data folder from a backup
- * then does not change the watermarks, and the watermarks reveal that the restored signing journal is old. The lines of
- * the files have the same form as the lines of the journal.
+ * Stores the watermarks of signatures as files, one for each delegate of a network. A watermark has the newest signed
+ * header of a delegate. After a hand-over of the delegate to another node, the watermark also has the time of the
+ * hand-over. By default, the files are outside of the data folder. Restoring a data folder from a backup then does not
+ * change the watermarks, and the watermarks reveal that the restored signing journal is old. The lines of the files
+ * have the same form as the lines of the journal.
  */
 
 import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

@@ -12,9 +12,9 @@
  * passes on. A large frame that is dropped is not parsed, so it costs almost no processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
- * (`seemsAnswer`). This class counts such a frame as the answer, even if the frame is an event. The bytes of such an
- * event would not count against the budgets. For this reason, the frame filter drops every event that begins like an
- * answer.
+ * (`seemsAnswer`). `UnsolicitedBytesBudget` counts such a frame as the answer, even if the frame is an event. The bytes
+ * of such an event would not count against the budgets. For this reason, the frame filter drops every event that begins
+ * like an answer.
  *
  * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object after the first
  * 50,000. The heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory,
@@ -35,20 +35,22 @@ export const SMALL_WEIGHT_MAX = 256_000;
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
 /**
- * Budget for small frames of all peers together. When this shared budget is used up, each peer still has its reserve.
+ * Budget for small frames of all peers together. When this shared budget is used up, each peer can still use its own
+ * reserve (`SMALL_RESERVE`).
  */
 export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
  * Weight that no frame exceeds, except a frame with many brackets inside texts. The node parses a frame with many
- * brackets inside texts quickly. A bucket whose debt may reach this weight counts even the heaviest frame in full.
+ * brackets inside texts quickly. If the maximum debt of a bucket is this weight, and the bucket has no debt yet, even
+ * the heaviest frame counts in full.
  */
 const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one every seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
- * Part of the budget for heavy frames of all peers that is reserved for peers that we dialled. Therefore peers that
- * dial us cannot use up the budget for blocks from peers that we chose.
+ * Part of `HEAVY_OF_ALL_PEERS` that only peers that we dialled can use. Therefore peers that dial us cannot use up the
+ * budget for blocks from peers that we chose.
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
@@ -57,39 +59,39 @@ const HEAVY_RESERVE = HEAVIEST;
  */
 const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
- * Budget for heavy answers to requests of the kind `other`, of all peers together. This budget is needed because any
- * peer can make our node send a request to this peer every five seconds.
+ * Budget of all peers together for heavy answers to requests of the kind `other` (see `RequestKind`). This budget is
+ * needed because, every five seconds, any peer can make our node send a request of this kind to that peer.
  */
 export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
  * Budget for all bytes that are taken from a peer's connection, except answers. Dropped bytes count, too. If a peer
- * sends faster, its bytes wait.
+ * exceeds this budget, its further bytes wait in the connection.
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
  * Budget for all bytes that are taken from all connections together, except answers. When this budget is used up, peers
- * that send large frames or exceed their share must wait.
+ * that send large frames or exceed their share (`ARRIVING_SHARE`) must wait.
  */
 export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /**
- * Share of one peer in the budget of all peers, for frames of any size. In each second, the budget of all peers gains
+ * Share of one peer in `ARRIVING_OF_ALL_PEERS`, for frames of any size. In each second, `ARRIVING_OF_ALL_PEERS` gains
  * 128 times as many bytes as the share of one peer.
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Maximum number of bytes by which the small frames of a peer may exceed its budget within `FLOOD_WINDOW_MS`. A
+ * Maximum number of bytes by which the small frames of a peer may exceed `SMALL_OF_PEER` within `FLOOD_WINDOW_MS`. A
  * connection that exceeds this maximum is closed, without a penalty for the address.
  *
- * Strangers can make an honest node pass on messages. In the minute after a connection was blocked, an honest node can
- * send 100 blocks, 91 messages of transactions and 91 messages of signatures (`ports/rates.ts`). If all these messages
- * had the maximum size of small frames, they would have 72 MB. The limit for a flood is one and a half times 72 MB. At
- * the rate of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
+ * Strangers can make an honest node pass on messages. In the minute after a blocked connection works again, 100 blocks,
+ * 91 messages of transactions and 91 messages of signatures can arrive from an honest node (`ports/rates.ts`). If all
+ * these messages had the maximum size of small frames, they would have 72 MB together. The limit for a flood is one and
+ * a half times 72 MB. At the rate of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
  *
  * Connections that flood at the same time slow each other down, so each flooding connection delivers less in a minute.
- * While all peers together send more than this node reads, the window of a connection that exceeds its own budget is
+ * While all peers together exceed `ARRIVING_OF_ALL_PEERS`, the window of a connection that exceeds its own budget is
  * therefore extended. Forty connections that flood are closed within five minutes. With eighty or more flooding
  * connections (`ARRIVING_OF_ALL_PEERS` divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its
- * budget. A connection within its budget stays open, and its bytes wait.
+ * budget. These connections stay open, and their further bytes wait.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
@@ -144,7 +146,7 @@ export class UnsolicitedBytesBudget {
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
   readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
-  /** The pending requests; their number is limited by the number of calls that may wait for a peer. */
+  /** The pending requests. The number of calls to one peer that may wait is limited (`REQUESTS_PER_PEER_MAX`). */
   readonly #pending: PendingRequest[] = [];
 
   /** @param isDialled true for a peer that we dialled */
@@ -229,8 +231,8 @@ export class UnsolicitedBytesBudget {
 
   #readSmall(weight: number, nowMs: number): boolean {
     // A frame beyond the budget of the peer is dropped, but counts towards `FLOOD_BYTES_MAX`. The window is extended
-    // while all peers together send too much. Otherwise, each of many flooding connections would stay below the
-    // maximum.
+    // while all peers together exceed `ARRIVING_OF_ALL_PEERS`. Otherwise, each of many flooding connections would stay
+    // below the maximum.
     if (this.#small.level(nowMs) < weight) {
       if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);

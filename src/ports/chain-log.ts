@@ -8,8 +8,8 @@ import type { Block } from '../protocol/types.ts';
 export interface ChainRecord {
   /**
    * Number of the record. The first record of a store has number 1, and each later record has the next number, also
-   * after a restart. If a tool changed the chain without writing to the log, one number is skipped and the earlier
-   * records are dropped.
+   * after a restart. If a tool changed the chain without writing to the log, one number is skipped. The log then no
+   * longer returns the earlier records.
    */
   readonly sequence: number;
   readonly kind: 'applied' | 'reverted';

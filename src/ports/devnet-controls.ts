@@ -1,6 +1,6 @@
 /**
- * Defines the controls of a devnet that its nodes offer to the dashboard. A node of `bloomery start` does not have
- * these controls.
+ * Defines the controls of a devnet that its nodes offer to the dashboard. A node that was started with
+ * `bloomery start` does not have these controls.
  */
 
 export interface DevnetControls {

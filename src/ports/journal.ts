@@ -1,17 +1,18 @@
 /**
  * Defines the signing journal. For each delegate, the journal has the newest signed header that this node knows. The
- * journal also has the time before which the delegate may have signed headers that the node does not know. A header is
- * on disk before the node sends its block. Chain time is in whole seconds since the epoch of the network.
+ * journal may also have a chain time for the delegate (`heldSinceS`). Before this time, the delegate may have signed
+ * headers that the node does not know. A header is on disk before the node sends its block. Chain time is in whole
+ * seconds since the epoch of the network.
  */
 
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 /**
- * Evidence about the last signature of a delegate, from its watermark outside the data folder. `agrees`:
- * `SigningJournal.last` returns the header in the watermark. `later`: the watermark is newer than the header that
- * `SigningJournal.last` returns, or the method returns no header; so the journal is incomplete. `unknown`: there is no
- * watermark, or the watermark is older than the returned header.
+ * Evidence about the last signature of a delegate, from the delegate's `Watermark`, which is stored outside the data
+ * folder. `agrees`: `SigningJournal.last` returns the header in the watermark. `later`: there is a watermark, but
+ * `SigningJournal.last` returns an older header or none, so the journal is incomplete. `unknown`: there is no
+ * watermark, or the watermark is older than the header that `SigningJournal.last` returns.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -57,8 +58,8 @@ export interface SigningJournal {
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate, or has
-   *   handed the delegate over. An event counts only if it came after the last call of `adopt`, `record` or `hold` for
-   *   the delegate in this process, or after the start of the process if there was no such call.
+   *   handed the delegate over. A signature or hand-over counts only if it came after the last call of `adopt`,
+   *   `record` or `hold` for the delegate in this process, or after the start of the process if there was no such call.
    *   `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;

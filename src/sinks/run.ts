@@ -123,8 +123,8 @@ class SinkWriter {
   }
 
   /**
-   * Applies the blocks of the final part again, because the rows of later blocks depend on the state after the final
-   * part.
+   * Applies the blocks of the complete ranges again in memory, because the rows of the blocks above them depend on the
+   * state after them.
    */
   async replay(): Promise<void> {
     const { source, signal } = this.#run;

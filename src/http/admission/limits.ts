@@ -50,8 +50,8 @@ export const BODY_BYTES_MAX = 128 * 1024;
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
 /**
- * Maximum number of bytes that the gate holds: the largest body, and 64 kB for the head and for the last read from the
- * socket.
+ * Maximum number of bytes that `RequestGate` holds for one connection: the largest body, plus 64 kB for the head of the
+ * request and the last chunk from the socket.
  */
 export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 

@@ -75,7 +75,7 @@ export function command([program = '', ...args]: readonly string[]): Channel {
     async deliver(notice, signal) {
       const child = spawn(program, args, {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // The program gets the variables that it needs to find its own files, but no passwords of the node.
+        // The program gets no other environment variables of the node, because they may contain passwords.
         env: { PATH: process.env['PATH'], HOME: process.env['HOME'], BLOOMERY_EVENT: notice.code },
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',

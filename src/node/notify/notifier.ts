@@ -21,7 +21,7 @@ export interface NotifierOptions {
   readonly nodeName: string;
   readonly networkName: string;
   readonly version: string;
-  /** Random text of this run of the node, for the ids of events that have no other id. */
+  /** Random text of this run of the node, for the ids of all events except slot events. */
   readonly nonce: string;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
@@ -37,7 +37,7 @@ const BACKOFF_MS_MAX = 300_000;
  */
 const BACKOFF_CONSTANT_FAILURES = 30;
 const HEIGHTS_UNSAVED_MAX = 100;
-/** Minimum time in milliseconds between two warnings about the same unreachable receiver. */
+/** Minimum time in milliseconds between two warnings while a receiver stays unreachable. */
 const FAILURE_LOG_MS = 3_600_000;
 
 export class Notifier {
@@ -99,8 +99,8 @@ export class Notifier {
     for (const { outbox } of this.#deliveries) {
       const before = outbox.place.height;
       outbox.moveTo({ ...outbox.place, height });
-      // The height is saved with the next event, or after `HEIGHTS_UNSAVED_MAX` blocks. After a kill, the notifier
-      // therefore examines some blocks again.
+      // The height is saved with the next event, or after at most `HEIGHTS_UNSAVED_MAX` blocks. After a kill, the
+      // notifier therefore examines some blocks again.
       const isDue =
         before === 0 || Math.floor(before / HEIGHTS_UNSAVED_MAX) !== Math.floor(height / HEIGHTS_UNSAVED_MAX);
       if (isDue) outbox.flush().catch(() => undefined);
@@ -122,7 +122,7 @@ interface DeliveryOptions extends Omit<NotifierOptions, 'channels' | 'codes' | '
   readonly outbox: Outbox;
 }
 
-/** Delivers the events of one receiver. */
+/** Delivers events to one receiver. */
 class Delivery {
   readonly #options: DeliveryOptions;
   readonly #ending = new AbortController();
@@ -154,7 +154,7 @@ class Delivery {
     if (this.#work !== undefined || this.#timer !== undefined || this.#ending.signal.aborted) return;
     this.#work = this.#run().finally(() => {
       this.#work = undefined;
-      // An event may have been added during the last write.
+      // An event may have been added after `#run` got the list of waiting events.
       if (this.#timer === undefined && this.outbox.waiting().length > 0) this.wake();
     });
   }
@@ -199,7 +199,7 @@ class Delivery {
     }
   }
 
-  /** Reports the first failure, and later failures at intervals of `FAILURE_LOG_MS`. */
+  /** Reports the first failure in a row, and later failures at most once in `FAILURE_LOG_MS`. */
   #logFailure(reason: string): void {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();

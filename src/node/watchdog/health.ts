@@ -37,7 +37,7 @@ export const SAMPLE_INTERVAL_MS = 250;
 /**
  * Longest time in milliseconds that a sample can add to `#nowMs`. A longer gap between two samples means that the
  * watchdog did not run, because the process or the machine was suspended or overloaded. The main thread could not run
- * during this gap either, so the watchdog ignores the rest of the gap.
+ * during this gap either, so the watchdog ignores the part of the gap above this time.
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
 /**
@@ -70,10 +70,13 @@ const UNRESPONSIVE_MS = 1000;
  */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
-/** Maximum share of the passed time that garbage collection may take. Above this share, the node cannot work. */
+/**
+ * Maximum share of a period that garbage collection may take. The period is at least `blockedMsMax` long. Above this
+ * share, the node cannot work.
+ */
 const GC_SHARE_MAX = 0.8;
 /**
- * If the processor time of the process is below this share of the passed time, other programs use the machine. A
+ * If the processor time of the process is below this share of the same period, other programs use the machine. A
  * collection then takes long because it waits for a processor. Ending the process would not help, because a new process
  * would wait as long.
  */
@@ -90,7 +93,7 @@ export class Health {
    * time for which the main thread waited for a processor.
    */
   #nowMs = 0;
-  /** Part of the time for which the main thread waited for a processor: later samples must still subtract it. */
+  /** Part of the main thread's waits for a processor that later samples must still subtract. */
   #uncountedMs = 0;
   /**
    * Value of `#nowMs` at the last beat of the main thread, or at the last sample for which missing beats are allowed
@@ -102,8 +105,8 @@ export class Health {
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
   /**
-   * Total times spent in garbage collection and on a processor, measured at several moments within the last
-   * `blockedMsMax`, oldest first.
+   * For each sample within the last `blockedMsMax`: the total time of garbage collection and the total processor time
+   * at the sample, oldest first.
    */
   #gcMarks: (Pick<Sample, 'atMs' | 'gcMs' | 'usedMs'> & { readonly nowMs: number })[] = [];
 

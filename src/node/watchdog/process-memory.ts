@@ -18,7 +18,8 @@ const buffer = Buffer.alloc(STATUS_BYTES_MAX);
  * does not report these pages separately, the result is all resident memory.
  *
  * The file `/proc/self/status` stays open after the first call, because a process that has too many open files cannot
- * open another. If a measurement fails, the result is the last measurement. The function never throws.
+ * open another. If a measurement fails, the result is that of the last successful measurement. The function never
+ * throws.
  */
 export function ownMemoryBytes(): number {
   try {

@@ -22,8 +22,8 @@ const SIGNAL = 'SIGALRM';
  */
 const MESSAGE_MS_MAX = 500;
 /**
- * Time in milliseconds that the main thread has for ending the process with the exit code. After this time, the thread
- * of the watchdog sends `SIGNAL`. After twice this time, the thread sends SIGKILL.
+ * Time in milliseconds that the main thread has for ending the process with `WatchdogOptions.exitCode`. After this
+ * time, the thread of the watchdog sends `SIGNAL`. After twice this time, the thread sends SIGKILL.
  */
 const EXIT_MS_MAX = 3000;
 const STANDARD_ERROR = 2;
