@@ -1,6 +1,6 @@
 /**
- * Computes the index entries of blocks, transactions and accounts. For blocks, for accounts and for the data of
- * transfers, the same function computes the entries to add and the entries to remove. The entries of these indexes
+ * Computes the index entries of blocks, transactions and accounts. Blocks, accounts and the data of transfers each have
+ * one function, which computes both the entries to add and the entries to remove. The entries of these indexes
  * therefore always agree with the stored blocks, accounts and transfers. The functions `transactionEntries` and
  * `longListEntry` compute only entries to remove. posting-lists.ts computes the same entries to add, for many new
  * transactions at once.

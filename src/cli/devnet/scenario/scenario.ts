@@ -63,8 +63,8 @@ export type Condition =
   /** Bounds of a value that each node reports. */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
   /**
-   * Compares the blocks of all nodes at the lowest of their heights. If `isSame` is true, all these blocks must be the
-   * same. If `isSame` is false, at least two of them must differ.
+   * Takes the lowest tip height of the checked nodes, and compares the blocks that these nodes have at this height. If
+   * `isSame` is true, all these blocks must be the same. If `isSame` is false, at least two of them must differ.
    */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
   /** Balance in beddows, on each node. */
