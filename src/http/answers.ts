@@ -56,7 +56,7 @@ export function createAnswers(api: NodeApi): (target: string) => Promise<Answere
   }
 }
 
-/** Matches a path like Express: a parameter matches a whole segment. */
+/** Returns a pattern that matches paths as Express does: a parameter matches a whole segment. */
 function patternOf({ path }: Route): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 }

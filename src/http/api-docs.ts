@@ -1,6 +1,6 @@
 /**
  * Serves the interactive API documentation: its page at `/docs`, and the page's files under `/assets/api-docs/`. The
- * build compresses these files.
+ * build compresses these files, but not the page.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

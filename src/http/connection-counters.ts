@@ -42,8 +42,8 @@ export class ConnectionCounters {
   /**
    * Counts a connection of a stranger, unless its address already has the maximum number of connections. If all
    * strangers together already have their maximum number of connections, the new connection is refused, too. If another
-   * address then has more connections than this address would have, a process is asked to close an idle connection of
-   * the address with the most connections. The caller may therefore call again after a moment.
+   * address then has more connections than this address would have with the new one, a process is asked to close an
+   * idle connection of the address with the most connections. The caller may therefore call again after a moment.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */

@@ -20,12 +20,12 @@ export interface EnvelopeAnswer {
   readonly body: Buffer | undefined;
   /**
    * The block whose state the answer shows. If the chain changed while the handler ran, this is the tip before the
-   * change, or the new tip if the data contain a greater height. Undefined before the node has a chain.
+   * change. If the data contain a greater height than this tip has, this is the new tip. Undefined before the node has
+   * a chain.
    */
   readonly position: ReadPosition | undefined;
   /**
-   * Undefined for an answer that may change while the chain stays the same, and if the chain changed while the handler
-   * ran.
+   * Undefined if the answer may change while the chain stays the same, or if the chain changed while the handler ran.
    */
   readonly etag: string | undefined;
 }
@@ -67,8 +67,8 @@ export function askHandler(
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    // The data may contain a height above the position from before the handler ran. The client must get a position that
-    // is not below this height, because the client may later require this position from another node.
+    // `position` is from before the handler ran, and the data may contain a greater height. The client must get a
+    // position that is not below this height, because the client may later require this position from another node.
     position: position !== undefined && position.height < height ? positionOf(api) : position,
     etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });

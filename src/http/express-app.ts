@@ -1,7 +1,8 @@
 /**
  * The Express application: the slow path of a request after its admission (`request-checks.ts`). Its steps have this
  * order, which decides the refusal that a client gets: method override, security headers, files of the pages, route,
- * method, rate headers, CORS, compression, body, declaration, access rule of the route, handler.
+ * method, rate headers, CORS, compression, parsing of the body, check of parameters and body, access rule of the route,
+ * handler.
  */
 
 import type { Socket } from 'node:net';
@@ -134,8 +135,9 @@ function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHa
 }
 
 /**
- * Calls `work` while the socket counts as readable. The body parsers use the package on-finished. When a client has
- * ended its side of the connection, this package mistakes each request for a request whose body was already read.
+ * Calls `work`, and marks the socket as readable during this call. The body parsers use the package on-finished. When a
+ * client has ended its side of the connection, this package mistakes each request for a request whose body was already
+ * read.
  */
 function whileReadable(socket: Socket, work: () => void): void {
   Object.defineProperty(socket, 'readable', { value: true, configurable: true });
@@ -224,8 +226,8 @@ async function openStream(
   // subscriber takes no data.
   request.socket.setTimeout(0);
   response.flushHeaders();
-  // A client that leaves ends its side of the connection. A stream that waits for new events therefore ends when the
-  // client ends its side.
+  // When a client leaves, it ends its side of the connection. A stream that waits for new events therefore ends when
+  // the client ends its side.
   if (filter.endsWithLog === true) return;
   const close = (): void => void response.destroy();
   if (request.socket.readableEnded) close();
@@ -286,8 +288,8 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 /**
  * Finds the route for a method. Real nodes refuse HEAD. Here, a GET route may also allow HEAD. In the strict dialect,
  * GET routes with an envelope refuse HEAD. In the extended dialect, these routes allow HEAD, because monitors and load
- * balancers use HEAD. GET routes without an envelope allow HEAD in both dialects. Streams refuse HEAD, because a stream
- * has no end.
+ * balancers use HEAD. GET routes without an envelope allow HEAD in both dialects, except streams, because a stream has
+ * no end.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
@@ -337,7 +339,7 @@ function answerError(options: HttpOptions, dialect: HttpDialect, contentType: st
 const PLAIN_JSON = 'application/json';
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
-/** Turns errors of Express and its body parser into refusals, by the type of the error; undefined for other errors. */
+/** Returns the refusal for an error of Express or its body parser that a client caused; undefined for other errors. */
 function problemOfReading(error: unknown, request: Request): Problem | undefined {
   if (!(error instanceof Error)) return undefined;
   // A path that cannot be decoded counts as a path that does not exist.

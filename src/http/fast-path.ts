@@ -1,8 +1,9 @@
 /**
  * Answers the most frequent requests in one function, without Express. Such a request is a GET request to a route with
- * an envelope, without parameters in the path. Its client has access, and its answer is a 200 or a 304. The answers are
- * equal to those of the slow path through the application. Any other request takes the slow path, which checks the
- * request again. Examples are a request with another method, a body or another encoding, and a request that is refused.
+ * an envelope, without a special access rule, and without parameters in the path. Its client has access, and its answer
+ * is a 200 or a 304. The answers are equal to those of the slow path through the application. Any other request takes
+ * the slow path, which checks the request again. Examples are a request with another method, a body or another
+ * encoding, and a request that is refused.
  *
  * The fast path searches two caches before it calls a handler:
  *
@@ -16,8 +17,8 @@
  *
  * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds its
  * answers to the response cache. The tick cache has answers that depend on more than the chain, until the present
- * iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the response cache, and
- * the slow path compresses all other answers.
+ * iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the response cache. The
+ * slow path gives all other answers, because it compresses answers from 1,024 bytes on.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -60,7 +61,7 @@ export function createFastPath(
   { dialect, responseCache }: FastPathParts,
 ): FastPath {
   const { origin } = options.cors;
-  // If `cors.origin` is not a text, the CORS headers of the answers are not fixed. If `delayAfter` is above 0, the node
+  // If `cors.origin` is a boolean, the CORS headers of the answers are not fixed. If `delayAfter` is above 0, the node
   // must delay some answers. In both cases, all requests take the slow path.
   const isEnabled = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
@@ -150,7 +151,7 @@ export function createFastPath(
 
 /**
  * Returns the routes that the fast path can answer: GET routes with an envelope, without a special access rule, and
- * without parameters in the path. The keys are the paths as clients write them.
+ * without parameters in the path. The keys are the paths of requests, with and without the prefix `/api`.
  */
 function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();

@@ -48,12 +48,12 @@ export class FilterReader {
     return this.#ifPossible(this.#request.number(name), (type) => type <= TYPE_MAX);
   }
 
-  /** Returns the lower bound of a time, in whole seconds since the epoch. */
+  /** Returns the lower bound of a time, in whole seconds since the epoch of the network. */
   fromS(name: string): number | undefined {
     return this.#ifPossible(this.#request.number(name), (timeS) => timeS <= TIMESTAMP_MAX_S);
   }
 
-  /** Returns the upper bound of a time, in whole seconds since the epoch. */
+  /** Returns the upper bound of a time, in whole seconds since the epoch of the network. */
   toS(name: string): number | undefined {
     const timeS = this.#request.number(name);
     return timeS === undefined ? undefined : Math.min(timeS, TIMESTAMP_MAX_S);

@@ -21,7 +21,7 @@ export type Format =
   | 'cursor'
   | 'date-time';
 
-/** Longest transfer data, in UTF-8 bytes. */
+/** Maximum length of the data of a transfer, in UTF-8 bytes. */
 const DATA_BYTES_MAX = 64;
 
 const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
@@ -37,7 +37,7 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
-  // The 32-bit range is not checked. A height beyond this range is a valid query without a result.
+  // The 32-bit range is not checked. A height beyond this range is valid, but no block has this height.
   int32: (text) => Number.isInteger(Number(text)),
   cursor: (text) => cursorIn(text) !== undefined,
   'date-time': (text) => !Number.isNaN(Date.parse(text)),
@@ -46,8 +46,8 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 /**
  * True when a value has the format. An empty text passes, except as an IP address. If a parameter must not be empty,
  * the minimum length in its schema refuses an empty text. A value that is not a text is first converted to text. The
- * value null is checked as the text `null`, so it breaks most formats, such as `address`, in addition to the declared
- * type.
+ * value null is checked as the text `null`, so it does not have most formats, for example `address`. It does not have
+ * the declared type, either.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

@@ -50,8 +50,8 @@ export interface HttpServer {
   /** Returns the listening sockets after `start`. Other processes can accept connections from these sockets. */
   sockets(): ListeningSockets;
   /**
-   * Accepts no new connections. Open connections end after their next answer, or after a long idle time, so no request
-   * is lost. Resolves when all connections are closed, or after ten seconds.
+   * Accepts no new connections. Open connections end after their next answer, or at the time limit for idle
+   * connections, so no request is lost. Resolves when all connections are closed, or after ten seconds.
    */
   drain(): Promise<void>;
   /** Refuses new connections, lets running answers finish for a moment, and then closes all connections. */
@@ -259,9 +259,10 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 }
 
 /**
- * Creates the server of node:http that parses requests. This server answers no request itself. Requests that node:http
- * would refuse go through the same checks as all other requests, so that the limits count both kinds alike. A request
- * with an `Upgrade` header is answered like a request without it.
+ * Creates the server of node:http that parses requests. This server answers no request itself. By default, node:http
+ * refuses requests without `Host`, or with an unknown `Expect`. Here, these requests go through the same checks as all
+ * other requests, so that the limits count both kinds alike. A request with an `Upgrade` header is answered like a
+ * request without it.
  */
 function createParser(
   receive: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

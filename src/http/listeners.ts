@@ -64,7 +64,7 @@ export function createListeners(
     return undefined;
   });
 
-  // Tunnels are refused. After a `connect` event, node:http no longer listens to the socket.
+  // Tunnels are refused. After a `connect` event, node:http no longer handles errors of the socket.
   parser.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => socket.destroy());
     const connection = admission.of(socket);

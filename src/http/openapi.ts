@@ -53,7 +53,7 @@ interface MediaType {
   readonly schema: Schema;
   /** A body that a test of this node sent or received. */
   readonly example?: unknown;
-  /** For a stream: the content of each event, by its name. */
+  /** For a stream: the schemas of the data of its events, by the name of the event. */
   readonly 'x-events'?: Readonly<Record<string, Schema>>;
 }
 
@@ -226,7 +226,7 @@ function accessRefusalOf(description: string, { method }: Route): string {
   return method === 'GET' ? description : `${description} Or: \`http.readOnly\` is true.`;
 }
 
-/** Returns the refusals that every route has, and the refusals that this route declares. */
+/** Returns the refusals that every route has, that routes with a body have, and that this route declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json(invalidityOf(route), problem.INVALID_OR_UNREADABLE),

@@ -42,7 +42,7 @@ export interface HttpOptions {
   readonly cors: { readonly origin: string | boolean; readonly methods: readonly string[] };
   /**
    * If true, paths below `/api` use the strict dialect: the names and shapes of a real node of the generation, and no
-   * others. Paths without this prefix always use the extended dialect.
+   * others. The event stream and paths without this prefix always use the extended dialect.
    */
   readonly strictDialect: boolean;
   /** If true, the response cache stores answers that depend only on the chain, until the chain changes. */
@@ -52,7 +52,7 @@ export interface HttpOptions {
   readonly metrics: boolean;
   /** Folder of the dashboard, which is served at `/`; absent for no dashboard. */
   readonly dashboardDirectory?: string;
-  /** Folder of the interactive API documentation at `/docs`; without it, `/docs` shows the plain page. */
+  /** Folder of the interactive API documentation at `/docs`; without it, `/docs` shows a page without scripts. */
   readonly apiDocsDirectory?: string;
   /** Controls of a devnet for the dashboard; absent if no supervisor of a devnet started the node. */
   readonly devnet?: DevnetControls;
@@ -79,7 +79,10 @@ interface EventOptions {
   readonly stallMs: number;
   /** Interval of the comments that show that a quiet stream is alive, in milliseconds. */
   readonly heartbeatMs: number;
-  /** Interval of the checks of peers and forging while there are subscribers, in milliseconds. */
+  /**
+   * Interval in milliseconds of the checks for changes of peers and forging, and for subscribers that take no data. The
+   * checks run only while there are subscribers.
+   */
   readonly lookMs: number;
 }
 
@@ -114,8 +117,8 @@ export interface HttpLimits {
   /** Number of requests of a client address in a window that are answered without delay; 0 for no delays. */
   readonly delayAfter: number;
   /**
-   * Time in milliseconds by which each request beyond `delayAfter` is delayed longer than the request before it, up to
-   * a delay of 60 s.
+   * Delay of the first request beyond `delayAfter`, in milliseconds. The delay of each further request is longer by the
+   * same time, up to 60 s.
    */
   readonly delayMs: number;
   /** Length of a window, in milliseconds. */
@@ -135,8 +138,8 @@ export interface HttpLimits {
 }
 
 /**
- * The default options. By default, the interface listens on the loopback address only, and limits neither the request
- * rate nor the connections per address of clients on this machine.
+ * The default options. By default, the interface listens on the loopback address only. For clients on this machine, it
+ * limits neither the request rate nor the connections per address.
  */
 export const HTTP_DEFAULTS: HttpOptions = {
   enabled: true,

@@ -1,4 +1,4 @@
-/** Imports the blocks of a file into a store. Each block is verified as if a peer had sent it. */
+/** Imports the blocks of a file into a store. Each new block is verified as if a peer had sent it. */
 
 import { availableParallelism } from 'node:os';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -80,8 +80,8 @@ interface RefusedLine {
 }
 
 /**
- * Applies the blocks of the file to the tip. Blocks that the chain already has are skipped, so an interrupted import
- * continues where it ended. A genesis block in the file must be the genesis block of the network.
+ * Appends the blocks of the file to the chain. Blocks that the chain already has are skipped, so a repeated import
+ * continues where an interrupted import ended. A genesis block in the file must be the genesis block of the network.
  *
  * @returns the number of imported blocks and transactions, and the height
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
@@ -103,11 +103,11 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
 }
 
 /**
- * Reads the lines of the file, and passes them to the run.
+ * Reads the lines of the file, and passes them to `run`.
  *
  * @returns true when the import was stopped before the last line
  * @throws ProtocolError `CHAIN_FILE_UNREADABLE`, also for an empty file, because the program that wrote the file
- *   probably failed; errors of the run, for example `IMPORT_REFUSED`
+ *   probably failed; errors of `run`, for example `IMPORT_REFUSED`
  */
 async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promise<boolean> {
   let isEmpty = true;

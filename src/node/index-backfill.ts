@@ -14,7 +14,7 @@ export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'ba
  */
 const LAG_MAX = 400_000;
 
-/** Backfills the indexes if their lag is large. The caller must not append blocks during the backfill. */
+/** Backfills the indexes if their lag exceeds `LAG_MAX`. The caller must not append blocks during the backfill. */
 export async function backfillWhenLagging(indexes: IndexBackfill): Promise<void> {
   if (indexes.indexLag > LAG_MAX) await backfill(indexes);
 }

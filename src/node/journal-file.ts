@@ -34,8 +34,8 @@ import { systemClock } from './system.ts';
 
 export interface JournalOptions {
   /**
-   * If the number of lines exceeds the number of delegates by more than this number, the file is rewritten with only
-   * the needed lines of each delegate. Default 20,000.
+   * Maximum number of lines in addition to one line for each delegate. When the file has more lines, it is rewritten
+   * with only the needed lines of each delegate. Default 20,000.
    */
   readonly spareLinesMax?: number;
 }
@@ -118,11 +118,14 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest of all lines about delegates. A new fingerprint gets this checksum. */
   #newest: string | undefined;
   /**
-   * True when the last line that identifies a file matches this file, and nothing shows that the file is a copy or from
-   * a backup (`isCopied`). While this value is false, a new line does not renew the fingerprint.
+   * True after `recordFileIdentity`. Also true if the opened journal had a line that identifies its file, and was not a
+   * copy (`isCopied`). While this value is false, a new line does not renew the fingerprint.
    */
   #isIdentityRecorded: boolean;
-  /** True when the journal had a valid fingerprint when it was opened, or when `#renewFingerprint` has run. */
+  /**
+   * True if the opened journal had a fingerprint and `#isIdentityRecorded` was true at that time. Also true after
+   * `#renewFingerprint`.
+   */
   #hasFingerprint: boolean;
   readonly isCopied: boolean;
 

@@ -57,14 +57,14 @@ const MB = 1_000_000;
  */
 const BASE_BYTES = 150 * MB;
 
-/** Memory of a transaction object, including its strings, with signatures of fifteen members of a multisignature group. */
+/** Memory of a transaction object, with its strings and the signatures of fifteen members of a multisignature group. */
 const TRANSACTION_BYTES = 12 * KB;
 /** Factor by which stored blocks grow when they are decoded (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;
 /**
  * Memory of block objects, as a multiple of the size of their JSON. The factor includes the data that the check of the
- * signatures keeps. The objects take 3.4 times the size of the JSON for blocks of a network, and less than 6 times this
- * size for the worst blocks that a peer can send.
+ * signatures keeps. The objects take 3.4 times the size of the JSON for blocks that nodes of a network forged, and less
+ * than 6 times this size for the worst blocks that a peer can send.
  */
 const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;

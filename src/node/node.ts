@@ -64,7 +64,7 @@ export interface NodeOptions {
   readonly observer: Observer;
   /** Registry of the observer's metrics. If it is absent, the HTTP interface has no metrics. */
   readonly metrics?: MetricsRegistry;
-  /** Controls for the supervisor of a devnet; `bloomery start` sets none. */
+  /** Controls for the supervisor of a devnet, or for a test; `bloomery start` sets none. */
   readonly control?: NodeControl;
 }
 
@@ -126,8 +126,8 @@ export interface RunningNode {
 }
 
 /**
- * Size of the signature cache, in results. With the default configuration, the cache has room for the results of full
- * queues of the pool, so a signature of a pooled transaction is not verified again in a block.
+ * Maximum number of results in the signature cache. With the default configuration, the cache has room for the results
+ * of full queues of the pool, so a signature of a pooled transaction is not verified again in a block.
  */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;

@@ -28,7 +28,7 @@ export function openFilesMax(): number | undefined {
 }
 
 /**
- * Returns the number of connections that the process can hold.
+ * Returns the number of connections in the configuration, or fewer if the process cannot hold so many.
  *
  * @param wanted number of connections in the configuration
  * @param filesMax number of files that the process may open; undefined for no limit

@@ -24,8 +24,9 @@ import { checkPages, type PageCheck } from '../store/disk/page-check.ts';
 const PAGES_PER_LOOK = 800;
 const LOOK_MS = 1000;
 /**
- * Number of pages of the state that the scrubber checks in one step. A step takes about 1.5 ms, because it also reads
- * the entries. Checking a state with a million accounts takes about twenty-five minutes.
+ * Number of pages of the state that the scrubber checks in one step. The number is small, because the step also reads
+ * the entries of these pages. A step takes about 1.5 ms. Checking a state with a million accounts takes about
+ * twenty-five minutes.
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**

@@ -12,8 +12,8 @@ import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
 
 /**
- * The queues of the pool, in the order in which a transaction passes them. Only transactions that lack signatures of
- * members of a multisignature account enter `pending`.
+ * The queues of the pool, in the order in which a transaction passes them. A transaction that lacks signatures of
+ * members of a multisignature account waits in `pending` instead of `verified`.
  */
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
@@ -62,7 +62,7 @@ export interface NodeStatus {
    * wrong. `offsetMs` is the time by which the peer's clock is ahead.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** Progress of the current sync, even before its first block; absent if no sync runs or no sync peer is known yet. */
+  /** Progress of the current sync, also before it applies a block; absent if no sync runs or no sync peer is known. */
   readonly sync?: SyncProgress;
   /** True if the node has no peers and needs no peers. */
   readonly isAlone?: true;
@@ -108,7 +108,7 @@ export interface Reorg {
 }
 
 export interface SyncProgress {
-  /** Height that the sync peer announces; the height of this node if that is greater. */
+  /** Height that the sync peer announces, or the height of this node if this node is higher. */
   readonly targetHeight: number;
   /** Recent rate of applied blocks per second. */
   readonly blocksPerS: number;
@@ -144,9 +144,10 @@ export interface HistoryPoint {
   readonly delayMs?: number;
   /**
    * Number of transactions in the queues `verified`, `pending` and `ready` of the pool. The number is from the last
-   * moment in this interval at which the history changed or was read. `peers` is the number of connected peers then.
+   * moment in this interval at which the history changed or was read.
    */
   readonly pool: number;
+  /** Number of connected peers at the same moment as `pool`. */
   readonly peers: number;
 }
 
@@ -197,9 +198,9 @@ export interface PeerVerdict {
   readonly wsPort?: number;
   /**
    * `dropped`: the connection ended, or a dial failed for a lasting reason, and no new connection was opened.
-   * `waiting`: the peer is not dialled before `untilMs`. If `untilMs` is absent, the node does not dial the peer until
-   * the node restarts, or until a connection that the peer opened has ended. `known`: the node knows the address, and
-   * may dial it.
+   * `waiting`: the peer is not dialled before `untilMs`. Without `untilMs`, a waiting peer is not dialled until the
+   * node restarts, or until a connection that the peer opened has ended. `known`: the node knows the address, and may
+   * dial it.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
@@ -323,7 +324,7 @@ export interface NodeApi {
    * @throws ProtocolError `VERIFICATION_LIMIT` if the verification budget of the address or of its group is used up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
-  /** `ready` of a confirmed transaction: true if it registers a group or is sent by a group; otherwise undefined. */
+  /** `PoolEntry.ready` of a confirmed transaction: true if it registers a group or a group sent it; else undefined. */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
    * Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains the transaction now.

@@ -62,9 +62,10 @@ export interface SinkBlock extends BlockPlace {
 
 /**
  * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process that was paused
- * for a long time may lose the sink. After the loss, this process changes nothing that readers see: its calls throw
- * `SINK_LEASE_LOST`, even calls that began before the loss. The caller waits for the end of each call to the sink
- * before it makes another call. Only `draftRange` may be called during another call.
+ * for a long time may lose the sink: it no longer has the lease or the folder lock of the sink. After the loss, this
+ * process changes nothing that readers see: its calls throw `SINK_LEASE_LOST`, even calls that began before the loss.
+ * The caller waits for the end of each call to the sink before it makes another call. Only `draftRange` and
+ * `RangeDraft.add` may be called during another call.
  */
 export interface Sink {
   /**
@@ -83,13 +84,13 @@ export interface Sink {
   draftRange(): RangeDraft;
   /**
    * Adds blocks to the top of the tail, in ascending order. A block that the tail already has (same height and id)
-   * stays as it is. The caller first reverts all blocks with the same heights and other ids. After a crash, the tail
-   * may have only the lowest of the blocks, but never a part of a block.
+   * stays as it is. The caller first reverts all blocks with the same heights and other ids. After a crash during this
+   * call, the tail may have only some of the blocks, the lowest ones, but never a part of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
-   * Removes the blocks of the tail above a height. Does nothing if the tail has no such blocks. After a crash, the tail
-   * may still have the lowest of these blocks.
+   * Removes the blocks of the tail above a height. Does nothing if the tail has no such blocks. After a crash
+   * during this call, the tail may still have some of these blocks, the lowest ones.
    */
   revertTail(toHeight: number): Promise<void>;
   /**

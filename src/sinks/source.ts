@@ -2,8 +2,9 @@
  * The interface through which a sink gets its blocks. One source reads the data folder of a node, and another source
  * reads the event stream of a node.
  *
- * A block counts as final when the rules say so. Generation 2 has no finality. In generation 2, a block counts as final
- * when it is a given number of blocks below the tip. A node may still revert such a block.
+ * In a generation with finality, a block counts as final when the rules say so. Generation 2 has no finality. In
+ * generation 2, a block counts as final when it is `depth` blocks below the tip; `depth` is an option of the source. A
+ * node may still revert such a block.
  */
 
 import type { Rules } from '../protocol/rules.ts';

@@ -111,8 +111,8 @@ const SINK_TABLES = {
     /** `block`, `sender`, `second` or `member`. */
     kind: 'text',
     /**
-     * Public key that made the signature. Empty for the signature of a member of a multisignature group, because such a
-     * signature does not name a key.
+     * Public key of the signer. Empty for the signature of a member of a multisignature group, because such a signature
+     * does not name a key.
      */
     signer_key: 'text',
     signature: 'text',

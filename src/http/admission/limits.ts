@@ -1,6 +1,6 @@
 /**
- * The limits of the admission. Limits that an operator may want to change are options. All other limits are constants
- * with their reasons.
+ * The limits of the admission. Limits that an operator may want to change are options. All other limits are constants,
+ * and their comments give the reasons.
  */
 
 import type { HttpLimits } from '../options.ts';
@@ -44,8 +44,8 @@ export const RESERVED_SHARE = 0.1;
 export const BODY_BYTES_MAX = 128 * 1024;
 
 /**
- * Under the rate limit, a request with a large body counts as several requests: one for each started piece of this
- * number of body bytes.
+ * Under the rate limit, a request with a large body counts as several requests: the size of the body divided by this
+ * number of bytes, rounded up.
  */
 export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 
@@ -61,12 +61,15 @@ export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
  */
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 
-/** Time limit for receiving a whole request, in milliseconds; longer than any `headersTimeoutMs`. */
+/**
+ * Time limit for receiving the body of a request after its headers, in milliseconds; longer than any
+ * `headersTimeoutMs`. The limit also applies to received bytes of a stranger that wait for their turn.
+ */
 export const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Time limit for a client to read an answer, in milliseconds: enough for a megabyte at 140 kbit/s. The connection of a
- * client that reads nothing is closed earlier, after `socketTimeoutMs`.
+ * Time limit for a stranger to read a complete answer, in milliseconds: enough for a megabyte at 140 kbit/s. With the
+ * default of `socketTimeoutMs`, the connection of a client that reads nothing is closed earlier, after 20 seconds.
  */
 export const READING_TIMEOUT_MS = 60_000;
 
@@ -79,15 +82,16 @@ export const READING_TIMEOUT_MS = 60_000;
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
 /**
- * Maximum number of strangers' connections whose input is discarded at the same time, after their last answer. Few
- * clients send large bodies to paths that take no body.
+ * Maximum number of strangers' connections whose input is discarded at the same time, after their last answer. Further
+ * connections are closed at once. The maximum can be small, because few clients send large bodies to paths that take no
+ * body.
  */
 export const LINGERING_MAX = 64;
 
 /**
- * Maximum number of refusals of an address in a window of `WINDOW_MS`. At the next refusal, the address is shut out for
- * `SHUT_OUT_MS`. The connections of an address that is shut out are closed, and its new connections are refused at
- * once.
+ * Maximum number of refusals that an address may get in a window of `WINDOW_MS`. At the next refusal, the address is
+ * shut out for `SHUT_OUT_MS`. The connections of an address that is shut out are closed, and its new connections are
+ * refused at once.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;
@@ -111,9 +115,9 @@ export const ACCEPT_MS = 0.1;
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
 /**
- * Lowest limit on new connections of an address in a window of `WINDOW_MS`. A higher rate limit gives a higher limit:
- * twice the number of requests that the rate limit allows in this time. The reason is that some clients open a
- * connection for each request. Without a rate limit, there is no limit on new connections.
+ * Lowest limit on new connections of an address in a window of `WINDOW_MS`. The limit is twice the number of
+ * requests that the rate limit allows in this time, if this is more. The reason is that some clients open a connection
+ * for each request. Without a rate limit, there is no limit on new connections.
  */
 const ARRIVALS_MIN = 400;
 

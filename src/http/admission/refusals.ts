@@ -37,7 +37,7 @@ export class RefusalCounter {
   readonly #clock: MonotonicClock;
   /** Refusals since the last report to the metrics. */
   readonly #unreported = new Map<RefusalReason, number>();
-  /** Refusals since the last line in the log. */
+  /** Refusals since the last log line about refusals. */
   #sinceLine: Record<string, number> = {};
   #nextLineMs = Number.NEGATIVE_INFINITY;
   #nextFailureLineMs = Number.NEGATIVE_INFINITY;
@@ -65,7 +65,10 @@ export class RefusalCounter {
     });
   }
 
-  /** Reports to metrics and log. A timer calls this method, because a refusal itself must take almost no time. */
+  /**
+   * Reports the counted refusals to the metrics and the log. A timer calls this method, because a refusal itself must
+   * take almost no time.
+   */
   report(): void {
     for (const [reason, count] of this.#unreported) {
       this.#observer.count('http_refused_total', count, { reason });
@@ -82,8 +85,8 @@ export class RefusalCounter {
 }
 
 /**
- * Reasons that get a log line, because an operator may have to act. The other reasons, such as unknown paths, malformed
- * requests and slow clients, are normal.
+ * Reasons that get a log line, because an operator may have to act. For the reason `failed`, the method `fail` logs the
+ * error. The other reasons, such as unknown paths, malformed requests and slow clients, are normal.
  */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',

@@ -5,7 +5,7 @@
 import { STATUS_CODES } from 'node:http';
 
 /**
- * Builds a complete answer that ends its connection.
+ * Builds a complete answer, which tells the client that the connection ends.
  *
  * @param headers header lines
  */

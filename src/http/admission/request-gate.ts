@@ -13,7 +13,7 @@ export type GatedRequest = Pick<IncomingMessage, 'headers' | 'complete'>;
 interface Exchange {
   readonly request: GatedRequest;
   takesBody: boolean;
-  /** Number of body bytes that were not passed on yet, for a body with a stated length. */
+  /** Number of body bytes that were not passed to the parser yet, for a body with a stated length. */
   bodyBytesLeft: number;
   /** Starts the handler that waits for the body of the request; undefined if no handler waits. */
   start: (() => void) | undefined;
@@ -46,7 +46,7 @@ export class RequestGate {
     return this.#exchange !== undefined && this.#exchange.takesBody && !this.#exchange.request.complete;
   }
 
-  /** True if a part of the present request has not been passed on, even if the part is a body that no route accepts. */
+  /** True if a part of the present request has not been passed on, even if the part is a body that was not accepted. */
   get isIncomplete(): boolean {
     return this.#exchange?.request.complete === false;
   }
@@ -58,14 +58,15 @@ export class RequestGate {
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
     if (request.complete) return true;
-    // If the body was not accepted, bytes after the body count as bytes beyond the request, too. After a chunked body,
+    // If the body was not accepted, the bytes after the body are the bytes beyond the request. If the body is chunked,
     // the gate cannot count them, because it does not know where the body ends.
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
   /**
-   * Number of bytes to count for the connection: the held bytes and the size of the present request's body, if it was
-   * accepted. The whole body counts even before it arrives.
+   * Number of bytes to count for the connection. An accepted body counts with its whole size, even before it arrives,
+   * and its held bytes are not counted again. All other held bytes count, too. A body without a stated length counts as
+   * `BODY_BYTES_MAX`, in addition to all held bytes.
    */
   get bytes(): number {
     if (this.#exchange?.takesBody !== true) return this.#heldBytes;
@@ -159,8 +160,9 @@ export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
 }
 
 /**
- * Announces the end of the connection in the answer to a request, unless the body of the request was read before the
- * answer. Otherwise a client could send its next request while the connection ends, and would lose this request.
+ * Announces the end of the connection in the answer to a request with a body, unless the body was read before the
+ * answer. Without the announcement, a client could send its next request while the connection ends, and would lose this
+ * request.
  */
 export function closeUnlessBodyIsRead(request: IncomingMessage, response: ServerResponse): void {
   if (!bringsBody(request)) return;

@@ -13,8 +13,8 @@ export interface SharedLimitsListener {
   /** The connections of all processes together have reached the maximum (true), or are below it again (false). */
   full(isFull: boolean): void;
   /**
-   * There is no room for a new connection of some process. This process must close an idle connection of the address
-   * with this key.
+   * There is no room for a new connection. The process that gets this message must close an idle connection of the
+   * address with this key.
    */
   makeRoom(key: string): void;
 }
@@ -37,7 +37,10 @@ export interface SharedLimits {
    * @throws ProtocolError like `take`
    */
   arrive(key: string): Promise<SharedRefusalReason | undefined>;
-  /** Counts a connection of a trusted client. The connection is never refused, so there is no answer to wait for. */
+  /**
+   * Counts a connection of a trusted client. The counting process never refuses such a connection, so there is no
+   * answer to wait for.
+   */
   trustedCame(): void;
   /** Called when a connection of a trusted client was closed. */
   trustedLeft(): void;
@@ -51,7 +54,7 @@ export interface SharedLimits {
    */
   replay(key: string): Promise<boolean>;
   replayEnded(key: string): void;
-  /** Records a refusal of an address. Too many refusals shut the address out in all processes. */
+  /** Records a refusal that an address got. Too many refusals shut the address out in all processes. */
   refused(key: string): void;
   /** Shuts an address out in all processes, because this process has shut it out. */
   shutOut(key: string): void;

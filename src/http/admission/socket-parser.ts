@@ -1,6 +1,7 @@
 /**
  * Separates a socket from the parser of node:http, so that other code decides when the parser gets bytes. node:http has
- * no interface for this purpose, but its documentation says that `emit('connection')` passes a socket to a server.
+ * no interface for this purpose. Its documentation only says that `emit('connection')` passes a socket to a server.
+ * This file then replaces the listeners that the server has added to the socket.
  */
 
 import type { Socket } from 'node:net';
@@ -26,9 +27,9 @@ export function interceptParser(socket: Socket, takeOver: (socket: Socket) => vo
   // Adding a listener must not start reading.
   socket.pause();
   takeOver(socket);
-  // At this point, the parser has the only listener for received bytes, and node:http reads the handle directly. When
-  // the second listener is added below, node:http stops reading the handle, and the socket passes received bytes to its
-  // listeners.
+  // At this point, the parser has the only listener for received bytes, and node:http reads the handle of the socket
+  // (`_handle`) directly. When the second listener is added below, node:http stops reading the handle, and the socket
+  // passes received bytes to its listeners.
   const [parse] = socket.listeners('data') as Parser['parse'][];
   const end = socket.listeners('end').find((listener) => !earlier.has(listener)) as Parser['end'] | undefined;
   if (parse === undefined || end === undefined) throw new Error('node:http does not listen to its socket');

@@ -96,7 +96,7 @@ function transactionEvent(
 
 /**
  * Returns the parties of a transaction. The accounts are the sender and, if there is one, the recipient. The delegates
- * are the sender and the delegates for whom the transaction adds or removes a vote.
+ * are the sender, even if the sender is no delegate, and the delegates for whom the transaction adds or removes a vote.
  */
 export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'addresses' | 'delegates'>> {
   const { payload, senderId, senderPublicKey } = transaction;

@@ -2,7 +2,8 @@
  * Serves all subscribers of the event stream. A subscriber has no queue. The hub stores only the subscriber's place in
  * the chain's log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
  * hub disconnects a subscriber that takes no data for a while. The subscriber can connect again and resume at its
- * place. The time that the hub spends on strangers counts towards the share of time for all strangers.
+ * place. Strangers are clients that are not trusted. The time that the hub spends on strangers counts towards their
+ * share of the main thread's time (`FairScheduler`). The time for events that are not in the log counts, too.
  */
 
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
@@ -41,8 +42,8 @@ export interface EventSink {
 
 export interface EventHub {
   /**
-   * Serves a subscriber until the subscriber disconnects, the hub closes or, with `endsWithLog`, the last record of the
-   * log was sent.
+   * Serves a subscriber until the subscriber disconnects or the hub closes. With `endsWithLog`, the stream ends after
+   * the last record of the log.
    *
    * @param after last event that the subscriber has; undefined to start with the next event
    * @returns false when there are too many subscribers or too many replays (subscribers that receive old events). Also
@@ -50,7 +51,7 @@ export interface EventHub {
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
-   * Returns the start of a stream that sends all blocks from a height on, and then the following events.
+   * Returns the place where a stream starts if it sends all blocks from a height on, and then the following events.
    *
    * @returns undefined when the block below the height does not exist yet; with `final`, undefined when this block is
    *   not final yet
@@ -224,7 +225,7 @@ class Hub implements EventHub {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
     // The loop also visits subscribers that are added to the set during the loop. A subscriber with more events is
-    // therefore served again after all other subscribers.
+    // therefore served again after all other subscribers of the set.
     for (const subscriber of served) {
       served.delete(subscriber);
       if (!subscriber.isFull && this.#feed(subscriber, untilMs)) served.add(subscriber);
@@ -305,7 +306,7 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // Another process may have sent the client events that this process has not read yet.
+    // The client may have received, from another process, events that this process has not read yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after all events of the last record. A subscriber that requests no other place starts here.
     const last = endOfLog(this.#api);

@@ -12,12 +12,12 @@ import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event
 import { eventsOf, pastEvents } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 
-/** Maximum number of records that one subscriber gets before the next subscriber is served. */
+/** Maximum number of records and past blocks that one subscriber gets before the next subscriber is served. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
  * Number of records whose events are cached with their texts, because most subscribers want the same records. A
- * subscriber that is a stranger and wants events of records counts as a replay if it is more than this number of
- * records behind.
+ * stranger that wants events of records counts as a replay if its place is more than this number of records before the
+ * end of the log.
  */
 export const RECORDS_CACHED_MAX = 64;
 
@@ -99,8 +99,8 @@ export class LogFeed<S extends FedSubscriber> {
     const { sequence, tag } = subscriber.place;
     const past = new ChainAsOf(this.#api, sequence);
     const last = lastPastHeight(past, subscriber.filter.finality);
-    // In the chain as it was after the record of the subscriber's place, this height had no block (with `final`, no
-    // final block). The events of later blocks at this height come from the records of the log.
+    // `height > last` means: when the record of the subscriber's place was written, the chain had no block at this
+    // height (with `final`, no final block). The events of blocks from this height on come from later records.
     if (height > last) return this.#beginLog(subscriber);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);

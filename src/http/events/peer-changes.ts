@@ -6,7 +6,7 @@ import type { PeerEntry } from '../../ports/node-api.ts';
 export const CHANGES_PER_LOOK_MAX = 100;
 
 export class PeerChanges {
-  /** Connected peers, as the last check reported them. */
+  /** Peers that are connected according to the initial state and the changes that were reported since then. */
   readonly #reported = new Map<string, PeerEntry>();
 
   /** Begins with the present state, which later checks do not report as a change. */

@@ -1,17 +1,17 @@
 /**
- * Limits the number of subscribers that are strangers and receive old events at the same time: for each address, and
- * for all addresses together.
+ * Limits the number of replays at the same time: for each address, and for all addresses together. A replay is a
+ * subscriber that is a stranger and receives old events.
  */
 
 import type { Live } from '../../ports/node-api.ts';
 import type { SharedLimits } from '../admission/shared-limits.ts';
 
 /**
- * Maximum number of subscribers of one address that receive old events at the same time. A client that was disconnected
- * needs only one such subscriber.
+ * Maximum number of subscribers of one address that receive old events at the same time. A client that connects again
+ * needs only one such stream.
  */
 export const REPLAYS_PER_ADDRESS_MAX = 4;
-/** The same maximum for all addresses together. */
+/** Maximum number of subscribers of all addresses together that receive old events at the same time. */
 export const REPLAYS_MAX = 32;
 
 export class Replays {
@@ -43,7 +43,7 @@ export interface LiveReplays {
 
 /**
  * Limits replays for all processes together. One process counts the replays of all processes. The limit of this process
- * comes first, so that a flood of requests does not become a flood of messages between the processes.
+ * is checked first, so that a flood of requests does not become a flood of messages between the processes.
  */
 export function createSharedReplays(shared: SharedLimits): LiveReplays {
   const own = new Replays();

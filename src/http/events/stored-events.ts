@@ -82,7 +82,7 @@ interface Refusal {
   readonly errors: readonly { readonly message: string; readonly errors?: readonly { readonly message: string }[] }[];
 }
 
-/** Returns the reason in a thrown refusal of the interface; undefined for any other error. */
+/** Returns the reason that a refusal of the interface states; undefined for any other error. */
 export function refusalOf(error: unknown, { params }: Pick<NodeApi, 'params'>): string | undefined {
   const body = problemOf(error, params.generation)?.body as Partial<Refusal> | undefined;
   const [first] = body?.errors ?? [];

@@ -1,7 +1,7 @@
 /**
  * Notifies the operator's receivers of events. The notifier selects events, and keeps them on the disk until they are
  * delivered. The notifier delivers the events to each receiver in order, and repeats a failed delivery until the
- * receiver accepts the event. If more than `EVENTS_MAX` events wait, the oldest event is dropped.
+ * receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the oldest of them is dropped.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';

@@ -45,9 +45,9 @@ export interface OutboxEvent {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Position where the notifier continues after the next start of the node. */
+/** Records what the notifier has examined and reported, so that it continues there after the next start. */
 export interface OutboxPlace {
-  /** All blocks up to this height were examined. */
+  /** The notifier has looked for missed slots in all blocks up to this height. */
   readonly height: number;
   /** For each kind of event and each delegate, the last slot that was reported. */
   readonly reportedSlots: Readonly<Record<string, number>>;

@@ -1,4 +1,4 @@
-/** Reads the secret that signs posted notices. */
+/** Reads the secret that signs the events for the webhook (`notify.webhook`). */
 
 import { readBounded, whyUnreadable } from '../../config/bounded-file.ts';
 import type { NotifyConfig } from '../../config/schema.ts';

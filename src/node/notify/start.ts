@@ -19,10 +19,13 @@ import { webhookSecretOf } from './secret.ts';
 
 /**
  * Maximum number of diagnostics that are read at the start. The number is larger than the number of stored diagnostics,
- * so that the notifier also sends all diagnostics from before its start.
+ * so that the notifier also gets all diagnostics that the node recorded before the notifier started.
  */
 const DIAGNOSTICS_MAX = 10_000;
-/** Maximum number of blocks that the start examines again, after a run was killed before it saved its position. */
+/**
+ * If the last run was killed before it saved its position, the start examines blocks again. It begins at most this
+ * number of blocks below the tip.
+ */
 const BLOCKS_AGAIN_MAX = 1000;
 
 export interface NotifierSources {
@@ -39,8 +42,8 @@ export interface NotifierSources {
 /**
  * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
  * reports slots that were missed after the last run. If the last run was killed before it saved its position, the
- * notifier finds the missed slots of that time again. It does not find the blocks that the killed run reverted. In the
- * first run with a receiver, it reports only slots from the start on.
+ * notifier finds again the slots that were missed after the saved position. It does not find the blocks that the killed
+ * run reverted. In the first run with a receiver, it reports no slots from before this run.
  *
  * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; errors of the system when the outbox cannot be
  *   created
@@ -48,8 +51,8 @@ export interface NotifierSources {
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlotOutcomes, chain } = engine;
-  // Failed deliveries appear in `bloomery why`. If there are two receivers, failed deliveries to one of them are
-  // reported to the other.
+  // Failed deliveries appear in `bloomery why`. If `notify.events` includes `NOTIFY_FAILED`, failed deliveries to one
+  // of two receivers are reported to the other.
   const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
     directory === undefined

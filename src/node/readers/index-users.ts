@@ -1,4 +1,4 @@
-/** Makes an `IndexUsers` of the readers of a node, which query the indexes of the store. */
+/** Implements `IndexUsers` for the readers of a node, which query the indexes of the store. */
 
 import type { IndexUsers } from '../../ports/store.ts';
 import type { Reader } from './reader.ts';

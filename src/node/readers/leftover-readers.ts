@@ -30,7 +30,7 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
     writeFileSync(file, String(nodePid));
   } catch {
     // A full or failing disk must not prevent the node from answering requests. Without the file, the next start may
-    // find the port in use. A file without the number of the node would be useless, so it is removed.
+    // find the port in use. A file without the process number of the node would be useless, so it is removed.
     rmSync(file, { force: true });
   }
   return () => {

@@ -46,8 +46,8 @@ export class LimitClient implements SharedLimits {
   /** Number of closed connections since the last message, by key of the client. */
   readonly #left = new Map<string, number>();
   /**
-   * Number of refusals since the last message, by key. The map has at most `LIMIT_REPORTED_MAX` keys. Refusals of
-   * further keys before the next message are dropped.
+   * Number of times that the reader refused a client since the last message, by key of the client. The map has at most
+   * `LIMIT_REPORTED_MAX` keys. Refusals of further clients before the next message are dropped.
    */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();

@@ -1,6 +1,6 @@
 /**
  * Applies, in the node, the limits that all readers share. The node counts the requests, connections and replays of
- * events of all readers. The node informs all readers which addresses are shut out, and whether the connections of all
+ * events of all readers. The node informs all readers which clients are shut out, and whether the connections of all
  * readers together reach their maximum.
  */
 

@@ -64,16 +64,16 @@ export const LIMIT_ASKS_AT_ONCE = 500;
  */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
- * Milliseconds after which a limit check fails because the node is busy. The client then gets an error. The reader must
- * not count the requests itself instead, because each reader would then grant the full limit.
+ * Milliseconds after which a limit check without an answer fails. The client then gets an error. The reader must not
+ * count the requests itself instead, because each reader would then grant the full limit.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read without an answer fails. For the largest reads, a busy node needs a second. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
 /**
- * Maximum number of refused or shut-out addresses in one message. Between two messages, a reader answers requests from
- * fewer addresses.
+ * Maximum number of keys of refused clients in one message, and of keys of shut-out clients. Between two messages, a
+ * reader answers requests of fewer clients.
  */
 export const LIMIT_REPORTED_MAX = 1_000;
 

@@ -42,7 +42,7 @@ export class NodeRpcServer {
   chainChanged(times: readonly ReceivedTime[]): void {
     this.#isChainChanged = true;
     this.#times.push(...times);
-    // The transaction pool keeps at most the same number of times.
+    // The transaction pool also keeps the times of arrival of at most this number of confirmed transactions.
     if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
     this.#sendUpdate();
   }
@@ -53,7 +53,7 @@ export class NodeRpcServer {
     this.chainChanged([]);
   }
 
-  /** True if the reader has moved since the last backfill. While this is false, the indexes must not lag again. */
+  /** True if the reader has moved since the last backfill. While false, the node must not begin to defer indexing. */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';
   }
@@ -72,8 +72,8 @@ export class NodeRpcServer {
   }
 
   async reads(calls: readonly Call<string>[]): Promise<void> {
-    // A correct reader sends no further calls before it has the answers to earlier calls. Calls of an incorrect reader
-    // are ignored.
+    // A correct reader sends no further reads before it has the answers to its earlier reads. Reads of an incorrect
+    // reader are ignored.
     if (this.#isReading || calls.length > READS_AT_ONCE) return;
     this.#isReading = true;
     const outcomes: Outcome[] = [];

@@ -133,8 +133,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   return {
     api,
     applyUpdate({ chain, times, received }) {
-      // The times are stored before the move to the new view. If the node knows the time of arrival of a confirmed
-      // transaction, each answer with this transaction therefore also has the time.
+      // The times are stored before the move to the new view. Each answer with a confirmed transaction therefore also
+      // has its time of arrival, if the node knows this time.
       for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);
       for (const transaction of received) {
         for (const listener of listeners) listener.transactionReceived?.(transaction);

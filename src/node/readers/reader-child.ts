@@ -48,7 +48,7 @@ export function forkReader(program?: string): ReaderChild {
 /**
  * The environment of a reader. A reader gets its settings from the node, and parses input of untrusted clients.
  * Therefore the reader gets neither the options of the node in `BLOOMERY_` variables, which may include passwords, nor
- * the socket of systemd.
+ * the address of the socket of systemd (`NOTIFY_SOCKET`).
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';

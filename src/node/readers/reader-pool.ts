@@ -41,7 +41,7 @@ const HANGING_PINGS_MAX = 20;
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
-/** Time in which a replaced reader must exit. `HttpServer.drain` takes less time. */
+/** Time in which a replaced reader must exit after the message `drain`. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
 /** Time in which the first reader must be ready. If it ends earlier, its replacement gets the rest of this time. */
 const START_MS_MAX = 60_000;
@@ -76,13 +76,13 @@ export interface ReaderPoolOptions {
   readonly firstChild?: ReaderChild | undefined;
   /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
   readonly memoryBytesMax?: number;
-  /** Number of intervals between pings that a start may take; default `STARTING_PINGS_MAX`. */
+  /** Number of ping intervals in which a starting reader may send no message; default `STARTING_PINGS_MAX`. */
   readonly startingPingsMax?: number;
 }
 
 export interface ReaderPool extends Pick<HttpServer, 'start' | 'close'> {
   status(): ReadersStatus;
-  /** The readers as processes that query the indexes. */
+  /** The readers as users of the indexes. For example, it tells whether the readers can wait for newer indexes. */
   readonly indexUsers: IndexUsers;
 }
 
@@ -256,7 +256,7 @@ export function createReaderPool({
   };
 
   const beginBeside = (): void => {
-    // If the reader ends, the handler of `exit` tries again.
+    // If the reader ends before it is ready, the handler of `exit` replaces it.
     begin().catch(() => undefined);
   };
 

@@ -24,7 +24,7 @@ export const ACCOUNTS_CACHED_MAX = 32_768;
 interface HeldAccount {
   value: Account;
   /**
-   * Value in the tables; undefined for a new account. This member is valid only while the account has unsaved changes.
+   * Value in the tables; undefined for a new account. This member is used only while the account has unsaved changes.
    */
   stored: Account | undefined;
   isUnsaved: boolean;

@@ -83,7 +83,10 @@ export class BlockTables {
     this.#total = undefined;
   }
 
-  /** Stores a block and returns its header. The index entries of its transactions stay in memory until `write`. */
+  /**
+   * Stores a block and returns its header. The index entries of its transactions stay in memory until `write` or, if
+   * indexing is deferred, until a later backfill.
+   */
   append(keys: KeyValueWriter, block: Block): BlockHeader {
     const { transactions } = block;
     const header = headerOf(block);
@@ -104,14 +107,17 @@ export class BlockTables {
     return header;
   }
 
-  /** Writes the pending index entries at the end of a transaction of the store. */
+  /**
+   * Writes the pending index entries at the end of a transaction of the store. If indexing is deferred, the entries
+   * stay in memory.
+   */
   write(keys: CountedWriter): void {
     this.#indexes.flush(keys);
   }
 
   /**
-   * Removes the highest block with all its entries. If the indexes of transactions lag, this method first writes the
-   * missing entries.
+   * Removes the highest block with all its entries. If the indexes of transactions lag behind the chain, this method
+   * first writes the missing entries.
    */
   removeLast(keys: CountedWriter, block: Block): void {
     this.#indexes.backfillWithin(keys);

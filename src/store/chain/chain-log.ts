@@ -23,7 +23,8 @@ export interface ChainLogOptions {
 const RECORDS_MAX = 100_000;
 /**
  * Maximum number of records that a new record deletes. After a tool has changed the chain without opening the log, all
- * earlier records are deleted, but not at once. Deleting a hundred thousand records at once would delay a block.
+ * earlier records are deleted, at most this number with each new record. Deleting a hundred thousand records at once
+ * would delay a block.
  */
 const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';
@@ -79,8 +80,9 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 
   // Returns the first record, from number `from` on, that reverted a block at `height`; undefined if there is none.
   // Each record moves the tip by one block, so the search can skip records. Example: the search looks for a revert of
-  // height 90, and record 500 is the append of block 100. At the earliest, record 501 is the revert of block 100,
-  // record 502 of block 99, and record 511 of block 90. The search therefore continues at record 511.
+  // height 90, and record 500 is the append of block 100. If all following records are reverts, record 501 reverts
+  // block 100, record 502 block 99, and record 511 block 90. No record before record 511 can revert block 90, so the
+  // search continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);

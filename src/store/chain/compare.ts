@@ -13,7 +13,8 @@ export interface Difference {
   readonly table: TableName | 'unknown';
   /**
    * Key in hexadecimal, without the number of its table. If `table` is `unknown`, the whole key. If `table` is
-   * `innerBlocks`, the start of the damaged block of keys; this start begins with the number of a counted table.
+   * `innerBlocks`, the start of a leaf block or inner block, as `CountedKeySets.wrongBlock` returns it; this start
+   * begins with the number of a counted table.
    */
   readonly key: string;
   /**
@@ -42,7 +43,7 @@ export interface Comparison {
  * below its tip. A store whose chain was once longer therefore lacks old undo records. For this reason, undo records
  * below the first undo record of the examined store are no difference.
  *
- * @param finalizedHeight returns the finalized height; called only if exactly one store has an undo record
+ * @param finalizedHeight returns the finalized height; called only for an undo record that exactly one store has
  */
 export function compareStores(
   examined: KeyValueReader,
@@ -82,8 +83,8 @@ export function compareStores(
 }
 
 /**
- * The tables that are compared. Undo records come last, because a different undo record matters only if all other
- * tables agree.
+ * The tables that are compared entry by entry. Undo records come last, because a different undo record matters only if
+ * all other tables of this list agree.
  */
 const NAMES: readonly TableName[] = [
   ...(Object.keys(TABLES) as TableName[])
@@ -123,7 +124,8 @@ function firstUndoHeight(store: KeyValueReader): number {
 
 /**
  * True if two undo records have the same content. An undo record lists the overwritten entries in any order, so both
- * lists are sorted before they are compared. All values other than undo records have only one form.
+ * lists are sorted before they are compared. Values other than undo records are compared as bytes, because each content
+ * has only one stored form.
  */
 function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolean {
   if (left === undefined || right === undefined) return false;

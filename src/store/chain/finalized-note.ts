@@ -21,7 +21,7 @@ export function finalizedRecord(note: Uint8Array): Buffer {
 
 /**
  * Reads the stored form of the note; undefined if the note does not match its checksum. A note of an earlier version
- * has no checksum to compare.
+ * has no checksum, so it is returned without a check.
  */
 export function finalizedIn(record: Buffer): Buffer | undefined {
   return record.length === NO_CHECKSUM_BYTES ? record : verifiedContent(KEY, record);

@@ -60,8 +60,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly isChecked?: boolean;
   /**
-   * Called before a store of an earlier layout is upgraded, with the number of that layout. The upgrade takes some
-   * seconds for a long chain, and a minute for a very long one.
+   * Called before a store of an earlier layout is upgraded, with the number of that layout. The upgrade takes
+   * seconds, or a minute for tens of millions of transactions.
    */
   readonly onUpgrade?: (layout: string) => void;
   readonly onUpgradeStep?: OnUpgradeStep;
@@ -203,8 +203,9 @@ export function openedStore(
 }
 
 /**
- * Writes the identity that `params` gives (generation, network and parameters) into an empty store. The function
- * refuses a store with another identity or an unknown layout, and a database that is not a chain store.
+ * Writes the layout version and the identity that `params` gives (generation, network and parameters) into an empty
+ * database. The function refuses a store with another identity or an unknown layout, and a database that is not a chain
+ * store.
  */
 function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);

@@ -16,8 +16,8 @@ const VALUE_LENGTH_MAX = 200;
 
 /**
  * Writes one line `member value` for each parameter, in the order of the parameters' names. If the number of active
- * delegates is the usual one, the text has no line for this number, because older stores have no such line. When older
- * stores were written, all networks had the usual number of active delegates.
+ * delegates is `ACTIVE_DELEGATES`, the text has no line for this number, because older stores have no such line. When
+ * older stores were written, all networks had `ACTIVE_DELEGATES` active delegates.
  */
 export function paramsPin(params: ChainParams): string {
   return Object.entries(params)

@@ -1,6 +1,6 @@
 /**
  * Opens the chain store of a folder read-only, for a process beside the node. All reads of a snapshot use one read
- * transaction of the database, so all these reads see the chain at the same moment. The process calls `move` to get a
+ * transaction of the database, so all these reads see the same commit of the node. The process calls `move` to get a
  * newer snapshot.
  */
 

@@ -12,8 +12,8 @@ import { CHECKSUM_BYTES, changeSums, checksumBytes, type ChecksumSum } from '../
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
 /**
- * A walk over all entries of the state. Blocks may be applied during the walk. `sum` is the sum of the entries below
- * `next`.
+ * A walk over all entries of the state. Blocks may be applied during the walk. `sum` is the sum of the hashes of
+ * the entries below `next`.
  */
 interface Walk {
   next: Uint8Array;
@@ -77,9 +77,9 @@ export class StateChecksum {
   }
 
   /**
-   * Copies the present sum before a transaction.
+   * Copies the present sum and the running walk before a transaction.
    *
-   * @returns a function that restores the sum if the transaction fails
+   * @returns a function that restores the sum and the walk if the transaction fails
    */
   mark(): () => void {
     const sum = { ...this.#sum };
