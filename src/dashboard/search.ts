@@ -4,7 +4,10 @@ export type Sought =
   | { readonly kind: 'height'; readonly height: number }
   | { readonly kind: 'block' | 'transaction'; readonly id: string }
   | { readonly kind: 'address'; readonly address: string }
-  /** Address for a text of digits without an L. The search suggests this address only if the account exists. */
+  /**
+   * For a text of digits only: the address that results when the final letter L is added. The search suggests this
+   * address only if the account exists.
+   */
   | { readonly kind: 'usedAddress'; readonly address: string }
   | { readonly kind: 'publicKey'; readonly publicKey: string }
   | { readonly kind: 'delegate'; readonly name: string };

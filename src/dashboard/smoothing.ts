@@ -14,8 +14,8 @@ export interface Sample {
 }
 
 /**
- * Smallest lag that counts as behind, in blocks. The nodes send the compared heights at slightly different times, so a
- * node with the newest block may seem to be a block or two behind.
+ * Smallest lag that counts as behind, in blocks. Nodes report their heights at slightly different times, so a node with
+ * the newest block may seem to be a block or two behind.
  */
 export const BEHIND_BLOCKS_MIN = 3;
 
@@ -37,8 +37,8 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 export const BEHIND_MS = 8_000;
 
 /**
- * Returns the smallest lag in the last `BEHIND_MS`. Returns 0 if the samples do not cover this time, or if one of the
- * samples has the lag 0.
+ * Returns the smallest lag in the last `BEHIND_MS`. Returns 0 if the samples do not cover this time, or if a sample of
+ * this time has the lag 0.
  */
 export function smoothedLag(samples: readonly Sample[]): number {
   const last = samples.at(-1);
@@ -53,8 +53,8 @@ export function smoothedPercent(samples: readonly Sample[]): number | undefined 
 }
 
 /**
- * If fewer peers than this percentage have the node's tip, the node is probably on another chain than most of its
- * peers.
+ * If the percentage of peers that have the node's tip is below this number, the node is probably on another chain than
+ * most of its peers.
  */
 export const CONSENSUS_PERCENT_MIN = 51;
 

@@ -8,7 +8,7 @@
 export interface Announced<T> {
   readonly key: string;
   readonly item: T;
-  /** Number of announcements that this entry has caused. Each announcement goes to one peer. */
+  /** Number of peers to which the node has announced the item because of this entry. */
   timesSent: number;
   /** True if a later entry, in the same log or in another log, has the same item. */
   isReplaced: boolean;

@@ -2,8 +2,8 @@
  * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcements at a limited
  * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
  * The node announces a new item first to the few peers to which it has sent no message for the longest time. The node
- * then announces the item to further peers one after another. The node sends its messages to different peers at
- * different times. When a new item arrives, the rate limit therefore usually allows an immediate message to some peers.
+ * then announces the item to further peers one after another. The node spreads its messages to different peers over
+ * time. When a new item arrives, the rate limit therefore usually allows a message to some peers without a wait.
  * If no connected peer is known to have an item, the node announces the item again after a while.
  */
 
@@ -38,13 +38,13 @@ export const PEERS_MAX = 20_000;
  */
 const GATHER_MS = 200;
 /**
- * Maximum number of peers that may get an item at the same moment. If each node announces an item to three other nodes,
- * the item reaches hundreds of nodes in five steps.
+ * Maximum number of peers that may get a message at the same moment. If each node announces an item to three other
+ * nodes, the item reaches hundreds of nodes in five steps.
  */
 const AT_ONCE_MAX = 3;
 /**
- * If no connected peer is known to have an item, the node announces the item again after this time in milliseconds. The
- * time doubles with each further announcement, up to `AGAIN_MS_MAX`.
+ * If no connected peer is known to have an item, the node announces the item again after this time in milliseconds.
+ * Each time the node announces the item again in this way, the time doubles, up to `AGAIN_MS_MAX`.
  */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
@@ -56,8 +56,8 @@ export interface AnnouncementOptions<T> {
   /** Returns the connected peers that may get an announcement now. */
   readonly targets: () => readonly PeerId[];
   /**
-   * Maximum number of peers to which the node announces one item. When the node announces an item again after
-   * `AGAIN_MS`, the count begins again.
+   * Maximum number of peers to which the node announces one item. When the node announces an item again because no
+   * connected peer is known to have it, the count begins again at 0.
    */
   readonly peersPerItemMax: number;
   /** Maximum rate of messages to one peer. */
@@ -77,7 +77,10 @@ interface PeerState {
    * them.
    */
   readonly known: LruMap<string, true>;
-  /** Unix time in milliseconds of the last message to this peer; 0 if the node has sent no message. */
+  /**
+   * Unix time in milliseconds of the last message to this peer; 0 if the node has sent no message since the peer
+   * connected.
+   */
   lastMs: number;
   /** For each of the three logs, the number of the entry at which the next search for items for this peer begins. */
   readonly next: [firstHand: number, relayed: number, again: number];
@@ -130,9 +133,9 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item,
-   * announces it only on two conditions: no connected peer is known to have the item, and the item was last added to a
-   * log or checked (`Announced.againMs`) at least `AGAIN_LOOK_MS` ago.
+   * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item, there
+   * are two conditions. First, no connected peer is known to have the item. Second, the node created the latest entry
+   * with the item, or last checked this entry (`Announced.againMs`), at least `AGAIN_LOOK_MS` ago.
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
@@ -156,8 +159,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Called when a connection opens. The connected peer then gets each current item that the node has announced to fewer
-   * than `peersPerItemMax` peers.
+   * Called when a connection opens. The connected peer then gets each item that the node must still announce, and that
+   * the node has announced to fewer than `peersPerItemMax` peers.
    */
   connected(): void {
     this.#arm(GATHER_MS);

@@ -50,7 +50,7 @@ const COMMON_BLOCK_IDS_MAX = 1000;
  * Creates the function that answers peers' requests. The promise of the function rejects with `PeerOffence` for a
  * malformed request, and with `ProtocolError` in these cases:
  *
- * - `BLOCK_UNKNOWN`: the chain has no block with the given id;
+ * - `BLOCK_UNKNOWN`: a peer asks for the blocks after a block that the chain does not have;
  * - `TOO_MANY_BLOCK_IDS`: a request for a common block has more than `COMMON_BLOCK_IDS_MAX` ids;
  * - `STORE_EMPTY`: a peer asks for the tip, and the store has no block
  */

@@ -43,8 +43,8 @@ export interface BlockGossipDependencies {
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
-   * Called when a peer sent a block that this node has imported or forged and still remembers (`#seenBlocks`). Also
-   * called when the node refused a block because of its timestamp: the clock of this node or of the forger may be
+   * Called when this node has imported a block from a peer, and when a peer sent a block whose id is in `#seenBlocks`.
+   * Also called when the node refused a block because of its timestamp: the clock of this node or of the forger may be
    * wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;

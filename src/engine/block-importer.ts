@@ -1,8 +1,8 @@
 /**
  * Imports a block from a peer in these steps:
  *
- * 1. screen: apply fork choice, then check header, payload, slot owner and time. Screening verifies only one signature,
- *    the signature of the block, so a flood of invalid blocks costs little time;
+ * 1. screen: apply fork choice, then check header, payload hash, slot owner and time. Screening verifies only one
+ *    signature, the signature of the block, so a flood of invalid blocks costs little time;
  * 2. verify the signatures of the transactions. If there are many signatures, other threads verify them, while the main
  *    thread does other work;
  * 3. validate: repeat fork choice, because the tip may have moved, then validate the block;
@@ -120,10 +120,10 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Only a block of a registered delegate may start a sync. The node looks for the delegate in the state of our
-        // branch, because branches that split a short time ago have nearly the same delegates. The node does not check
-        // the signatures of the transactions here. This check would not stop a malicious delegate, because the delegate
-        // can also sign a block without transactions.
+        // Only a block of a registered delegate may start a sync. The node looks for the delegate in the state of its
+        // own branch, because branches that split a short time ago have nearly the same delegates. The node does not
+        // check the signatures of the transactions here. This check would not stop a malicious delegate, because the
+        // delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);

@@ -1,7 +1,4 @@
-/**
- * Validates blocks: checks them against the rules that do not depend on the other blocks of the chain. Other threads
- * can verify the signatures in advance.
- */
+/** Validates blocks: checks them with `Rules.validateBlock`. Other threads can verify the signatures in advance. */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { BlockContext, Rules } from '../protocol/rules.ts';
@@ -51,8 +48,9 @@ export class BlockValidator {
   }
 
   /**
-   * Checks a block against all rules that do not depend on the other blocks of its chain. Does nothing for a block that
-   * `markValidated` has marked. The validation is quick if `precheckSignatures` has checked the signatures in advance.
+   * Checks a block against all rules that do not depend on the other blocks of its chain. With a context, also checks
+   * the reward (generation 3) or the slot (generation 2). Does nothing for a block that `markValidated` has marked. The
+   * validation is quick if `precheckSignatures` has checked the signatures in advance.
    *
    * @param context as in `Rules.validateBlock`
    * @throws BranchRejected if the rules refuse the block
@@ -67,8 +65,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of a block of another branch, and validates the block. No further check is possible, because
-   * this node does not have the blocks before this block.
+   * Checks the signatures of a block, and validates the block without a context. No further check is possible if this
+   * node does not have the blocks before this block.
    *
    * @throws BlockRejected if the rules refuse the block
    */

@@ -85,8 +85,8 @@ export function cursorInvalid(message: string): Problem {
 }
 
 /**
- * Makes the 400 for an event stream that should begin at a height whose previous block does not exist yet (with
- * `final`, is not final yet).
+ * Makes the 400 for an event stream whose first height is too high. The block below this height must exist. With
+ * finality `final`, that block must also be final.
  */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
   const message = `The chain has no ${finality === 'final' ? 'final ' : ''}block of height ${height - 1} yet.`;
@@ -111,8 +111,9 @@ export function internalError(): Problem {
 }
 
 /**
- * HTTP statuses of thrown rejections, by code. `problemOf` also knows the code `CURSOR_INVALID`, and a
- * `TransactionRejected` with any code is a refusal. Any other code is a failure of the node, which is a 500.
+ * HTTP statuses of thrown rejections, by code. `problemOf` also knows the code `CURSOR_INVALID`. A
+ * `TransactionRejected` is always a refusal, whatever its code. Any other error with an unknown code is a failure of
+ * the node, which is a 500.
  */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
@@ -136,8 +137,8 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 };
 
 /**
- * Codes that the body contains as `reason`, because programs use them. For example, `bloomery doctor` uses the code to
- * distinguish a node that hangs from a busy node.
+ * Codes that the body of the refusal contains as `reason`, because programs use them. For example, `bloomery doctor`
+ * uses the code to distinguish a node that hangs from a busy node.
  */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
@@ -161,10 +162,10 @@ const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'P
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
- * Makes the answer to a refused transaction. The status is 429 if the client has used up its time for signature checks,
- * 503 if the node could not store the transaction, and otherwise 409. In the 409 of generation 2, `message` is the text
- * of the failure if the failure concerns the whole transaction (unknown type, full pool, or a refusal without
- * `errors`). `errors` of a 409 has at least one element.
+ * Makes the answer to a refused transaction. The status is 429 if the client or its group of addresses has used up its
+ * time for signature checks. The status is 503 if the node could not store the transaction, and otherwise 409. In the
+ * 409 of generation 2, `message` is the reason of the refusal if this reason concerns the whole transaction (unknown
+ * type, full pool, or a refusal without `errors`). `errors` in the body of a 409 has at least one element.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -187,7 +188,7 @@ export function signatureRefused(refusal: Refusal): Problem {
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 
-/** Makes the 429 for a client that has used up its time for signature checks. */
+/** Makes the 429 for a client that has used up its time for signature checks, or whose group of addresses has. */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }

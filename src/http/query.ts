@@ -112,8 +112,8 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number,
- * unless JavaScript would round the integer. A text parameter that is not in `TEXT_NAMES` therefore refuses such a
- * text.
+ * unless JavaScript would round the integer. A text parameter that is not in `TEXT_NAMES` therefore refuses a text that
+ * counts as a number.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };
@@ -129,7 +129,10 @@ export function convert(name: string, type: SchemaType, given: QueryValue): Conv
   return { value: given };
 }
 
-/** Converts a text to a number. Clients expect that Infinity is a number, which then fails the check for an integer. */
+/**
+ * Converts a text to a number. Clients expect that the text `Infinity` counts as a number. The number then fails the
+ * check for an integer.
+ */
 function convertInteger(text: string): Converted {
   // Number('') is 0, but clients expect that an empty value is not a number.
   const value = text.trim() === '' ? Number.NaN : Number(text);

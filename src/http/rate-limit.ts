@@ -1,6 +1,7 @@
 /**
- * Counts requests in windows of time: for each client address, and for all strangers together. The counters cover all
- * paths. Windows follow a monotonic clock, so a change of the machine's clock neither extends nor shortens a window.
+ * Counts requests in windows of time: for each client address (each /64 network for IPv6), and for all strangers
+ * together. The counters cover all paths. Windows follow a monotonic clock, so a change of the machine's clock neither
+ * extends nor shortens a window.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -21,8 +22,8 @@ export interface RateLimit {
 }
 
 /**
- * Maximum number of addresses that are counted at the same time. Beyond this number, the least recently seen addresses
- * are forgotten, so that a flood of addresses cannot fill the memory.
+ * Maximum number of addresses that are counted at the same time. To keep this limit, addresses that sent no request
+ * recently are forgotten (`LruMap`). A flood of addresses therefore cannot fill the memory.
  */
 export const CLIENTS_MAX = 20_000;
 /** Longest delay of a request. The delay is limited, because waiting requests occupy memory. */

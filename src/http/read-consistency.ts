@@ -1,7 +1,7 @@
 /**
- * Finds the block whose state an answer shows. The answer reports this block in its headers, and its ETag contains the
- * id of the block. A client may send the highest height that it has seen. The client then never gets an answer from an
- * older state, even if a load balancer sends the next request to another node.
+ * Finds the block whose state an answer shows. The answer reports this block in its headers. If the answer has an ETag,
+ * the ETag contains the id of the block. A client may send the highest height that it has seen. The client then never
+ * gets an answer from an older state, even if a load balancer sends the next request to another node.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -11,7 +11,7 @@ import type { HttpDialect } from './dialect.ts';
 
 export const HEIGHT_HEADER = 'X-Height';
 export const BLOCK_ID_HEADER = 'X-Block-Id';
-/** Headers that scripts of web pages may read. */
+/** Headers that scripts of pages from other sites may read, if `http.corsOrigin` allows the site. */
 export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
 export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
@@ -24,8 +24,8 @@ const SOCKET_TIMEOUT_SHARE = 0.6;
 /** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
 /**
- * Seconds after which a client should repeat a request. The value is for answers with 503, and for the 429 of the limit
- * on signature checks. The 429 of the rate limit states its own time.
+ * Seconds after which a client should repeat a request. The value is for refusals with 503, and for the 429 of the
+ * limit on signature checks. The 429 of the rate limit states its own time.
  */
 export const RETRY_AFTER_S = 5;
 

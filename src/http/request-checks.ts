@@ -70,7 +70,7 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
     allowance: Allowance,
     expectation: Expectation | undefined,
   ): Allowance | undefined => {
-    // The client may have closed the connection while the node waited for the count.
+    // The client may have closed the connection while the node waited for the result of the rate limit.
     if (response.destroyed) return undefined;
     if (!allowance.isRefused) {
       const refusal = malformedHead(request, expectation);
@@ -158,8 +158,7 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 
 /**
  * Returns the refusal of an HTTP/1.1 request without `Host`, or of a request with an unknown value of `Expect`;
- * undefined for any other request. The answer to a malformed head is as short as that of node:http, and also ends the
- * connection.
+ * undefined for any other request. Both refusals are as short as those of node:http, and also end the connection.
  */
 function malformedHead(
   { headers, httpVersion }: IncomingMessage,

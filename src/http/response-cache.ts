@@ -5,7 +5,7 @@ import type { NodeApi } from '../ports/node-api.ts';
 
 interface CachedResponse {
   readonly plain: Buffer;
-  /** The compressed body; undefined for a body that is too short. */
+  /** The compressed body; undefined for a body shorter than `COMPRESSED_FROM_BYTES`. */
   gzipped(): Buffer | undefined;
 }
 
@@ -24,14 +24,16 @@ export interface ResponseCache {
 /** Maximum size of a cached body, in bytes. Larger bodies are seldom requested twice before the chain changes. */
 const BODY_BYTES_MAX = 256 * 1024;
 /**
- * Maximum size in bytes of all cached responses with their compressed forms. This size is enough for thousands of usual
- * pages.
+ * Maximum size in bytes of all cached responses with their compressed forms. This size is enough for thousands of
+ * answers of usual size.
  */
 export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** Memory that an entry takes besides its body and its target, in bytes. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
-/** Minimum size in bytes of a body that is compressed. The slow path compresses bodies from the same size on. */
+/**
+ * Minimum size in bytes of a body that is compressed. The slow path of a request (`fast-path.ts`) has the same minimum.
+ */
 const COMPRESSED_FROM_BYTES = 1024;
 
 /** @param isOn false for a cache that stores nothing */

@@ -16,7 +16,8 @@ interface KnownPath {
 /**
  * Returns the prefixes below which all routes are served, with the dialect of each: `/api`, which clients of real nodes
  * use, and the empty prefix. Clients of real nodes use only paths below `/api`, so the strict dialect does not apply to
- * other paths. Most commands of this node use paths without a prefix, because they need all members of an answer.
+ * other paths. Most commands of this node use paths without a prefix, because these commands need the members of the
+ * extended dialect.
  */
 export function served(
   dialect: HttpDialect,

@@ -91,9 +91,12 @@ export interface StreamRoute extends Declared {
 }
 
 interface Subscription {
-  /** Last event that the subscriber received; undefined to start with the next event. */
+  /** Last event that the subscriber received; undefined if the subscriber received no event before. */
   readonly after: EventPlace | undefined;
-  /** Height of the first block that the subscriber wants; used if the subscriber received no event before. */
+  /**
+   * Height of the first block that the subscriber wants. If `after` and `fromHeight` are undefined, the stream starts
+   * with the next event.
+   */
   readonly fromHeight: number | undefined;
   readonly filter: Omit<EventFilter, 'maySeeForging'>;
 }
@@ -239,7 +242,7 @@ function checkPathValue(parameter: Parameter, raw: RawRequest): ValueOrError {
   return schemaErrors.length > 0 ? parameterError('path', name, schemaErrors) : value;
 }
 
-/** Finds undeclared query parameters. A parameter without a name has no effect and is ignored everywhere. */
+/** Finds undeclared query parameters. A parameter without a name has no effect, and no route refuses it. */
 function unknownIn(route: Route, query: Query): readonly RequestError[] {
   return undeclaredIn(route, query)
     .filter((name) => name !== '')

@@ -62,8 +62,8 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * during the copy. The signing journal is not copied. An old journal lacks the last signatures, and is therefore more
- * dangerous than no journal.
+ * during the copy. The signing journal is not copied. An old journal lacks the last signatures, so a node that trusts
+ * this journal could contradict them. A node without a journal knows that it has no record of them.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
  *   is damaged; errors of `copyStore` and of the system. After an error, no files remain

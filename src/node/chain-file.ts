@@ -121,7 +121,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly 
 }
 
 function isBlank(bytes: Buffer): boolean {
-  // The rest of a line is searched only if the first bytes are blank.
+  // The whole line is decoded only if its first bytes are blank, which is rare.
   return (
     bytes.subarray(0, BLANK_BYTES_LOOKED_AT).toString('utf8').trim() === '' && bytes.toString('utf8').trim() === ''
   );

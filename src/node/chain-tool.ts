@@ -38,8 +38,8 @@ export interface ChainLocation {
   /** Folder that a node of this network would use; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
   /**
-   * Called before the index entries are written that a killed import or sync did not write. This takes up to half a
-   * minute.
+   * Called before missing index entries are written, which takes up to half a minute. Entries are missing when an
+   * import or a sync was killed.
    */
   readonly onBackfill?: ChainStoreOptions['onBackfill'];
 }
@@ -68,8 +68,8 @@ export async function openChain(location: ChainLocation, create: boolean): Promi
 }
 
 /**
- * Upgrades the chain store of a folder to the layout of this version, in one transaction. If the process ends during
- * the upgrade, the store keeps its old layout.
+ * Upgrades the chain store of a folder to the layout of this version, in one transaction of the database. If the
+ * process ends during the upgrade, the store keeps its old layout.
  *
  * @returns the layout of the store before the upgrade
  * @throws ProtocolError like `openChainStore`

@@ -10,8 +10,8 @@ const FILE_MODE = 0o600;
 
 /**
  * Sets the access rights of a file to `FILE_MODE`. The file system then sets the change time of the file to the
- * present. After this call, `isSameFile` can distinguish a stored birth time from a birth time that the file system
- * derives from the change time.
+ * present. After this call, a stored birth time is earlier than the change time. A file system that stores no birth
+ * time shows the change time as birth time. `isSameFile` compares the two times to distinguish these cases.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);

@@ -30,8 +30,8 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
       isTipAsked: false,
       rivalsAtOurHeight: true,
       blocksPerAnswerMax: 33,
-      // On the wire, each transaction repeats the members of its block. Therefore this limit on the bytes of the blocks
-      // is about a third of the maximum frame size.
+      // On the wire of generation 2, each transaction repeats the members of its block, so a frame is longer than the
+      // JSON of its blocks. This limit on the JSON is therefore only about a third of `FRAME_BYTES_MAX`.
       blocksAnswerBytesMax: 1_000_000,
       sharedPerAnswerMax: 100,
     },

@@ -42,8 +42,8 @@ export interface GroupSignersParts {
 }
 
 /**
- * Finds the signers of a transaction; undefined when no group signs the transaction. Rejects as `createGroupSigners`
- * describes.
+ * Finds the signers of a transaction; undefined when the transaction needs no members' signatures. Rejects as
+ * `createGroupSigners` describes.
  */
 export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
@@ -73,7 +73,7 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
       // During the pause, the transaction may get another signature, and the request of another client may replace the
-      // search in the cache. This request therefore keeps a reference to its own search.
+      // search in the cache. Each request therefore keeps a reference to its own search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();

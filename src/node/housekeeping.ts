@@ -20,7 +20,7 @@ export interface Housekeeping {
   stop(): Promise<void>;
 }
 
-/** Cron patterns with six fields; the first field is the second of the minute. */
+/** Cron patterns with six fields; the first field gives the seconds (0 to 59). */
 type HousekeepingTimes = Readonly<Record<keyof HousekeepingJobs, string>>;
 
 const TIMES: HousekeepingTimes = {

@@ -208,9 +208,10 @@ export class Live {
       ]);
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
-      // A node that hangs does not close the event stream, so only the missing answer shows that the node is lost. If
-      // the node has reading processes, these processes answer 503 while the node hangs. After any other refusal, the
-      // dashboard shows no message, because the next poll comes within seconds.
+      // A node that hangs does not close the event stream, so only a failed request shows that the node is lost. If the
+      // node has reading processes, these processes answer 503 while the node hangs; otherwise there is no answer.
+      // After a refusal with another status, `connection` does not become `lost`, because the next poll comes within
+      // seconds.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;
@@ -314,8 +315,8 @@ async function latestBlocks(): Promise<readonly Block[]> {
 
 /**
  * Lists this node and its connected peers on the same machine that announce an HTTP port, such as the nodes of a
- * devnet. If the dashboard was loaded from another machine, the list has only this node. A found node stays in the
- * list, so that the dashboard shows when the node stops.
+ * devnet. If the dashboard was loaded from a host other than `127.0.0.1`, `localhost` or `[::1]`, the list has only
+ * this node. A found node stays in the list, so that the dashboard shows when the node stops.
  */
 function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;

@@ -21,8 +21,9 @@ const RESTORE_MS_MAX = 60_000;
  */
 const SETTLED_MS = 1000;
 /**
- * Time in milliseconds after which `scrollWhenThere` gives up if a page without waiting components stays too short. A
- * failed request is repeated with the next block, and the page may then become long enough.
+ * If no component waits for an answer, but the page is still too short, `scrollWhenThere` gives up when the length of
+ * the page has not changed for this time in milliseconds. A failed request is repeated with the next block, and the
+ * page may then become long enough.
  */
 const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;
@@ -81,7 +82,7 @@ function scrollWhenThere(target: number): () => void {
     if (isComplete || nowMs - beganMs > RESTORE_MS_MAX) return giveUp();
     frame = requestAnimationFrame(look);
   });
-  // If the user scrolls or presses a key before the page is complete, the function stops.
+  // If the user scrolls, clicks or presses a key before the page is complete, the function stops.
   const acts = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
   const giveUp = (): void => {
     cancelAnimationFrame(frame);

@@ -18,8 +18,8 @@ const LAG_BLOCKS_MAX = 2;
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
- * The corresponding age for a node that does not forge. A ready node may be `LAG_BLOCKS_MAX` blocks behind, and the
- * network forges at most one block in each slot.
+ * Maximum age of the tip in slots for a node that does not forge. The last block of the network may be one slot old,
+ * and a ready node may be `LAG_BLOCKS_MAX` blocks behind that block.
  */
 const FOLLOWER_TIP_AGE_SLOTS_MAX = LAG_BLOCKS_MAX + 1;
 
@@ -73,8 +73,8 @@ async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string 
   if (isOld) {
     const connected = (await api.peers()).filter(({ state }) => state === 'connected');
     if (connected.length === 0) return `The node has no peers, and its last block is ${durationText(ageS)} old.`;
-    // The whole network may have stopped making blocks. The heights of the peers show this, but a peer that has just
-    // connected may not have announced its height.
+    // The whole network may have stopped making blocks. In this case, the peers are at the height of the node. A peer
+    // that has just connected may not have announced its height.
     const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
     if (heights.length === 0) {
       return `No connected peer has sent its height yet, and the last block is ${durationText(ageS)} old.`;

@@ -122,8 +122,8 @@ function forgingRoute(dialect: HttpDialect): Route {
 }
 
 /**
- * The members `waiting` and `paused` are present only if they apply. Without these members, the view has only the
- * members that clients of Lisk know.
+ * The view has `waiting` and `paused` only in the extended dialect, and only if the delegate has them. Without these
+ * members, the view has only the members that clients of Lisk know.
  */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return extendedMembers(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });

@@ -33,8 +33,8 @@ const RECIPIENT_KEY = keyParameter(
 type SortField = (typeof SORT_FIELDS)[number];
 
 /**
- * Returns the routes of the pool. The first route lists signers. The second route lists the queue that its path names.
- * The third route names no queue in its path, and lists the verified queue.
+ * Returns the routes of the pool. The first route lists the signers of a transaction. The second route lists the queue
+ * that its path names. The third route names no queue in its path, and lists the queue `verified`.
  */
 export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {

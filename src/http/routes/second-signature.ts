@@ -1,9 +1,9 @@
 /**
- * Declares two routes of the oldest clients, for second signatures: the fee, and the registration by passphrase. The
- * answer to a registration has status 200 even if the registration is refused. The member `success` distinguishes a
- * success from a refusal. Failures of the node have other statuses. So do refusals by the checks before the handler,
- * such as access rules, the rate limit and the body parser. The node never logs or stores the request, because the
- * request contains passphrases.
+ * Declares two routes that the oldest clients use for second signatures: the fee, and the registration by passphrase.
+ * The answer to a registration has status 200 even if the handler refuses the registration, or if the node cannot store
+ * the transaction. The member `success` distinguishes a success from a refusal. Other failures of the node have other
+ * statuses. Refusals before the handler also have other statuses, for example by access rules, the rate limit and the
+ * body parser. The node never logs or stores the request, because the request contains passphrases.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';

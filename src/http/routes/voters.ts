@@ -35,9 +35,9 @@ const IDENTITY: readonly Parameter[] = [
 
 /**
  * Returns the public key to show for an account that never sent a transaction. In the extended dialect, only these
- * routes send null as the public key of an account. Real nodes do so, although the published description of their
- * interface allows only text. The strict dialect sends an empty text, because its clients compare answers with the
- * published description.
+ * routes send null as the public key of an account. Real nodes also send null, although the published description of
+ * their interface allows only text. The strict dialect sends an empty text, because its clients compare answers with
+ * the published description.
  */
 function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;

@@ -9,8 +9,9 @@ import type { HttpDialect } from '../dialect.ts';
 type Asset = Readonly<Record<string, unknown>>;
 
 /**
- * True if the recipient in the asset of the transaction is this address. In an asset with unknown members, the member
- * `recipientId` is the recipient, even if the rules do not know this member for the type.
+ * True if the recipient in the asset of the transaction is `address`. If the transaction keeps the original JSON of its
+ * asset (`written.asset`), the recipient is the member `recipientId` of this JSON. The rules need not know this member
+ * for the type of the transaction.
  */
 export function namesRecipient(transaction: Transaction, address: string): boolean {
   const asset = transaction.written?.asset;
@@ -25,7 +26,7 @@ export function namesRecipient(transaction: Transaction, address: string): boole
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;
-  // Members that the rules do not know are kept unchanged.
+  // The original JSON, if there is one, also contains the members that the rules do not know.
   const asset = written?.asset === undefined ? undefined : (JSON.parse(written.asset) as Asset);
   if (payload.kind === 'delegate') {
     const delegate = {

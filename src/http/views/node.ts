@@ -36,8 +36,8 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // `syncProgress` and the following members are present only when they apply, because clients of Lisk do not know
-  // them.
+  // `syncProgress` and the members below it are absent when they have nothing to report, because clients of Lisk do not
+  // know these members.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_SHOWN_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };
@@ -114,11 +114,12 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
   const networkId = params.networkIdentifier;
   const [own, other] =
     dialect.generation === 2 ? [{ nethash, nonce }, { networkId }] : [{ networkId }, { nethash, nonce }];
-  // Real nodes do not send `activeDelegates`: it is sent only if the network has another number of delegates than Lisk.
+  // Real nodes do not send `activeDelegates`. This node sends it only if a round has another number of delegates than
+  // in Lisk.
   const { activeDelegates } = params;
   const round = activeDelegates === ACTIVE_DELEGATES ? {} : { activeDelegates };
   const members = {
-    // Real nodes omit members whose value is unknown.
+    // The strict dialect omits `build` and `commit` if they are unknown, as real nodes do.
     ...(dialect.strict ? omitUndefined({ build: build || undefined, commit: commit || undefined }) : { build, commit }),
     epoch: new Date(params.epochMs).toISOString(),
     fees: FEE_VIEW,

@@ -1,6 +1,6 @@
 /**
- * Shows peers as clients get them. Only the members in this file are shown, and a member that the peer did not send is
- * absent.
+ * Shows peers as clients get them. Only the members in this file are shown, and a member whose value this node does not
+ * know is absent.
  */
 
 import type { PeerEntry } from '../../ports/node-api.ts';

@@ -31,7 +31,7 @@ export const COUNTED_LIST_META: Schema = objectOf({ offset: COUNT, limit: COUNT,
 export const COUNTED_PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT, count: COUNT });
 
 /**
- * Makes the shape of an object with exactly these members.
+ * Makes the shape of an object that must not have other members than `properties`.
  *
  * @param optional members that may be absent
  */

@@ -18,8 +18,8 @@ export interface Remarks {
   /** True for a transaction that registers a multisignature group or is sent by one; otherwise undefined. */
   readonly ready: boolean | undefined;
   /**
-   * Time when the pool accepted the transaction, in Unix milliseconds; undefined when the transaction came in a block,
-   * or when the node no longer knows the time.
+   * Time when the transaction arrived in the pool, in Unix milliseconds. Undefined when the transaction was never in
+   * the pool of this node, or when the node no longer knows the time.
    */
   readonly receivedAtMs: number | undefined;
 }
@@ -123,8 +123,8 @@ const COMMON: Readonly<Record<string, Schema>> = {
 
 /**
  * Members that generation 2 sends beside the asset. In generation 3, the amount and the address of the recipient are
- * members of the asset. The strict dialect of generation 3 therefore omits these members, and the extended dialect
- * sends them beside the asset, too.
+ * members of the asset. The strict dialect of generation 3 therefore sends none of the three members beside the asset,
+ * and the extended dialect sends all three.
  */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,

@@ -208,7 +208,9 @@ export class BlockQueries {
     return { first, last };
   }
 
-  /** Finds a generator's blocks within a span of heights. Returns the span of their positions in the generator's list. */
+  /**
+   * Finds a generator's blocks within a span of heights. Returns the span of their positions in the generator's list.
+   */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;
     const heightAt = (ordinal: number): number => generatorBlock(this.#store.tables, publicKey, ordinal).height;
