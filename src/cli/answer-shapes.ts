@@ -12,8 +12,8 @@ const UINT32_MAX = 2 ** 32 - 1;
 const TIME_MS_MAX = 8.64e15;
 /**
  * Maximum number of slots between the next slot of the first listed forger and the next slot of any other listed
- * forger. A node lists the forgers of at most 101 consecutive slots, so an answer with slots further apart than this
- * maximum does not come from a node.
+ * forger. An answer with slots further apart does not come from a node: a node lists the forgers of at most 101
+ * consecutive slots, far fewer than this maximum.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
@@ -31,7 +31,7 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a string of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
-/** Shape of a public key with its full length and in lower case, because commands check signatures with the key. */
+/** Shape of a complete public key in lower case. It is strict, because commands check signatures with the key. */
 export const publicKey = that(
   '64 hexadecimal digits',
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),

@@ -1,8 +1,8 @@
 /**
  * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. The error codes
  * distinguish four cases: the node does not answer (`NODE_UNREACHABLE`), it answers with an error or without data
- * (`NODE_ANSWER_UNEXPECTED`), the data has a wrong shape (`NODE_ANSWER_MALFORMED`), or the node refuses a document
- * (`NODE_REFUSED`).
+ * (`NODE_ANSWER_UNEXPECTED`), the data has a wrong shape (`NODE_ANSWER_MALFORMED`), or the node refuses the JSON body
+ * that a command sends (`NODE_REFUSED`).
  */
 
 import { unescape } from 'node:querystring';
@@ -60,14 +60,17 @@ const ADDRESS = /^([a-z]+:\/\/)?(?:(.*)@)?([^@]*)$/is;
  * optionally a port and a path.
  */
 const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
-/** Usual HTTP port of Lisk networks. */
+/** HTTP port of the packaged devnets. */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
 /** HTTP status of the answer to a request that arrived too slowly. */
 const REQUEST_TIMEOUT = 408;
 /** Environment variable with the time limit in seconds, for users whose node is distant or whose machine is busy. */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
-/** Minimum time limit for a request that changes something. A node needs one or two seconds to decrypt a passphrase. */
+/**
+ * Minimum time limit for a request that changes something. It is far longer than the one or two seconds that a node
+ * needs to decrypt a passphrase.
+ */
 const SEND_TIMEOUT_MS = 30_000;
 /** Maximum size of an answer: several times the longest usual answer that a command needs (500 diagnostics). */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
@@ -76,8 +79,8 @@ const REASONS_MAX = 10;
 
 export interface AskerOptions {
   /**
-   * Time limit for an answer; by default 5 s, or the time in `BLOOMERY_NODE_TIMEOUT_S`. For `send`, the limit is at
-   * least 30 s.
+   * Time limit for an answer; by default the time in `BLOOMERY_NODE_TIMEOUT_S`, or 5 s if the variable is not set.
+   * For `send`, the limit is at least 30 s.
    */
   readonly timeoutMs?: number;
   /**
@@ -140,7 +143,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
     // If an answer has a message, and also has reasons or a status of at least 500, it comes from a node that this
-    // machine may query.
+    // machine may query. For any other answer, the error message asks the user whether this is true.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(

@@ -18,7 +18,8 @@ export interface NetworkChainLocation extends ChainLocation {
 }
 
 /**
- * The folder that contains the data folders of all networks.
+ * The folder of `--data-dir`, or else `home`. This folder contains the data folders of networks, or is itself the data
+ * folder of one chain.
  *
  * @throws ProtocolError `USAGE` when `--data-dir` leads to a file
  */
@@ -82,7 +83,7 @@ function onBackfill(entries: number): void {
 
 /**
  * Finds the network to which a chain belongs, from the folder of the chain. A devnet with its own settings has its
- * network folder beside the folders of its nodes; other networks are found by name.
+ * network folder beside the folders of its nodes; other networks are found by the name of the chain's folder.
  */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);

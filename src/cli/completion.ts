@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** Completions for the values of options whose definitions list no values. */
+/** Values for options whose definitions do not list the possible values. */
 export interface KnownValues {
   /** Names of networks, for each option `--network`. */
   readonly networks: readonly string[];

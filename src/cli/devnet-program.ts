@@ -187,7 +187,7 @@ bloomery devnet heal. A later partition takes the place of an earlier one.`,
   asking(devnet, 'skew', "set the clock of one node ahead of the devnet's, or behind it", json)
     .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
     .argument('<distance>', 'by how much: +3s, -500ms; 0s ends it')
-    // The parser takes a negative distance, such as `-500ms`, for an option.
+    // Without this, the parser would refuse a negative clock offset, such as `-500ms`, as an unknown option.
     .allowUnknownOption()
     .action(async (node: number, distance: string, options: ControlFlags) =>
       (await controlOf(options)).skew(node, distance),

@@ -1,4 +1,4 @@
-/** The commands that diagnose a node: doctor, why and why missed. */
+/** The commands that diagnose a node: `doctor`, `why` and `why missed`. */
 
 import type { Command } from 'commander';
 import { command, EXIT_CODES, integerFrom } from './command.ts';

@@ -9,16 +9,22 @@ export const EXIT = {
   ok: 0,
   /** The command was valid, but it failed. */
   failed: 1,
-  /** Wrong flags, configuration, network folder or input file: nothing was started or written. */
+  /**
+   * Wrong flags, configuration, network folder or input file, or an output file that exists already. Nothing was
+   * started or written.
+   */
   usage: 2,
-  /** A running node could no longer work and ended itself, so that a supervisor restarts it. */
+  /**
+   * The watchdog ended a node that could no longer work, so that a supervisor restarts it. If the main thread is
+   * blocked, a signal ends the process instead, and this code is not used.
+   */
   unhealthy: 3,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface ErrorLine {
-  /** One line without control characters. */
+  /** One line without unsafe characters (`printable.ts`). */
   readonly line: string;
   readonly exitCode: ExitCode;
 }
@@ -43,7 +49,7 @@ export function errorLineOf(error: unknown): ErrorLine {
 
 /**
  * Code that the line of an error shows, so that users find the error in the guides; undefined if the line shows no
- * code. Errors for wrong flags (`USAGE`, and errors of Commander) show no code, because their text names the flag.
+ * code. Errors for wrong use (`USAGE`, and errors of Commander) show no code, because their text says what is wrong.
  */
 function shownCode(error: unknown): string | undefined {
   if (error instanceof CommanderError || !(error instanceof Error) || !('code' in error)) return undefined;
@@ -103,8 +109,8 @@ function textOf(error: unknown): string {
 }
 
 /**
- * Removes repeated prefixes from an error text of `Closers`. The text repeats the prefix if the error of a closing step
- * contains the text of another `Closers`.
+ * Removes all repetitions of the prefix `NOT_CLOSED` from an error text of `Closers`. The text repeats the prefix if a
+ * closing step failed with the error of another `Closers`.
  */
 function withOnePrefix(text: string): string {
   return text.startsWith(NOT_CLOSED) ? `${NOT_CLOSED}${text.replaceAll(NOT_CLOSED, '')}` : text;
@@ -127,7 +133,7 @@ const STORE_DAMAGED =
 
 /**
  * Remedy for an error that names a path. The path may come from any option or argument, for example from the folder of
- * a sink, so the remedy names more than `--data-dir`.
+ * a sink. Therefore the remedy names `--data-dir` only for the data of a node.
  */
 const OTHER_FOLDER = 'choose another folder, for the data of a node with --data-dir';
 const DISK_REMEDIES: Readonly<Record<string, string>> = {

@@ -67,8 +67,8 @@ export interface InitFlags {
   readonly passwordFile?: string;
   readonly iterations: number;
   /**
-   * Path of the systemd unit; true for the default path, false with `--no-unit`. Undefined without these flags: the
-   * command then asks the user whether to write a unit, except with `--yes`.
+   * Path of the systemd unit; true for `--unit` without a path, false for `--no-unit`. Undefined without both flags:
+   * the command then asks the user whether to write a unit. With `--yes`, it writes no unit in this case.
    */
   readonly unit?: string | boolean;
   readonly yes?: true;
@@ -278,8 +278,8 @@ export interface ForgingImportFlags {
 
 export interface DoctorFlags {
   /**
-   * Address of the node. Without it, the command uses the address in the configuration that `--network` and `--config`
-   * name. Without `--network`, the command uses http://127.0.0.1:4000.
+   * Address of the node. Without `--node`, the command takes the address from the configuration that `--network` and
+   * `--config` name. Without `--node` and `--network`, the address is http://127.0.0.1:4000.
    */
   readonly node?: string;
   readonly network?: string;

@@ -52,7 +52,7 @@ interface RunningInProgram {
 
 /**
  * Opens the log, and starts the watchdog. Until the node has started, the watchdog checks only the memory and the heap
- * of the process. Signals are handled from now on.
+ * of the process. From this call on, signals are handled (`stopRequest`).
  */
 export function beginNodeProgram(config: Config): NodeProgram {
   const metrics = new MetricsRegistry({ isOfProcess: true });

@@ -5,13 +5,13 @@
 
 /**
  * Control characters (C0, DEL, C1), format characters (change of direction, invisible characters), unpaired surrogates,
- * and the two line separators.
+ * and the separators U+2028 and U+2029.
  */
 const UNSAFE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const UNSAFE_BUT_LINE_BREAKS_AND_TABS = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /**
- * Unsafe characters except the line break between documents. Within a document, DEL is the only unsafe ASCII character
- * that can occur, because `JSON.stringify` escapes the others.
+ * Unsafe characters except the line break between JSON documents. Within a document, DEL is the only unsafe ASCII
+ * character that can occur, because `JSON.stringify` escapes the others.
  */
 const UNSAFE_BUT_LINE_BREAKS = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 

@@ -1,4 +1,4 @@
-/** The commands that copy a chain out of the node, for queries over its whole history. */
+/** The commands that copy a chain out of the node into tables (`sink`), and query the copied tables (`query`). */
 
 import { type Command, Option } from 'commander';
 import { command, EXIT_CODES, integerFrom, onlyCommands } from './command.ts';

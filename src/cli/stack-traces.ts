@@ -20,8 +20,8 @@ interface SourcePosition {
 }
 
 /**
- * Maximum number of cached lines of traces. An error that occurs again has the same trace, so the cache saves a second
- * lookup.
+ * Maximum number of cached positions. An error that occurs again has the same positions in its trace, so the cache
+ * saves a second lookup.
  */
 const TRACE_LINES_MAX = 1000;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
@@ -47,9 +47,9 @@ export function nameSourcesInTraces(): void {
 }
 
 /**
- * True when the trace is read in the constructor of an error without a message. The error classes of some libraries
- * read each trace in the constructor, and hardly ever show it. For example, SocketCluster creates such an error for
- * each failed dial. Reading source maps for these errors took a sixth of the start time of a devnet node.
+ * True when the trace is read in the constructor of the error, and the error has no message. The error classes of some
+ * libraries read each trace in the constructor, and hardly ever show it. For example, SocketCluster creates such an
+ * error for each failed dial. Reading source maps for these errors took a sixth of the start time of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;
@@ -105,8 +105,8 @@ export function originalPosition(
 ): (SourcePosition & { source: number }) | undefined {
   let row = 1;
   let found: (SourcePosition & { source: number }) | undefined;
-  // Column in the compiled line; index of the source; line and column in the source. Lines, columns and source indexes
-  // in a source map count from 0.
+  // Fields of the current mapping: column in the compiled line, index of the source, and line and column in the source.
+  // In a source map, these fields count from 0.
   const state = [0, 0, 0, 0];
   let [field, value, shift] = [0, 0, 0];
   for (let at = 0; at < mappings.length; at += 1) {

@@ -29,8 +29,8 @@ export interface StopRequest {
   /** The signal or other event that makes the process end. */
   readonly by: string;
   /**
-   * Exit code of an orderly end. If the reason is a signal of `OTHER_ENDING_SIGNALS`, the code makes a supervisor
-   * restart the program.
+   * Exit code of an orderly end. If `by` is a signal of `OTHER_ENDING_SIGNALS`, the code makes a supervisor restart the
+   * program.
    */
   readonly exitCode: ExitCode;
 }

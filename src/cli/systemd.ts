@@ -18,8 +18,8 @@ const MESSAGES_PER_TIMEOUT = 3;
 
 export interface SystemdNotifier {
   /**
-   * Must be called when the node runs. If the service has a watchdog (`WatchdogSec`), systemd then gets regular
-   * messages as long as the event loop works.
+   * Must be called once, after the node has started. If the service has a watchdog (`WatchdogSec`), systemd then gets
+   * regular messages as long as the event loop works.
    */
   ready(): void;
   /** Must be called when the node begins to stop. */

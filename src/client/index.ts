@@ -246,8 +246,8 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 }
 
 /**
- * Returns the message of a refusal and its first error, if the body has them. For a body that is not an object, returns
- * the beginning of the text, or `no reason given`.
+ * Returns the message of a refusal and its first error, if the body has them. If the body is a text, returns its first
+ * 200 characters. If the body is neither an object nor a text, returns `no reason given`.
  */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)

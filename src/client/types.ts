@@ -8,7 +8,7 @@ export type Operations<G extends Generation> = G extends 2 ? Operations2 : Opera
 export type Events<G extends Generation> = G extends 2 ? Events2 : Events3;
 export type Method = 'GET' | 'POST' | 'PUT';
 
-/** Paths of a method; `{name}` stands for a parameter in the path. */
+/** Paths of an HTTP method; `{name}` stands for a parameter in the path. */
 export type PathOf<G extends Generation, M extends Method> = {
   [K in keyof Operations<G>]: K extends `${M} ${infer P}` ? P : never;
 }[keyof Operations<G>];

@@ -1,6 +1,6 @@
 /**
- * Reads files and the standard input. Each read accepts a limited number of bytes. If a file is a pipe, the read also
- * waits only a limited time for data.
+ * Reads files and the standard input. Each read accepts a limited number of bytes. The wait for data from a pipe has a
+ * time limit, except when the pipe is the standard input.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Checks the height and the id of a genesis block. From block version 2 on, the payload hash is also checked. The check
- * does not verify signatures, because no node of the network verifies the signatures of the genesis block.
+ * does not verify signatures, because no node of a Lisk network verifies the signatures of the genesis block.
  */
 
 import { ProtocolError, messageOf } from '../primitives/errors.ts';

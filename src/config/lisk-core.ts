@@ -226,7 +226,10 @@ function foreign(file: string, key: string, expected: string, { name }: NetworkI
   return new ProtocolError(IMPORT_CODE, { file, key, expected }, message);
 }
 
-/** Refuses values that nest deeper than in any real file. Writing such values as JSON could exhaust the call stack. */
+/**
+ * Refuses values that nest deeper than `DEPTH_MAX` levels. Writing very deep values as JSON could exhaust the call
+ * stack.
+ */
 function refuseDeep(value: unknown, file: string): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {

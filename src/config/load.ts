@@ -127,9 +127,9 @@ function defaultOf(
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // The value true turns off the protection against double forging. It is the default on a network with published keys.
-  // On such a network, anybody can sign blocks for the delegates, so the protection is useless. In addition, the
-  // protection would delay the first blocks of a new network.
+  // If `forging.riskDoubleForging` is true, the protection against double forging is off. This is the default on a
+  // network with published keys. On such a network, anybody can sign blocks for the delegates, so the protection is
+  // useless. In addition, the protection would delay the first blocks of a new network.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;

@@ -193,8 +193,8 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
 }
 
 /**
- * True for a folder that this user may not read. Such a folder is treated as found. The attempt to read its files then
- * causes an error that names the cause.
+ * True for a folder that the user of this process may not read. Such a folder is treated as found. The attempt to read
+ * its files then causes an error that names the missing permission.
  */
 function isDenied(folder: string): boolean {
   try {
@@ -205,7 +205,7 @@ function isDenied(folder: string): boolean {
   }
 }
 
-/** Returns the names of all known networks: first the networks of the package, then the networks of the user. */
+/** Returns the names of all networks that have a network folder: first those of the package, then those of the user. */
 export function networkNames(home: string): readonly string[] {
   const folders = [join(packageDirectory(), 'networks'), join(home, 'networks')].filter((folder) => existsSync(folder));
   return folders.flatMap((folder) =>

@@ -159,7 +159,7 @@ export function hostPort(entry: string): SeedPeer | undefined {
   return host !== undefined && isPort(wsPort) ? { host, wsPort } : undefined;
 }
 
-/** Reads a host name without a port, and converts it to lower case, as browsers send it. */
+/** Reads a host name without a port, and converts it to lower case, because browsers send it so. */
 export function hostName(entry: string): string | undefined {
   return /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(entry) ? entry.toLowerCase() : undefined;
 }
@@ -184,7 +184,7 @@ function isPort(port: number): boolean {
 /** Maximum number of entries in a list, which is far above the length of lists that people write. */
 const ENTRIES_MAX = 10_000;
 
-/** Reads the log level of one module, such as `p2p=debug`. The module has the same name in log lines. */
+/** Reads the log level of one module, such as `p2p=debug`. Log lines contain the same module names. */
 export function moduleLevel(entry: string): readonly [module: string, level: LogLevel] | undefined {
   const [, module, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
   const level = LOG_LEVELS.find((known) => known === name);

@@ -22,7 +22,7 @@ const TOKEN =
  * @param text valid JSON5; for any other text the result has no meaning
  */
 export function firstRepeatedKey(text: string): RepeatedKey | undefined {
-  /** Keys found so far in each open object; undefined for a list. */
+  /** For each open object, the keys found so far; for each open list, undefined. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
   for (const { groups = {}, index } of text.matchAll(TOKEN)) {

@@ -247,8 +247,8 @@ export const OPTIONS = {
       100,
       5000,
     ),
-    // The name `broadcastIntervalMs` is from Lisk Core. At this interval, the node verifies waiting transactions again,
-    // but broadcasts nothing.
+    // The name `broadcastIntervalMs` is from Lisk Core. At this interval, the node checks the transactions that wait in
+    // the pool, but broadcasts nothing.
     broadcastIntervalMs: integer(
       'Time between two checks of the transactions that wait in the pool. The node also checks most new transactions on arrival.',
       5000,
@@ -358,7 +358,7 @@ export type NotifyConfig = Config['notify'];
 export interface NamedOption {
   readonly section: string;
   readonly key: string;
-  /** `section.key`, as errors and documentation name the option. */
+  /** `section.key`, the name of the option in the documentation and in most errors. */
   readonly path: string;
   /** Environment variable that sets the option. */
   readonly variable: string;

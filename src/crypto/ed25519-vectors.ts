@@ -1,7 +1,7 @@
 /**
  * Lists the twelve edge cases of Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs" (SSR 2020). Each case
  * includes the answer of libsodium 1.0.16 to 1.0.22, which is the rule of the network. The node uses an implementation
- * only if the implementation gives all these answers.
+ * of Ed25519 only if the implementation gives all these answers.
  */
 
 export interface Ed25519Vector {

@@ -19,7 +19,7 @@ export type Ed25519Backend = 'sodium' | 'noble';
 /** Time of one check in milliseconds, measured with a batch of 225 checks on a server with a 2.5 GHz processor. */
 export const CHECK_MS: Readonly<Record<Ed25519Backend, number>> = { sodium: 0.065, noble: 1.3 };
 
-/** A check whether `signature` (64 bytes) is valid for `message` under `publicKey` (32 bytes). */
+/** The input of a check: whether `signature` (64 bytes) is valid for `message` under `publicKey` (32 bytes). */
 export interface Ed25519Check {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
@@ -109,8 +109,8 @@ export function loadSodium(): Ed25519 | undefined {
     },
     verify({ publicKey, message, signature }) {
       if (!mayBeValid(publicKey, signature)) return false;
-      // For bytes in shared memory, the binding of libsodium returns `undefined`. Bytes in shared memory are copied
-      // first, and only a result of `true` counts as valid.
+      // For bytes in shared memory, the binding of libsodium returns `undefined`. `owned` therefore copies such bytes
+      // before the call. Only a result of `true` counts as valid.
       return sodium.crypto_sign_verify_detached(owned(signature), owned(message), owned(publicKey)) === true;
     },
     keyPairOfSeed(seed) {

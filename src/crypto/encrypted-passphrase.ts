@@ -17,7 +17,7 @@ export interface EncryptedPassphrase {
   readonly salt: Buffer;
   /** The authentication tag, 16 bytes. */
   readonly tag: Buffer;
-  /** The version of the format, as the text states it. This module does not interpret the version. */
+  /** The version of the format, copied from the encrypted passphrase. This module does not interpret the version. */
   readonly version: string;
 }
 
@@ -40,8 +40,8 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 /**
- * Maximum number of bytes of the cipher text in an encrypted passphrase that is parsed. A passphrase of twelve words
- * has about 80 bytes.
+ * Maximum number of bytes of the cipher text that `parseEncryptedPassphrase` accepts. A passphrase of twelve words has
+ * about 80 bytes.
  */
 const CIPHER_BYTES_MAX = 4096;
 const SALT_BYTES_MAX = 1024;

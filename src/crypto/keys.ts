@@ -38,7 +38,7 @@ export function addressOf(publicKey: string): string {
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
-/** Returns the message of lisk-sdk for an address of a wrong form; undefined if the form is correct. */
+/** Returns the error message of lisk-sdk for an address of a wrong form; undefined for a correct address. */
 export function addressFault(address: string): string | undefined {
   if (address.length < 2 || address.length > 22) {
     return 'Address length does not match requirements. Expected between 2 and 22 characters.';

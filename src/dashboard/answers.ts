@@ -59,7 +59,7 @@ export interface Constants {
   /** Number of delegates of a round; absent when it is 101. */
   readonly activeDelegates?: number;
   readonly nethash: string;
-  /** Name of the network; older nodes do not send it. */
+  /** Name of the network; older versions of the node do not send it. */
   readonly networkName?: string;
   /** ISO 8601. */
   readonly epoch: string;
@@ -113,8 +113,8 @@ export interface Transaction {
 }
 
 /**
- * Members of a multisignature group. `hasSigned` is true for a member that has signed the waiting transaction, and
- * `min` is the number of signatures that the transaction needs.
+ * The group members who can sign a transaction that waits in the pool. `hasSigned` is true for a member that has signed
+ * the transaction, and `min` is the number of member signatures that the transaction needs.
  */
 export interface Signers {
   readonly min: number;

@@ -11,7 +11,7 @@ type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
 /**
  * Adds a new block, and removes all blocks of the list at or above its height. Each removed block was reverted, or is
- * the new block itself, which an answer has already brought.
+ * the new block itself, if an earlier answer contained it.
  */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);

@@ -46,8 +46,8 @@ export function descriptionOf({ type, amount, recipientId, asset }: Described): 
 }
 
 /**
- * If a transaction has at most this number of votes, a list shows the names of the delegates. If a transaction has more
- * votes, the list shows only how many votes are added and how many are removed.
+ * If a transaction has at most this number of votes, a list of transactions shows the names of the delegates. If a
+ * transaction has more votes, the list shows only how many votes are added and how many are removed.
  */
 const VOTES_SHOWN = 2;
 

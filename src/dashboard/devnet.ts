@@ -1,6 +1,6 @@
 /**
- * The controls of a devnet: the answers of its supervisor, and the texts that a user types as parameters of an
- * operation.
+ * The controls of a devnet. This module declares the answers of the devnet's supervisor, and reads the texts that a
+ * user types as parameters of an operation.
  */
 
 import { addressOf, beddowsOf } from './list-requests.ts';
@@ -15,7 +15,7 @@ export interface DevnetNode {
 }
 
 export interface DevnetFaults {
-  /** The nodes of each part, by their `index`; empty while the network is not cut into parts. */
+  /** For each part, the `index` of each of its nodes; empty while the network is not cut into parts. */
   readonly parts: readonly (readonly number[])[];
   readonly nodes: readonly {
     readonly node: number;
@@ -45,7 +45,7 @@ export interface KnownAccount {
 
 export type NodeAction = 'pause' | 'resume' | 'kill' | 'restart';
 
-/** Operations on a node that the dashboard offers while the node is in this state. */
+/** Returns the operations that the dashboard offers for a node in this state. */
 export function actionsFor({ state }: Pick<DevnetNode, 'state'>): readonly NodeAction[] {
   switch (state) {
     case 'running':

@@ -1,4 +1,7 @@
-/** Prepares the node's diagnostics for the dashboard. Consecutive diagnostics with the same message share one line. */
+/**
+ * Prepares the node's diagnostics for the dashboard. Consecutive diagnostics with the same module, code and message
+ * share one line.
+ */
 
 import type { Diagnostic } from './answers.ts';
 

@@ -21,9 +21,9 @@ export function decimalsOf(beddows: string): number {
 }
 
 /**
- * Example: `12.5 %`. Formats the share of a part in a whole, rounded to two decimals. Both amounts are decimal digits
- * in beddows. A share above zero that rounds to zero is `below 0.01 %`. If the whole is unknown or zero, the text is
- * `–`.
+ * Example: `12.5 %`. Formats the share of a part in a whole, rounded to two decimals. `part` and `whole` are decimal
+ * digits in beddows. A share above zero that rounds to zero is `below 0.01 %`. If the whole is unknown or zero, the
+ * text is `–`.
  *
  * @param decimals fixed number of decimals for a column; by default, trailing zeros are left out
  */
@@ -48,7 +48,7 @@ export function countOf(count: number, one: string): string {
   return `${countText(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** Members of `Delegate` that state how many blocks the delegate forged and missed, as the node sends them. */
+/** Members of `Delegate` about the forged and missed blocks of the delegate, as the node sends them. */
 interface Results {
   readonly producedBlocks: number;
   readonly missedBlocks: number;
@@ -98,7 +98,7 @@ export function shortText(text: string, characters = 6): string {
   return text.length <= 2 * characters + 1 ? text : `${text.slice(0, characters)}…${text.slice(-characters)}`;
 }
 
-/** Examples: `14 s ago`, `in 3 min`. The text uses the largest unit that gives at least 1. */
+/** Examples: `14 s ago`, `in 3 min`, `0 s ago`. The text uses the largest unit that gives at least 1, otherwise `s`. */
 export function agoText(momentMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - momentMs) / 1000);
   const [size, unit] = UNITS.find(([length]) => Math.abs(seconds) >= length) ?? [1, 's'];

@@ -19,19 +19,19 @@ export type View = (typeof VIEWS)[number];
 
 export interface HashRoute {
   readonly view: View;
-  /** Id, height, address or name; undefined for a list. */
+  /** Id, height, address or name of the one item that the view shows; undefined for a list. */
   readonly item: string | undefined;
   /** Number of a page of a list; the first page is 1. */
   readonly page: number;
   /** Cursor that the node sent for the last entry before the page; empty for the first page. */
   readonly after: string;
-  /** The filters and the order (`sort`) of a list. Only filters that the view supports are present. */
+  /** Filters and order (`sort`) of a list, or the time span of the charts. Only filters of the view are present. */
   readonly filters: Filters;
 }
 
 export type Filters = Readonly<Record<string, string>>;
 
-/** Names of the filters of each view, in their order in the URL fragment. `sort` is the order of the list. */
+/** Names of the filters of each view, in the sequence of the URL fragment. `sort` is the order of the list. */
 const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   blocks: ['delegate', 'sort'],
   transactions: ['kind', 'from', 'to', 'min', 'max', 'text', 'sort'],

@@ -59,7 +59,7 @@ export function nextOrder(field: string, current: string, orders: readonly Order
   return own[(own.indexOf(current) + 1) % own.length];
 }
 
-/** A form field with a text that makes no valid request. */
+/** A form field whose text cannot be part of a valid request, and the problem of this text. */
 interface WrongField {
   readonly problem: string;
   /** Name of the field. */

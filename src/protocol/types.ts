@@ -26,9 +26,9 @@ export interface JsonObject {
 }
 
 /**
- * The content of a transaction by kind. Both generations have the same kinds, with different type numbers and bytes. A
- * chain of generation 3 contains the last three kinds only in its history, with the type numbers and bytes of
- * generation 2.
+ * The content of a transaction; the member `kind` names the kind of the transaction. Both generations have the first
+ * five kinds, with different type numbers and bytes. Only generation 2 has the last three kinds. In the history of a
+ * chain of generation 3, all kinds have the type numbers and bytes of generation 2.
  */
 export type Payload =
   | { readonly kind: 'transfer'; readonly amount: bigint; readonly recipientId: Address; readonly data?: string }

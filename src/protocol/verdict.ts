@@ -1,6 +1,6 @@
 /**
- * Defines verdicts about data from peers and clients. A verdict names the refused object and the reason, with the
- * messages of lisk-sdk.
+ * Defines verdicts about data from peers and clients. A verdict of refusal names the refused object and the reason,
+ * with the messages of lisk-sdk.
  */
 
 import { ProtocolError, type ErrorData } from '../primitives/errors.ts';
@@ -137,14 +137,14 @@ export type BlockRejectionCode =
   /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
   | 'BLOCK_BFT_INVALID'
   /**
-   * The generator of a round's last block is not active in the next round. Release 3.0.2 refuses a block with this
-   * fault.
+   * The generator of a round's last block is not active in the next round. Nodes of lisk-sdk 3.0.2 refuse such a
+   * block.
    */
   | 'BLOCK_FORGER_LEAVES'
   | 'BLOCK_KNOWN'
   /**
-   * The block is valid, but lisk-sdk cannot store it. The reference (lisk-sdk) passes on a block that it cannot store,
-   * and then refuses the block.
+   * The block is valid, but lisk-sdk cannot store it. Nodes of lisk-sdk pass on such a block to their peers, and then
+   * refuse it.
    */
   | 'BLOCK_UNSTORABLE'
   /**
@@ -187,8 +187,8 @@ export type ForkStatus =
   /** The block is the next block. The node applies it. */
   | 'extends'
   /**
-   * The forger of the tip made a second block with the same parent. The node ignores the second block and logs a
-   * warning.
+   * The forger of the tip made a second block with the same parent, and fork choice does not prefer the second block.
+   * The node ignores the second block and logs a warning.
    */
   | 'doubleForging'
   /** The block is another block with the parent of the tip, and should replace the tip. */

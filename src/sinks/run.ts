@@ -33,13 +33,13 @@ export interface SinkRun {
 
 export interface SinkProgress {
   /**
-   * `replay`: applies the blocks of the final part again in memory; `backfill`: writes complete ranges; `live`: the
-   * tail follows the chain.
+   * `replay`: applies the blocks of the sink's complete ranges again in memory; `backfill`: writes complete ranges;
+   * `live`: the tail follows the chain.
    */
   readonly phase: 'replay' | 'backfill' | 'live';
   /** Height that the phase has reached. */
   readonly height: number;
-  /** Last height of the final part of the sink. */
+  /** Last height of the final part of the sink, which consists of its complete ranges. */
   readonly finalHeight: number;
   /**
    * Number of rows that the run has passed to the sink. When blocks move from the tail to a range, their rows are
@@ -55,8 +55,9 @@ export interface SinkProgress {
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
- * Maximum number of ranges whose blocks may be in one write to the tail. In ClickHouse, the blocks of each range are a
- * partition of the tail, and a server refuses an insert into more than 100 partitions.
+ * Size limit of a write to the tail: the number of blocks in this many ranges. The blocks touch at most one range more,
+ * because the first block may be inside a range. In ClickHouse, the blocks of each range are a partition of the tail,
+ * and a server refuses an insert into more than 100 partitions.
  */
 const TAIL_RANGES_AT_ONCE = 50;
 /** Number of blocks between two progress reports of a replay. */
@@ -123,8 +124,8 @@ class SinkWriter {
   }
 
   /**
-   * Applies the blocks of the complete ranges again in memory, because the rows of the blocks above them depend on the
-   * state after them.
+   * Applies the blocks of the complete ranges again in memory, because the rows of later blocks depend on the state
+   * after these ranges.
    */
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
@@ -186,7 +187,7 @@ class SinkWriter {
         written.catch(() => undefined);
       }
     } catch (error) {
-      // After an error, the caller closes the sink. The caller must not close the sink during a write.
+      // The caller closes the sink after this error, so the write must end first.
       await written.catch(() => undefined);
       throw error;
     }

@@ -9,7 +9,8 @@ import { printableFields } from './printable.ts';
 
 export interface ObserverOptions {
   /**
-   * Lines below this level are not written. With `silent`, no line is written. `levelsByModule` can set other levels.
+   * Lines below this level are not written; with `silent`, no line is written. For the modules in `levelsByModule`, the
+   * level there is used instead.
    */
   readonly level: LogLevel | 'silent';
   /** `json`: one object on each line; `human`: for people and terminals. Default `json`. */
@@ -86,7 +87,7 @@ function writeLine(
   fields: LogFields | undefined,
 ): void {
   if (!logger.isLevelEnabled(level)) return;
-  // Fields are below a separate key, so that no field can replace the time, level or code of the line.
+  // The fields are inside the member `data`, so that no field can replace the time, level or code of the line.
   if (fields === undefined) logger[level]({ code }, message);
   else logger[level]({ code, data: printableFields(fields) }, message);
 }

@@ -22,8 +22,8 @@ const LABEL_VALUE_CHARS_MAX = 120;
 const REFUSED = 'metrics_refused_total';
 
 /**
- * Gauges of prom-client that have names of counters. The registry omits these gauges, because Prometheus tools report
- * their names as errors.
+ * Gauges of prom-client whose names end in `_total`, as only names of counters should. The registry omits them,
+ * because Prometheus tools report their names as errors.
  */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
@@ -37,7 +37,8 @@ interface Family {
 /**
  * Metrics in memory. Recording never throws. The registry refuses an undeclared metric, and labels or a kind that
  * differ from the declaration. It refuses the value NaN, an infinite value except for a gauge, and a negative addition
- * to a counter. It also refuses a series above the limit. Refusals are counted in `bloomery_metrics_refused_total`.
+ * to a counter. It also refuses a new series when the metric already has `seriesMax` series. Refusals are counted in
+ * `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();

@@ -15,8 +15,8 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
 
 /**
  * Converts the fields of a log line to plain values. A member whose name denotes a secret shows `[hidden]`, at any
- * depth. If another text contains the same secret, `[hidden]` replaces the secret there, too, because an error message
- * may quote the secret. In other texts, secrets shorter than `SECRET_CHARS_MIN` stay. Bigints become decimal text, and
+ * depth. `[hidden]` also replaces this secret in all other texts of the fields, because an error message may quote the
+ * secret. A secret shorter than `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and
  * bytes become hexadecimal text. Long texts, bytes and lists are shortened. An error becomes an object with name,
  * message and stack, and with code, data and cause if it has them. The function never throws.
  */

@@ -47,7 +47,8 @@ export function checkAmount(amount: bigint, least: bigint): void {
 }
 
 /**
- * Checks the fields of a payload and their types. The node makes all further checks of the values.
+ * Checks the names and types of the fields of a payload, the form of public keys, and that the amount is not negative.
+ * The node makes all further checks of the values.
  *
  * @throws TypeError or RangeError with the name of the wrong field
  */

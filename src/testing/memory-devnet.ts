@@ -50,7 +50,10 @@ interface Kept extends TimeState {
 
 /** Port of the first node in the memory network. No program can see this port, because the network is in memory. */
 const FIRST_PORT = 5000;
-/** The number of snapshots is limited because each snapshot takes as much memory as the state of all nodes. */
+/**
+ * The number of snapshots is limited because each snapshot keeps copies of the chain, pool and signing journal of every
+ * node in memory.
+ */
 const SNAPSHOTS_MAX = 100;
 const PEERS_MS_MAX = 5000;
 const PEERS_POLL_MS = 5;

@@ -25,8 +25,8 @@ import type { Clock } from '../ports/clock.ts';
 const NOT_LISTENING: CloseReason = { code: 1006, reason: 'no node listens at this address' };
 const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
 /**
- * Maximum wait in milliseconds until a dialled node listens. A real transport waits for a TCP connection no longer than
- * this.
+ * Maximum wait in milliseconds until a dialled node listens. It equals the default of `TransportTimeouts.dialMs`, the
+ * time limit of the transport over TCP.
  */
 const ARRIVAL_MS_MAX = 2000;
 const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };
@@ -175,7 +175,7 @@ class MemoryTransport implements Transport {
     this.sendInfo();
   }
 
-  /** Sends the present information of this node about itself to all connected nodes. */
+  /** Sends the present `NodeInfo` and the address of this node to all connected nodes. */
   sendInfo(): void {
     const info = this.ownInfo();
     for (const peerId of this.#lines.keys()) {

@@ -1,6 +1,6 @@
 /**
- * Defines the types of `bloomery/testing`. The types use no types of other modules, so they also work in applications
- * that install the package.
+ * Defines the types of `bloomery/testing`. The types use no types of other modules, because the installed package
+ * contains no type declarations of these modules.
  */
 
 export interface DevnetOptions {
@@ -204,7 +204,7 @@ export interface TestDevnet {
   /**
    * Delays each message between nodes by a duration: a number of milliseconds, or a string such as `150ms` or `2s`. If
    * the two nodes of a link have different delays, the greater delay applies. A delay does not affect the function
-   * `mine` and the mining mode `instant`, which pass blocks to all nodes at once.
+   * `mine` and the mining mode `instant`, which pass blocks to the nodes without using the links.
    *
    * @param nodes numbers of the nodes whose links get the delay; default: all
    * @throws an error for an invalid delay, a delay longer than a minute, or a node that does not exist
@@ -213,7 +213,7 @@ export interface TestDevnet {
   /**
    * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`. If the two
    * nodes of a link have different probabilities, the greater probability applies. A loss does not affect the function
-   * `mine` and the mining mode `instant`, which pass blocks to all nodes at once.
+   * `mine` and the mining mode `instant`, which pass blocks to the nodes without using the links.
    *
    * @param nodes numbers of the nodes whose links lose messages; default: all
    * @throws an error for an invalid probability, or a node that does not exist

@@ -13,7 +13,8 @@ import { readPackedLines } from './packed-lines.ts';
 
 export interface LineReaderOptions {
   /**
-   * Number of worker threads, which start with the first large job. With 0, all lines are read on the calling thread.
+   * Number of worker threads, which start with the first call for more than `INLINE_LINES_MAX` lines. With 0, all lines
+   * are read on the calling thread.
    */
   readonly threads: number;
   readonly rules: Rules;

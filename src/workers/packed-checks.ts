@@ -1,6 +1,6 @@
 /**
- * Packs many signature checks into one byte array. The array can be transferred to another thread, so the thread gets
- * the checks without a copy of each object.
+ * Packs many signature checks into one byte array, which can be transferred to another thread. If the check objects
+ * were posted to the thread instead, each of them would have to be copied.
  */
 
 import type { SignatureCheck } from '../protocol/types.ts';

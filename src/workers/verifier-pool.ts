@@ -24,8 +24,8 @@ export interface VerifierPoolOptions {
   /** Preferred backend. The default is the fastest backend that loads. */
   readonly backend?: Ed25519Backend;
   /**
-   * Maximum number of results that the cache stores by content; results that were not used recently are removed first.
-   * Each of these results takes about 250 bytes.
+   * Maximum number of results that the cache stores by content (public key, signature and message). Results that were
+   * not used recently are removed first. Each of these results takes about 250 bytes.
    */
   readonly cacheEntriesMax: number;
   /** Receives one log line when the first thread ends unexpectedly, and none when further threads do. */
@@ -35,8 +35,9 @@ export interface VerifierPoolOptions {
 }
 
 /**
- * Largest batch of checks that the calling thread makes itself. A batch of this size takes some milliseconds. Worker
- * threads make the checks of larger batches, so that the calling thread stays free for other work.
+ * Largest batch of checks that the calling thread makes itself; checks with a known result do not count. A batch of
+ * this size takes some milliseconds. Worker threads make the checks of larger batches, so that the calling thread stays
+ * free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
@@ -47,8 +48,8 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Largest batch of checks whose results are cached by content. A small batch usually belongs to one block. Each
- * transaction of the block usually arrived earlier, as another object with the same bytes, so only the content
+ * Largest batch of checks whose results are cached by content (`checkKey`). A small batch usually belongs to one block.
+ * Each transaction of the block usually arrived earlier, as another object with the same bytes, so only the content
  * identifies its result. A larger batch belongs to a download, with thousands of new checks. If worker threads make
  * these checks, the results are cached only by object, because the later validation uses the same objects.
  */

@@ -21,8 +21,8 @@ import { withDamageReport } from '../damage-report.ts';
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 
 /**
- * HTTP statuses with which a server may answer, without data, at a path that it does not serve. For example, a proxy
- * may send a page, or refuse the request.
+ * HTTP statuses of answers for a path that the server does not serve. For example, a proxy may send a web page (200),
+ * or refuse the request (403).
  */
 const UNKNOWN_PATH_STATUSES: ReadonlySet<unknown> = new Set([200, 403, 404]);
 
@@ -43,7 +43,8 @@ export function isStopped({ dataDir, network }: Omit<SourceFlags, 'node'>): bool
 }
 
 /**
- * Calls `work` with a read-only view of the chain on the disk.
+ * Calls `work` with a read-only view of the chain on the disk. If a killed import or sync left the indexes incomplete,
+ * the function first writes the missing entries.
  *
  * @throws ProtocolError like `locationOfData`, `openStoppedNode` and `withDamageReport`; errors of `work`
  */
@@ -64,8 +65,8 @@ export async function withStoppedNode<T>(
 
 /**
  * Returns a source that first asks the paths without the prefix `/api`. If the node has `http.strictDialect`, only the
- * answers of these paths have all members. Nodes of other software, and proxies in front of a node, may not serve these
- * paths. In that case, the source asks the paths below `/api`.
+ * answers of these paths have all members. Some nodes of other software, and some proxies, do not serve these paths. In
+ * that case, the source asks the paths below `/api`.
  */
 function runningSource(url: string): Source {
   const own = nodeAsker(url, { isOwnKind: true });

@@ -157,8 +157,8 @@ async function forkInto(
   const dataDirectories = nodes.map((node) => join(node.directory, network.name));
   try {
     const { prepareFork } = await import('../devnet/fork/prepare.ts');
-    // The folder has no record of a complete copy. Its files may be an incomplete copy of an earlier run, so the devnet
-    // removes them.
+    // The folder has no record of a complete copy. An earlier run may have left an incomplete copy, so the devnet first
+    // removes the files of earlier runs.
     wipeDevnetFolder(directory);
     const facts = await prepareFork({ source, network, dataDirectories });
     writeForkFacts(directory, facts);

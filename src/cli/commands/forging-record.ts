@@ -35,7 +35,7 @@ import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { flushOutput, printStderr, printJson, printLine, printText, report } from '../output.ts';
 
-/** Maximum size of a file, in bytes: several times the size of a record with the maximum number of delegates. */
+/** Maximum size of a record, in bytes: several times the size of a record with the maximum number of delegates. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
@@ -90,7 +90,8 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
  * first import marks the file as a copy, if possible. It also stores, on this machine, the path of the folder into
  * which it imported the record. After the import of a copy, or a repeated import, the node waits before it signs, to
  * make sure that no other node signs. A repeated import into the same folder counts like the first import under two
- * conditions: the file has no mark of a copy, and the journal in this folder still contains the whole record.
+ * conditions: the file has no mark of a copy, and the journal in this folder makes the record unnecessary (see
+ * `knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
@@ -136,7 +137,7 @@ interface Import {
 
 /**
  * Marks the record as imported, and then imports it. If the process ends between these two steps, every node that
- * imports the record waits before it signs. In the reverse order, two nodes could sign with one record.
+ * imports the marked file waits before it signs. In the reverse order, two nodes could sign with one record.
  *
  * @returns the earlier import that makes the record count as a copy, if any; and whether the file is now marked as a
  *   copy

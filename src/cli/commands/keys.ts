@@ -42,7 +42,7 @@ export function keysCreate({ words, out, json }: KeysCreateFlags): void {
 }
 
 /**
- * Prints an entry for `forging.delegates`.
+ * Encrypts a passphrase, and prints it as an entry for `forging.delegates`.
  *
  * @throws ProtocolError `USAGE` for a password that is too short; errors of `readPassphrase` and `readSecret`
  */

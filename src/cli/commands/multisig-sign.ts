@@ -1,4 +1,4 @@
-/** `bloomery multisig sign`: signs a transaction of a multisignature account as a member. */
+/** `bloomery multisig sign`: makes the signature of one group member for a transaction. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { keyPairOfPassphrase } from '../../crypto/keys.ts';

@@ -26,7 +26,7 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
     throw usageError('--json and --format both name a format: give one of them');
   const folder = resolve(from);
   await readManifest(folder);
-  // An empty variable counts as unset, because a script may copy an unset variable into it.
+  // An empty `BLOOMERY_CHDB` counts as unset, because a script may set it from a variable that is unset.
   const engine = embeddedEngine(engineFolder ?? (process.env[ENGINE_VARIABLE] || undefined));
   try {
     // JSON output has 64-bit integers as text, because most JSON parsers would round 64-bit numbers.

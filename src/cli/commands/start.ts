@@ -1,6 +1,6 @@
 /**
- * `bloomery start`: runs a node until one of these events ends the node: a signal, the end of its supervisor, damage of
- * its store, or a stop by its watchdog.
+ * `bloomery start`: runs a node until one of these events ends the node: a signal, the end of the supervisor that
+ * started it, damage of its store, or a stop by its watchdog.
  */
 
 import { join } from 'node:path';
@@ -109,8 +109,8 @@ function listeners(config: Config): { host: string; port: number }[] {
 }
 
 /**
- * If forging is enabled with `forging.force`, decrypts the passphrases of the delegates. No part of the node is open at
- * this time, so an error needs no clean-up.
+ * If forging is enabled with `forging.force`, checks that the passphrases of the delegates can be decrypted. No part of
+ * the node is open at this time, so an error needs no clean-up.
  *
  * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase cannot be decrypted with
  *   the password, or belongs to another public key

@@ -13,7 +13,7 @@ export async function why(flags: WhyFlags): Promise<void> {
     return;
   }
   if (diagnostics.length === 0) printLine('nothing was refused, dropped or missed since the node started');
-  // The newest diagnostic comes last, where the user of a terminal sees it.
+  // The newest diagnostic is printed last, because a terminal keeps the last lines in view.
   for (const diagnostic of [...diagnostics].reverse()) printLine(lineOf(diagnostic));
 }
 

@@ -15,7 +15,7 @@ import type {
 } from './messages.ts';
 
 export interface LinkOptions {
-  /** Initial state of the node. */
+  /** First message to the node: its initial clock setting, its faults and other settings. */
   readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
   /** Called when a node that did not answer a request in time sends a message again. */
@@ -37,8 +37,8 @@ interface Waiting {
 }
 
 /**
- * Time limit of an answer, in milliseconds. Applying a full block takes a tenth of a second, but an overloaded machine
- * may need much longer.
+ * Time limit of an answer, in milliseconds. Applying a full block takes less than a tenth of a second, but an
+ * overloaded machine may need much longer.
  */
 const ANSWER_MS_MAX = 15_000;
 

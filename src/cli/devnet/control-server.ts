@@ -2,8 +2,8 @@
  * The control port of a devnet's supervisor. The server listens only on the loopback address. The server accepts a
  * request under three conditions: it has the token from the devnet's folder, its host name is `127.0.0.1` or
  * `localhost`, and it has no `Origin` header. The last two conditions refuse the requests of web pages in a browser on
- * this machine. A request of a web page has an `Origin` header, or the host name of the page, which can resolve to the
- * loopback address.
+ * this machine. A request of a web page has an `Origin` header, or it has the host name of the page. A page can reach
+ * this server under its own host name if that name resolves to the loopback address.
  */
 
 import { timingSafeEqual } from 'node:crypto';

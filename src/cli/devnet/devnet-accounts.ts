@@ -100,8 +100,9 @@ export class DevnetAccounts {
   }
 
   /**
-   * Sends beddows to an address, and mines slots until a block has the transaction. The sender is the first known
-   * account, usually `genesis`, which has nearly all funds. In a forked devnet, the sender is one of the `funders`.
+   * Sends beddows to an address, and mines slots until a block has the transaction, but at most two rounds of slots.
+   * The sender is the first known account, usually `genesis`, which has nearly all funds. In a forked devnet, the
+   * sender is one of the `funders`.
    *
    * @throws ProtocolError `USAGE` for an invalid address or amount, and for an empty list of known accounts;
    *   `NETWORK_UNREADABLE` for a network without known passphrases; in a forked devnet, `DEVNET_FUNDS_MISSING` if no

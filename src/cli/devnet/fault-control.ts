@@ -22,8 +22,8 @@ export class FaultControl {
   }
 
   /**
-   * Cuts the network into parts, and replaces an earlier cut. The nodes that are in none of these parts form one
-   * further part.
+   * Cuts the network into the listed parts, and replaces an earlier cut. The nodes that are in no list form one further
+   * part.
    *
    * @param parts lists of numbers of nodes
    * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, an empty part, or a single part of
@@ -109,7 +109,10 @@ export class FaultControl {
     );
   }
 
-  /** Changes the faults while the timekeeper distributes no block, and sends the new faults to the nodes. */
+  /**
+   * Changes the faults and sends them to the nodes. This work is in the serial queue of the timekeeper, so that no
+   * request to forge runs meanwhile.
+   */
   #change(change: () => void): Promise<ActiveFaults> {
     return this.#parts.timekeeper.exclusively(async () => {
       change();

@@ -73,7 +73,7 @@ export class DevnetFaults {
   #parts: readonly (readonly number[])[] = [];
 
   /**
-   * Cuts the network into parts, and replaces earlier parts. Nodes that are in none of these parts form one more part.
+   * Cuts the network into the listed parts, and replaces earlier parts. Nodes that are in no list form one more part.
    */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;

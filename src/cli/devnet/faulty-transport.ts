@@ -3,9 +3,9 @@
  * transport. `bloomery start` does not even load this file.
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to each message and each request. The
- * node that receives an answer applies the faults to this answer. It also applies them to the information that a peer
- * sends about itself, because the peer sends this information to all its peers at once. Faults do not affect
- * handshakes, heartbeats and the measured round trip, so connections stay open.
+ * node that receives an answer applies the faults to this answer. The receiver also applies the faults to the
+ * information that a peer sends about itself. The sender cannot do so, because `announce` sends this information to all
+ * peers in one call. Faults do not affect handshakes, heartbeats and the measured round trip, so connections stay open.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -27,8 +27,8 @@ export const NETWORK_FOLDER = 'network';
 /** File with the state of the devnet's clock, for the next run in this folder. */
 const CLOCK_FILE = 'clock.json';
 /**
- * File with the public keys of impersonated accounts. Nodes that read the chain again must accept the transactions of
- * these accounts.
+ * File with the public keys of impersonated accounts. A node of a later run that verifies the existing blocks again
+ * must accept the transactions of these accounts.
  */
 const IMPERSONATED_FILE = 'impersonated.json';
 /** File with the `ForkFacts` of a forked devnet. */
@@ -210,7 +210,8 @@ export function readImpersonated(directory: string): readonly string[] {
 }
 
 /**
- * State of the clock that the last run saved; undefined when the clock was never moved, or when the file is unreadable.
+ * State of the clock that an earlier run saved in this folder; undefined when no run saved it, or when the file is
+ * unreadable.
  */
 export function readClock(directory: string): ClockSetting | undefined {
   const file = join(directory, CLOCK_FILE);

@@ -48,7 +48,7 @@ export type OperationOutcome =
 /** The answer to each request that the node executed without an error. */
 export interface AgentState {
   readonly tip: { readonly id: string; readonly height: number; readonly slot: number };
-  /** Digest of the state at the tip; only after `snapshot` and `open`. */
+  /** Digest of the state at the tip; only in the answer to `snapshot` or `open`. */
   readonly digest?: string;
   /** Number of connected peers. */
   readonly peers: number;
@@ -56,11 +56,11 @@ export interface AgentState {
   readonly poolSize: number;
   /** The block that `forge` made, if it made one. */
   readonly forged?: JsonObject;
-  /** The account, if it exists; only after `account`. */
+  /** The account, if it exists; only in the answer to `account`. */
   readonly account?: AgentAccount;
-  /** True when a block of the chain has the transaction; only after `confirmed`. */
+  /** True when a block of the chain has the transaction; only in the answer to `confirmed`. */
   readonly isConfirmed?: boolean;
-  /** The requested blocks; only after `give`. */
+  /** The requested blocks; only in the answer to `give`. */
   readonly blocks?: readonly JsonObject[];
 }
 
@@ -84,7 +84,7 @@ export interface AgentStart {
   readonly hasPageControls?: boolean;
   /** True when the folder of the node has an unchanged copy of a chain that the supervisor has just checked. */
   readonly isChainChecked?: boolean;
-  /** For a forked devnet: the number of this node, and the number of nodes among which delegates are divided. */
+  /** For a forked devnet: the index of this node, from 0, and the number of nodes that share the delegates. */
   readonly fork?: ForkShare;
 }
 
@@ -98,8 +98,8 @@ export type AgentEvent =
   /** The node of this process has started. */
   | { readonly event: 'ready'; readonly state: AgentState }
   /**
-   * The pool of the node accepted a transaction, or a member's signature for a transaction that then has enough
-   * signatures.
+   * The pool of the node accepted a transaction. Or the pool accepted a member's signature, and the transaction of the
+   * group now has enough signatures.
    */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /**

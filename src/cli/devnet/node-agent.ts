@@ -39,9 +39,9 @@ export interface AgentOptions extends AgentStart {
   readonly host?: AgentHost;
 }
 
-/** The process and the folder of the node. */
+/** The folder of the node, and the functions that close and open the node. */
 export interface AgentHost {
-  /** Folder of the node for its network. */
+  /** Folder with the node's data of its network. */
   readonly dataDirectory: string;
   close(): Promise<void>;
   /** Builds and starts the node. */
@@ -104,7 +104,7 @@ export class NodeAgent implements NodeControl {
 
   built(parts: ControlledParts): void {
     this.#parts = parts;
-    // From its first start on, the node writes to its chain, so the check of the copied chain no longer applies.
+    // A check of the chain by the supervisor applies only to the first start, because the node then changes the chain.
     this.#isChainChecked = false;
     if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>

@@ -110,12 +110,12 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/** Number of bytes that are read from the end of a log. The last 20 lines of a log usually have far fewer bytes. */
+/** Number of bytes that are read from the end of a log. The last 20 lines of a log are usually far shorter. */
 const LOG_END_BYTES = 64 * 1024;
 
 /**
- * Returns the last message that begins with `bloomery: ` in the last 20 lines of the log since `logStart`. Without such
- * a message, returns a text with the exit code or the signal.
+ * Searches the last 20 lines of the log since `logStart` for lines that begin with `bloomery: `. Returns the last such
+ * line, without this prefix. If there is no such line, returns a text with the exit code or the signal.
  */
 function reasonOf(logFile: string, logStart: number, exitCode: number | null, signal: NodeJS.Signals | null): string {
   const lastWord = endOf(logFile, logStart)

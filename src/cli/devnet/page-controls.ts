@@ -51,8 +51,8 @@ export async function performForPage(
 }
 
 /**
- * Maximum number of waiting operations. Each part of the dashboard requests one operation at a time, so a larger number
- * shows a fault.
+ * Maximum number of waiting operations. Each part of the dashboard requests one operation at a time, so more waiting
+ * operations are a sign of a fault.
  */
 const WAITING_MAX = 16;
 /**

@@ -4,8 +4,8 @@ import { usageError } from '../error-lines.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 /**
- * Maximum delay of a link, in milliseconds. Requests of peers time out after ten seconds. With the maximum delay, all
- * requests time out, so a longer delay would have the same effect on requests.
+ * Maximum delay of a link, in milliseconds. Requests between nodes time out after ten seconds. With the maximum delay,
+ * all requests time out, so a longer delay would have the same effect on requests.
  */
 export const DELAY_MS_MAX = 60_000;
 /**

@@ -14,14 +14,17 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   y: 365 * 86_400_000,
 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
-/** Chain time is a 32-bit number of seconds since an epoch in 2016, so it ends 136 years after that epoch. */
+/**
+ * Latest time that a text or date can name. Chain time is a 32-bit number of seconds since an epoch in 2016, so it ends
+ * in 2152.
+ */
 const LATEST_MS = Date.UTC(2150, 0, 1);
 
 /**
  * Returns the Unix time in milliseconds of a text: a duration from `nowMs` (`90s`, `15m`, `1h`, `2d`, `3w`, `1y` of 365
  * days), or a date in UTC (`2027-01-01`, `2027-01-01T12:00:00Z`).
  *
- * A date may be before `nowMs`.
+ * A date may be before `nowMs`: this function does not refuse it.
  *
  * @throws ProtocolError `USAGE` for any other text, and for times beyond the year 2149
  */

@@ -15,7 +15,7 @@ export interface DevnetRequest {
   /** Folder of the whole devnet. */
   readonly directory: string;
   readonly network: Network;
-  /** Format of the nodes' log lines; undefined for lines that people read. */
+  /** Format of the nodes' log lines; undefined for the format that people read. */
   readonly logFormat?: 'json';
   /** Delegates of a forked chain, for which the substitute key signs; undefined for a new chain. */
   readonly forkDelegates?: readonly PublicKey[];
@@ -104,8 +104,9 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 }
 
 /**
- * Forging options for nodes of a forked devnet. The agent of such a node enables forging. Watermarks are disabled,
- * because a node of the original network with these delegates may run on this machine.
+ * Forging options for nodes of a forked devnet. The agent of such a node enables forging. The nodes store no watermarks
+ * (last signatures outside of the data folder). A node of the original network with the same delegates may store its
+ * watermarks on this machine.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 
@@ -171,8 +172,8 @@ export function planFollower(
 }
 
 /**
- * Interval between two steps of a node's pool, in milliseconds (option `pool.broadcastIntervalMs`). The interval is at
- * most half a block time, so that the pool makes at least one step in each slot.
+ * Time between two checks of the transactions that wait in a node's pool, in milliseconds (option
+ * `pool.broadcastIntervalMs`). It is at most half a block time, so that the pool makes at least one check in each slot.
  */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);

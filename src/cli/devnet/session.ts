@@ -102,7 +102,7 @@ class Session {
   readonly #accounts: DevnetAccounts;
   readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
-  /** Nodes whose chain is an unchanged copy, because they were not started yet. */
+  /** Numbers of the nodes that were not started yet, so that their chains are still unchanged copies. */
   readonly #copied: Set<number>;
   /** Operations by name; empty before the call of `operations`. */
   #operations: ReadonlyMap<string, ControlOperation> = new Map();
@@ -206,9 +206,9 @@ class Session {
   }
 
   /**
-   * True when everybody knows the keys of the network, or when a forked devnet signs with the substitute key. If
-   * neither is the case, a transfer of this devnet might be valid on a network that somebody uses, so the dashboard
-   * gets no controls.
+   * True when the delegates' keys of the network are published, or when the devnet is a fork, which signs with the
+   * substitute key (`substituteKeyOf`). If neither is the case, a transfer of this devnet might be valid on a network
+   * that somebody uses, so the dashboard gets no controls.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;

@@ -25,7 +25,7 @@ export interface SnapshotParts {
 /** Facts about a snapshot, as users see them. */
 export interface SnapshotFacts {
   readonly name: string;
-  /** Greatest height of a running node when the snapshot was made. */
+  /** Greatest height among the running nodes when the snapshot was made. */
   readonly height: number;
   readonly blockId: string;
   /** Digest of the state at that block. */
@@ -117,7 +117,7 @@ export class Snapshots {
 
   /**
    * Restores a snapshot on all nodes. A node that was added after the snapshot begins with an empty chain and follows
-   * the other nodes. In a fork, such a node gets the chain of another node.
+   * the other nodes. In a fork, such a node gets a copy of another node's chain from the snapshot.
    *
    * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN`; `DEVNET_NODE_PAUSED` like `#stoppedNodes`;
    *   `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot, or a node with the block of the snapshot
@@ -160,8 +160,8 @@ export class Snapshots {
   }
 
   /**
-   * Returns all nodes, if the files of each node can be copied or replaced: each node either answers, or has no
-   * process.
+   * Returns all nodes, if the files of each node can be copied or replaced: each node either answers, or is down and
+   * does not wait for a restart.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
    *   because its process may write to the files

@@ -33,8 +33,8 @@ const POLL_MS = 50;
  * clock. If the user has warped the devnet in an earlier run, the blocks of the chain are in the future of the
  * machine's clock, so the operations cannot use this clock.
  *
- * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING` with the missing
- * nodes.
+ * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING`. Its message
+ * names the nodes that have not been ready yet.
  */
 export function afterStart(
   operations: ReadonlyMap<string, ControlOperation>,

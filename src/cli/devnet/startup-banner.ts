@@ -74,7 +74,7 @@ function accountLines(network: Network, httpPort: number): readonly string[] {
   try {
     accounts = readAccounts(network.directory);
   } catch {
-    // A network of the user may lack a file with passphrases. The banner then shows no accounts.
+    // The folder of a network that the user made may lack a file with passphrases. The banner then shows no accounts.
     return [];
   }
   return [

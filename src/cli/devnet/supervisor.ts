@@ -55,13 +55,13 @@ const POLL_MS = 500;
  */
 const STARTUP_POLL_MS = 150;
 /**
- * Time limit of a stop, in milliseconds. A node stops within three seconds, but on an overloaded machine it may take
- * longer.
+ * Time limit of a stop, in milliseconds; processes that still run are then killed. A node stops within three seconds,
+ * but on an overloaded machine it may take longer.
  */
 const STOP_MS = 10_000;
 
 /**
- * Makes the parts for real processes.
+ * Makes the parts of a devnet that has real processes.
  *
  * @param linkOf returns the options of the connection between a started node and the supervisor
  */
@@ -170,7 +170,7 @@ interface TableState {
 
 function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: TableState): readonly Promise<NodeRow>[] {
   const running = nodes.filter(({ stateName }) => stateName === 'running');
-  // The counters of missed blocks belong to the chain, so the first answer from any node is enough.
+  // The counters of missed blocks are part of the chain's state, so the first answer from any node is enough.
   const asked = running.filter(({ process }) => isStarted || process?.link?.isUsable !== false);
   const delegates = firstAnswer(asked.map(({ client }) => client));
   return nodes.map(async ({ node, client, process, stateName }) => {

@@ -1,6 +1,6 @@
 /**
  * The devnet as text. A terminal shows a table that is redrawn in place. Other outputs get a summary line when the
- * table has changed, at most once in an interval.
+ * summary has changed, at most once in an interval.
  */
 
 export interface NodeRow {

@@ -39,7 +39,7 @@ export interface TimekeeperOptions extends NodeLinksOptions {
 
 export interface MinedSlots {
   readonly slots: number;
-  /** Slots without a block, because their owners do not run or must not sign. */
+  /** Number of slots without a block, because their owners do not run or must not sign. */
   readonly emptySlots: number;
   readonly height: number;
   readonly blockId: string;
@@ -52,7 +52,8 @@ const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
  * In the mode `instant`, maximum number of slots that the devnet mines when transactions arrive. The mining ends
- * earlier after a block without transactions, when the pool is empty, or after a round of empty slots.
+ * earlier after a block without transactions, after a block that leaves the pool empty, or after a round of empty
+ * slots.
  */
 const INSTANT_SLOTS_MAX = 1_000;
 
@@ -95,7 +96,7 @@ export class Timekeeper {
     return this.#clock.nowMs();
   }
 
-  /** True while nodes forge only on command and leave all other slots empty. */
+  /** True while nodes forge only on request and leave all other slots empty. */
   get isHeld(): boolean {
     return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
   }
@@ -106,8 +107,9 @@ export class Timekeeper {
   }
 
   /**
-   * Starts the network. Must be called when all nodes run. The clock continues from an earlier run, but not before the
-   * newest block. In the mode `interval`, the first block is forged at once, unless the clock is frozen.
+   * Starts the network. Must be called when all nodes run. The clock gets the setting `earlier` of an earlier run, but
+   * at least the time of the newest block. In the mode `interval`, the first block is forged at once, unless the clock
+   * is frozen.
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
     return this.#queue.run(async () => {
@@ -166,7 +168,7 @@ export class Timekeeper {
    */
   warp(toMs: number): Promise<{ readonly time: string }> {
     return this.#queue.run(async () => {
-      // NaN would pass all comparisons below.
+      // Without this check, NaN would be accepted: the comparison below is false for NaN.
       if (!Number.isFinite(toMs)) throw new RangeError(`${toMs} is not a time: the clock stays at ${this.#timeText()}`);
       if (toMs < this.nowMs()) {
         const message = `the devnet's clock shows ${this.#timeText()} and cannot go back: revert to a snapshot for that`;
@@ -202,7 +204,8 @@ export class Timekeeper {
         return { height: state.tip.height };
       }
       await this.#setAll();
-      // If the node has dropped the transaction, it now accepts the transaction again, or refuses it with a reason.
+      // If the node with the greatest height has dropped the transaction, it now accepts the transaction again, or
+      // refuses it with a reason.
       await this.ask({ op: 'transaction', transaction });
       this.#relay.keep([{ transaction, at: undefined }]);
       const reason =
@@ -250,7 +253,7 @@ export class Timekeeper {
 
   /**
    * Sets the clock of a node that has started or continued, and sends the missing blocks to it. In the mode `instant`,
-   * the devnet then mines the transactions that no running node could forge before.
+   * the devnet then mines, so that blocks can take the transactions that no running node could include before.
    */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {
@@ -298,7 +301,7 @@ export class Timekeeper {
     });
   }
 
-  /** Runs work while no other operation changes time or blocks. */
+  /** Runs work in the serial queue. Nodes that forge without a request may still forge meanwhile. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#queue.run(work);
   }

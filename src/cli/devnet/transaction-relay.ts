@@ -17,8 +17,8 @@ const KNOWN_TRANSACTIONS_MAX = 20_000;
 interface Arrived {
   readonly transaction: JsonObject;
   /**
-   * The node that accepted the transaction, if it is known. In a cut network, only the nodes in the part of the
-   * accepting node get the transaction.
+   * The node that accepted the transaction, if it is known. If a fault divides the network, only the nodes in the
+   * part of the accepting node get the transaction.
    */
   readonly at: AgentLink | undefined;
 }
@@ -44,7 +44,7 @@ export class TransactionRelay {
     return true;
   }
 
-  /** Forgets all known transactions. Called when the nodes are reverted to an earlier state. */
+  /** Forgets all known and kept transactions. Called when the nodes are reverted to an earlier state. */
   forget(): void {
     this.#known.clear();
     this.#kept = [];
@@ -56,7 +56,7 @@ export class TransactionRelay {
     return this.#arrived.length === 1;
   }
 
-  /** True if `take` would return transactions of `keep`. */
+  /** True if `take` would return transactions that were given to `keep`. */
   get hasKept(): boolean {
     return this.#kept.length > 0;
   }

@@ -1,4 +1,4 @@
-/** Checks that need no running node: network folder, configuration, disk, store, signing record, ports. */
+/** Checks that need no running node: network folder, configuration, disk, store, signing journal, ports. */
 
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -27,7 +27,7 @@ export interface DiskRequest {
    * them.
    */
   readonly isAnswering: boolean;
-  /** Returns the free bytes in the file system of a folder; default: asks the system. */
+  /** Returns the number of free bytes in the file system of a folder; default: asks the system. */
   readonly freeBytesOf?: (folder: string) => number;
   /**
    * Returns the number of files that can still be created in the file system of a folder; undefined if the file system
@@ -79,9 +79,9 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 }
 
 /**
- * Returns the location of the chain to check. If the request does not determine a chain, the result is undefined, and a
- * finding has the reason. If the request names no network and no folder, the user may want to check only the answers of
- * a node. A missing chain is then not a finding, and several chains are not a finding either.
+ * Returns the location of the chain to check. If the request does not determine a chain, the result is undefined. A
+ * finding then has the reason, with one exception: if the request names neither a network nor a data folder, a missing
+ * chain or several chains are no finding. The user may then want to check only the answers of a node.
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };

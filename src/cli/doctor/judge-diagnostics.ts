@@ -34,8 +34,8 @@ const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOU
 const TAKEN_OVER: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const STORE_RECOVERED = 'STORE_RECOVERED';
 /**
- * Time in milliseconds for which a receiver must accept no notification before the doctor reports a fault. A receiver
- * that restarts is unreachable for a shorter time.
+ * If a receiver has accepted no notification for this time in milliseconds, the doctor reports a fault. A receiver that
+ * restarts is unreachable for a shorter time.
  */
 const UNDELIVERED_MS_MIN = 60_000;
 
@@ -79,7 +79,7 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
   );
   const height = samples.at(-1)?.height ?? 0;
   const refused = of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded }));
-  // The node marks each refusal that a slow clock of this machine explains.
+  // The node marks each refusal that may be due to a slow clock of this machine.
   const byClock = refused.filter(({ fields }) => fields['isByClock'] === true);
   addFinding('BLOCKS_OF_FUTURE', byClock, TIMES_MIN);
   addFinding(
@@ -99,7 +99,7 @@ function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ende
   return diagnostics.filter(({ code, number }) => code === begun && number > end);
 }
 
-/** Findings about receivers that have accepted no notification for some time. */
+/** Findings about receivers that have accepted no notification for at least `UNDELIVERED_MS_MIN`. */
 export function judgeAlerts({ samples, diagnostics }: NodeAnswers): readonly Finding[] {
   const nowMs = samples.at(-1)?.currentTime ?? 0;
   const channels = new Set(
@@ -135,8 +135,8 @@ function isRefusedBlock({ module, code }: DiagnosticState): boolean {
 /**
  * True when a refused block may prevent the node from applying further blocks. A block that was refused during a
  * download counts only if no later download brought blocks. `downloaded` is the `number` of the latest diagnostic of a
- * download that brought blocks; 0 if there is none. Any other refused block at or below the height of the tip does no
- * harm: the node does not need it, and any peer can invent such a block.
+ * download that brought blocks; 0 if there is none. A block that was refused outside a download does no harm at or
+ * below the height of the tip: the node does not need such a block, and any peer can invent one.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,

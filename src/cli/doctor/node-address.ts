@@ -25,13 +25,15 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
     const { http } = loadConfig({ network, environment, flags, ...(file === undefined ? {} : { file }) });
     return `http://${hostOf(http)}:${http.port}`;
   } catch (error) {
-    // Another check reports faults of the network folder and the configuration.
+    // The function `checkDisk` reports faults of the network folder and the configuration.
     if (error instanceof ProtocolError) return DEFAULT;
     throw error;
   }
 }
 
-/** Host that the doctor queries. A node that listens on all addresses is queried at the loopback address. */
+/**
+ * Host that the doctor queries. A node that listens on all addresses (`0.0.0.0`) is queried at the loopback address.
+ */
 function hostOf({ host }: HttpConfig): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host;
 }

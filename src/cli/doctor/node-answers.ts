@@ -46,8 +46,8 @@ export interface NodeAnswers {
 const SAMPLES = 3;
 /**
  * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor may read the status again. It does
- * so while all answers show a value that may be wrong only for a moment. For example, peers may not have announced a
- * new block yet.
+ * so while each answer shows a value that is a fault only if it lasts. For example, the share of peers with the same
+ * tip is low for a moment when some peers have not announced a new block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
@@ -88,7 +88,8 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
     // The number of the present slot is the time since the epoch divided by the block time. The number `nextSlot` is
-    // nearly the same, so the time since the epoch divided by `nextSlot` gives the block time.
+    // nearly equal to the number of the present slot, so the time since the epoch divided by `nextSlot` gives the block
+    // time.
     blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
   };
 }

@@ -18,8 +18,8 @@ export interface NodeReport {
 
 /**
  * Maximum number of rounds without finality. Above this number, finality lags. If all delegates forge, a block is final
- * within two further rounds. With few delegates, rounds are short, so more than `UNFINAL_BLOCKS_MIN` blocks must lack
- * finality as well.
+ * within two further rounds. With few delegates, these rounds have few blocks. Therefore the limit is at least
+ * `UNFINAL_BLOCKS_MIN` blocks.
  */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
@@ -39,10 +39,10 @@ const WITHOUT_NEW_BLOCKS: readonly FaultCode[] = [
  * would distract from the cause.
  */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
-  // A node whose clock is slow refuses new blocks as future blocks.
+  // A node whose clock is behind refuses new blocks as future blocks.
   CLOCK_OFF: ['BLOCKS_OF_FUTURE', ...WITHOUT_NEW_BLOCKS],
   CLOCK_BEHIND_TIP: ['BLOCKS_OF_FUTURE', 'CLOCK_SET', ...WITHOUT_NEW_BLOCKS],
-  // A peer can invent blocks of the future, so this fault does not hide that the node lags.
+  // A peer can invent blocks of the future, so `BLOCKS_OF_FUTURE` does not hide `NODE_LAGS`.
   BLOCKS_OF_FUTURE: ['CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS'],
   FOLDER_TAKEN_OVER: UNWRITTEN,
   WRITES_FAIL: UNWRITTEN,
@@ -100,7 +100,7 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
   const isBehind = samples.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && samples.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
-  // If a lone node does not forge, it gets no new blocks and only serves its existing chain.
+  // A lone node (`isAlone`) has no peers and needs none. If it does not forge, it only serves its existing chain.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
   const ageS = staleTipS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)

@@ -8,7 +8,7 @@ import type { NodeRequest } from './node-answers.ts';
 
 export type DoctorRequest = NodeRequest & Omit<DiskRequest, 'isAnswering'>;
 
-/** All faults, errors first; empty for a healthy node. */
+/** All findings that the doctor reports, errors first; empty for a healthy node. */
 export async function runChecks(request: DoctorRequest): Promise<readonly Finding[]> {
   const node = await checkNode(request);
   const disk = await checkDisk({ ...request, isAnswering: node.isAnswering });

@@ -66,8 +66,8 @@ export async function makeNetwork(request: NetworkRequest): Promise<NetworkFiles
     generation,
     epoch: EPOCH,
     blockTimeS,
-    // With fewer delegates than slots in a round, some slots would have no forger, and the network would have no
-    // finality. Therefore the round is shortened.
+    // With fewer delegates than slots in a round, some slots would have no forger. With far fewer delegates, no block
+    // would become final. Therefore the round has one slot for each delegate.
     ...(delegates.length === ACTIVE_DELEGATES ? {} : { activeDelegates: delegates.length }),
     transactionsPerBlockMax: 25,
     rewards: {

@@ -71,7 +71,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
     for (const { draft, path } of files) {
       publish(draft, path);
       written.push(path);
-      // The written configuration is loaded as at the start of the node, but without variables of the environment.
+      // To check the written configuration, it is loaded as a node loads it, but without variables of the environment.
       if (path === plan.configFile) loadConfig({ network: plan.network, file: path, environment: {} });
     }
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Schema } from '../../http/schema.ts';
 import { ADDRESS, COUNT, ID, objectOf, PUBLIC_KEY, SIGNATURE, TEXT } from '../../http/views/shapes.ts';
 
 const ACCEPTED = objectOf({ id: ID, height: COUNT }, ['height']);
-/** A signed transaction, as `--offline` prints it. Its other members depend on generation and type. */
+/** A signed transaction, as `--offline` prints it. Members that are not listed here depend on generation and type. */
 const SIGNED: Schema = {
   type: 'object',
   properties: { type: COUNT, timestamp: COUNT, senderPublicKey: PUBLIC_KEY, signature: SIGNATURE },

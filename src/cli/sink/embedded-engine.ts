@@ -40,8 +40,8 @@ export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
 }
 
 function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
-  // If a folder is given, the package is loaded by its path. For a package name, Node.js would also look in all parent
-  // folders.
+  // If a folder is given, the package is loaded by its path. A search by package name would not be limited to this
+  // folder.
   const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
   try {
     return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };

@@ -37,7 +37,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     const onProgress = printer.print;
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
   } catch (error) {
-    // When the user stops the command, a wait for a node throws the reason of the abort. The reason is not a failure.
+    // When the user stops the command, a wait for a node throws the reason of the abort. This error is not a failure.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();

@@ -44,8 +44,8 @@ export class NodeRetry {
   }
 
   /**
-   * Waits before the next attempt. Of consecutive failures, only the first is printed, and each `NODE_BEHIND` that
-   * follows another kind of failure.
+   * Waits before the next attempt. Prints the first of several consecutive failures. Of the later ones, prints only a
+   * `NODE_BEHIND` that follows another kind of failure.
    *
    * @throws `error` itself when the same request would fail again (see `isTransient`); the reason of the signal after
    *   an abort
@@ -123,7 +123,7 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
       yield next.value;
     }
   } finally {
-    // A pending read may never end, so it is not awaited.
+    // `return` may wait for a pending read that never ends, so `return` is not awaited.
     void iterator.return?.().catch(() => undefined);
   }
 }

@@ -1,7 +1,8 @@
 /**
- * A remote node as the source of a sink, through its event stream. After a lost connection, a new stream starts at the
- * newest final block. The node then sends the blocks of its present chain. If the new stream has another block at a
- * height, the node reverted the earlier block meanwhile.
+ * A remote node as the source of a sink, through its event stream. After a lost connection, `changes` opens a new
+ * stream, which starts at the newest block that counted as final before. The node then sends the blocks of its present
+ * chain. If a block differs from the block that the earlier stream had at the same height, the node reverted the
+ * earlier block.
  */
 
 import type { Network } from '../../config/network.ts';
@@ -81,7 +82,7 @@ export async function openNodeSource(
       while (next <= toHeight) {
         try {
           if (retry.isFailing) await refuseOtherNetwork(node, network);
-          // The stream of a node whose chain ends below `toHeight` would stay open and never send the missing blocks.
+          // If the chain of the node ends below `toHeight`, the stream would stay open and wait for the missing blocks.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
           if (height < toHeight) return;
           const reader = readerOf();
@@ -90,8 +91,8 @@ export async function openNodeSource(
             const block = reader.read(event);
             if (block === undefined) continue;
             if (block.height !== next) {
-              // In the middle of a stream, another height means that the node changed its branch, so the stream is
-              // opened again. At the start of a stream, another height is a malformed answer.
+              // After the first block of a stream, a height other than `next` means that the node changed its branch,
+              // so the stream is opened again. In the first block, such a height is a malformed answer.
               throw isFirst
                 ? malformed(`block ${block.height} instead of block ${next}`)
                 : connectionLost(node.base, new Error('the node changed its branch'));
@@ -188,7 +189,7 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
     }
   } finally {
     signal.removeEventListener('abort', abort);
-    // A pending read may never end, so it is not awaited.
+    // `return` may wait for a pending read that never ends, so `return` is not awaited.
     void iterator.return?.();
   }
 }

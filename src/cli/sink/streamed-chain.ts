@@ -39,7 +39,7 @@ export class StreamedChain {
   *applied(block: Block): Iterable<ChainChange> {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
-    // A block below the heights in `#ids` is a block that the node sent before.
+    // The node has sent a block below all heights in `#ids` before, so this block is dropped.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

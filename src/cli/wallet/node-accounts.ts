@@ -14,7 +14,7 @@ export interface AccountFacts {
 const POLL_MS = 500;
 /**
  * Maximum time in milliseconds to wait until a block contains a transaction. The maximum is much longer than a slot of
- * the public networks, and longer than a transaction waits in a busy pool.
+ * the public networks. A transaction may wait in a pool longer than this maximum.
  */
 const WAIT_MS_MAX = 300_000;
 

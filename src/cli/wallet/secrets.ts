@@ -35,8 +35,8 @@ const SECRET_CHARACTERS_MAX = 1024;
 const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 
 /**
- * Reads a secret from the file. Without a file, reads the environment variable. If the variable is not set, asks on the
- * terminal. In a file, the secret is the first line that is not empty.
+ * Reads a secret from the file. Without a file, reads the environment variable. If the variable is not set or is empty,
+ * asks on the terminal. In a file, the secret is the first line that has more than white space.
  *
  * @throws ProtocolError `USAGE` for an empty or too long secret, for two different entries of a secret that is asked
  *   twice, and when no source is given and there is no terminal; `SECRET_UNREADABLE` with the file; `CANCELLED` when

@@ -14,8 +14,8 @@ export interface Answer<Data, Meta = ListMeta> {
 }
 
 /**
- * Error of a failed request: the node refused the request, sent an answer without data, or did not answer. `status` is
- * undefined only if the node did not answer.
+ * Error of a failed request: the node refused the request, sent an answer without `data` or `meta`, or sent no complete
+ * answer. `status` is undefined only if no complete answer arrived.
  */
 export class AskFailed extends Error {
   readonly status: number | undefined;
@@ -93,7 +93,7 @@ function reasonIn({ message, errors }: Refusal): string | undefined {
   return typeof first === 'object' ? (first.message ?? message) : message;
 }
 
-/** Sends a request like `ask`, but returns undefined if the node denies access to this browser. */
+/** Sends a request like `ask`. Returns only the data; undefined if the node denies access to this browser. */
 export async function askIfAllowed<Data>(path: string): Promise<Data | undefined> {
   try {
     return (await ask<Data>(path)).data;

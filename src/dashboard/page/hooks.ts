@@ -114,12 +114,12 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
 /** Number of components that wait for the first answer to their request. */
 let waitingParts = 0;
 
-/** True while a component waits for the first answer to its request. The answer may make the page longer. */
+/** True while a component waits for the first answer to its request. The page may grow when the answer arrives. */
 export function isWaiting(): boolean {
   return waitingParts > 0;
 }
 
-/** Number of the last request that `useAsked` has sent. */
+/** Sequence number of the last request that `useAsked` has sent, in all components. */
 let lastRequest = 0;
 
 /**
@@ -143,8 +143,8 @@ export function useAsked<Data>(
     if (name === '') return undefined;
     wanted.current = name;
     const number = ++lastRequest;
-    // An answer is shown even if a later request has been sent. Otherwise a view would show nothing while each answer
-    // takes longer than the time between two blocks.
+    // An answer is shown even if a later request with the same name has been sent. Otherwise a view would show nothing
+    // while each answer takes longer than the time between two blocks.
     const show = (result: RequestState<Data>): void => {
       if (wanted.current !== name || number < shown.current) return;
       shown.current = number;

@@ -40,7 +40,7 @@ export class ClickHouseSink implements Sink {
   readonly #lease: ClickHouseLease;
   readonly #cluster: string | undefined;
   readonly #daySums: DaySums;
-  /** Number of attempts of this process to write a range or the sums of days. */
+  /** Number of attempt ids that this process has made: for ranges (only on a cluster) and for the sums of days. */
   #attempts = 0;
   #rangeBlocks = 0;
   #finalHeight = 0;
@@ -48,7 +48,7 @@ export class ClickHouseSink implements Sink {
 
   /**
    * @param cluster name of the cluster over which the final tables are spread; undefined to keep them on the server
-   * @param daySumHeights number of heights from which one statement computes sums of days; undefined for the default
+   * @param daySumHeights value that replaces the default `HEIGHTS_AT_ONCE` of `day-sums.ts`; undefined for the default
    */
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder, cluster?: string, daySumHeights?: number) {
     if (cluster !== undefined) checkClusterName(cluster);
@@ -273,10 +273,10 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Removes blocks from the tail: those of all complete ranges except the newest range. Each partition of the tail has
-   * the blocks of one range, so whole partitions are dropped. The blocks of the newest range stay, because a query may
-   * have read the markers just before the sink inserted the marker of that range. This query still reads these blocks
-   * from the tail.
+   * Removes the blocks of all complete ranges except the newest complete range from the tail. Each partition of the
+   * tail has the blocks of one range, so whole partitions are dropped. The blocks of the newest complete range stay,
+   * because a query may have read the markers just before the sink inserted the marker of that range. This query still
+   * reads these blocks from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;
@@ -294,7 +294,7 @@ export class ClickHouseSink implements Sink {
 /** Name of the SQL function with which a fence refuses rows. The server's error then contains this name. */
 const FENCE_REFUSAL = 'throwIf';
 
-/** Makes the lines of each block just before they are sent, because the lines of 1,000 blocks take much memory. */
+/** Makes the lines of each block just before they are sent, because the lines of all given blocks take much memory. */
 function* tailLines(table: SinkTable, blocks: readonly SinkBlock[]): Iterable<string> {
   for (const { blockId, rows } of blocks) yield linesOf(table, rows[table], blockId);
 }

@@ -113,9 +113,10 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 }
 
 /**
- * Refuses to create a sink if its tables already exist on the shards, and have rows of a sink that was created through
- * another server. The markers of a sink are only on the server through which the sink was created, but its rows are on
- * all shards. Through another server, a process finds the rows without their markers.
+ * Refuses to create a sink if the shards have tables of a sink that was created through another server. Existing tables
+ * are accepted only if all shards have them and they have no rows. The markers of a sink are only on the server through
+ * which the sink was created, but its rows are on all shards. Through another server, a process finds the rows without
+ * their markers.
  *
  * @throws ProtocolError `SINK_OF_OTHER_SERVER`
  */
@@ -125,8 +126,8 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
   const shards = await shardsOf(server, cluster);
   const having = await tablesOnShards(server, cluster, `name = '${part}'`);
   if (having === 0) return;
-  // If some shards lack the table, the sink is not treated as empty. Either another server has not finished creating
-  // the tables, or the shards were added to the cluster after another server had created the sink.
+  // If some shards lack the table `part`, the sink does not count as empty. Either another server has not finished
+  // creating the tables, or the shards were added to the cluster after another server had created the sink.
   const isEmpty =
     having === shards &&
     (await server.rows(`SELECT height FROM cluster('${cluster}', ${database}, ${part}) LIMIT 1`)).length === 0;

@@ -39,7 +39,7 @@ export interface DaySumsSink {
   /** Waits before the next check whether the replicas have all rows. */
   pause(): Promise<void>;
   /**
-   * Renews the lease if the last renewal was too long ago.
+   * Renews the lease if its last renewal is older than the time between two renewals (`ClickHouseLease.keep`).
    *
    * @throws ProtocolError `SINK_LEASE_LOST`
    */
@@ -63,7 +63,7 @@ export class DaySums {
 
   readonly #heightsAtOnce: number;
 
-  /** @param heightsAtOnce number of heights from which one statement computes sums */
+  /** @param heightsAtOnce value that replaces `HEIGHTS_AT_ONCE` */
   constructor(sink: DaySumsSink, heightsAtOnce = HEIGHTS_AT_ONCE) {
     this.#sink = sink;
     this.#heightsAtOnce = heightsAtOnce;

@@ -1,9 +1,9 @@
 /**
  * The lease on a database. The lease consists of rows of the table `sink_lease`, with times of the server's clock. Of
- * several rows with the same token, only the newest is valid. Markers go through fences, and so do final rows if the
- * final tables are on one server. A fence accepts only rows with the token of the lease's holder (`schema.ts`).
- * Therefore the server checks the lease and inserts the rows in one step, and refuses an insert that a paused process
- * sends too late.
+ * several rows with the same token, only the newest is valid. A fence is a table that accepts only rows with the token
+ * of the lease's holder (`schema.ts`). The sink inserts all markers through fences, and also the final rows if the
+ * final tables are on one server. Therefore the server checks the lease and inserts the rows in one step, and refuses
+ * an insert that a paused process sends too late.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -49,9 +49,9 @@ export class ClickHouseLease {
   }
 
   /**
-   * Takes the lease if no other process has it. The function looks for other holders, inserts the row of this process,
-   * and then looks for other holders again. If several processes start at once, all of them may fail, but at most one
-   * of them succeeds. `take` also waits until the inserts and deletions of an earlier holder have ended on the server.
+   * Takes the lease if no other process has it. The function looks for other holders, and inserts the row of this
+   * process. Then it waits until the statements of an earlier holder have ended (`#endInserts`), and looks for other
+   * holders again. If several processes start at once, all of them may fail, but at most one of them succeeds.
    *
    * @throws ProtocolError `SINK_IN_USE`; `SINK_LEASE_LOST` if the lease ends during the wait
    */
@@ -73,7 +73,7 @@ export class ClickHouseLease {
   }
 
   /**
-   * Renews the lease if the last renewal was too long ago.
+   * Renews the lease if at least `#renewMs` have passed since the last renewal.
    *
    * @throws ProtocolError `SINK_LEASE_LOST` if a renewal or a refused insert has shown that the lease has ended
    */
@@ -146,8 +146,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * SQL clauses that let a renewal insert its row only if this process holds the lease when the server runs the
-   * statement.
+   * SQL clauses for the insert of a renewal or release. The row is inserted only if this process holds the lease when
+   * the server runs the statement.
    */
   #held(): string {
     return ` FROM system.one WHERE ${text(this.#holder.token)} IN (${heldTokens(this.#server.database)})`;
@@ -180,8 +180,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * Kills the running inserts of an earlier holder, and waits for the end of its inserts and deletions. Otherwise these
-   * inserts and deletions could still change rows while this process writes.
+   * Kills the running inserts of an earlier holder, and waits for the end of its inserts, and of its deletions except
+   * those on shards. Otherwise these inserts and deletions could still change rows while this process writes.
    */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;

@@ -63,7 +63,8 @@ export async function refuseOtherChain(
 /**
  * Runs all migrations that have not run on these tables yet. The caller holds the lease.
  *
- * @throws ProtocolError like `refuseOtherChain`; `SINK_OF_OTHER_SERVER`; `SINK_LEASE_LOST`
+ * @throws ProtocolError like `refuseOtherChain`; `SINK_OF_OTHER_SERVER`; `SINK_LEASE_LOST`; like `runOnCluster` on a
+ *   cluster
  */
 export async function migrate(migration: Migration, identity: SinkIdentity): Promise<void> {
   const { server, cluster } = migration;

@@ -6,15 +6,17 @@
  * The marker of a block in the tail is a row of `sink_tail` with the sign 1. To revert the block, the sink inserts the
  * same row with the sign -1.
  *
- * A process that lost its lease must not write markers or, if the final tables are on one server, final rows. Therefore
- * these rows go through a fence: a table that stores nothing, with a materialized view that copies inserted rows to the
- * table behind the fence. The view accepts rows with the token of a lease that has not ended, and refuses an insert
- * with any other token. Rows of the tail need no fence: they are invisible without their marker, and a repeated insert
- * replaces them with equal rows.
+ * The final tables, such as `blocks_final`, have the rows of ranges. A process that lost its lease must not write
+ * markers. If the final tables are on one server, it must not write rows of ranges either. Therefore these rows go
+ * through a fence: a table that stores nothing, with a materialized view that copies inserted rows to the table behind
+ * the fence. The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other
+ * token. Rows of the tail need no fence: they are invisible without their marker, and a repeated insert replaces them
+ * with equal rows.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
- * the attempt to write the range, and the marker names the valid attempt. Therefore final rows on a cluster need no
- * fence. For the same reason, the sums of days need no fence, neither on a cluster nor on one server.
+ * the attempt to write the range, and the marker names the valid attempt. Therefore the rows of ranges on a cluster
+ * need no fence. The rows of the table of sums (`balance_changes_per_day_final`) also contain the id of an attempt, and
+ * only the markers of the sums go through a fence.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
@@ -46,8 +48,8 @@ export const LEASE_COLUMN = 'lease';
 /** Suffix of the name of the table that stores, on each shard of a cluster, the shard's part of a final table. */
 export const SHARD_SUFFIX = '_shard';
 /**
- * Column with the id of the attempt to write a range or sums of days. The tables of sums always have this column.
- * `sink_ranges` and the tables with the final rows have it only on a cluster.
+ * Column with the id of the attempt to write a range or sums of days. The tables of sums and of attempts always have
+ * this column. `sink_ranges` and the final tables with the rows of ranges have it only on a cluster.
  */
 export const RANGE_ID_COLUMN = 'range_id';
 
@@ -143,7 +145,7 @@ function dropView(database: string, name: string): string {
   return `DROP TABLE IF EXISTS ${database}.${name}`;
 }
 
-/** Clause of a statement, with which all servers of a cluster run the statement. */
+/** Clause that makes all servers of a cluster run a statement. */
 export function onCluster(cluster: string): string {
   return ` ON CLUSTER '${cluster}'`;
 }

@@ -73,7 +73,7 @@ const PINNED: Readonly<Record<string, string>> = {
   // A shard that does not answer must make the statement fail. Reads go to the same replica as writes, if possible.
   skip_unavailable_shards: '0',
   load_balancing: 'in_order',
-  // A statement that exceeds a limit must fail. With the value `break`, the statement would return a part of the rows
+  // A statement that exceeds a limit must fail. With the mode `break`, the statement would return a part of the rows
   // without an error.
   ...Object.fromEntries(
     ['read', 'result', 'set', 'group_by', 'sort', 'distinct', 'transfer', 'join', 'timeout'].map((limit) => [
@@ -99,8 +99,8 @@ const PINNED: Readonly<Record<string, string>> = {
  */
 const REQUEST_TIMEOUT_MS = 600_000;
 /**
- * Maximum number of requests at once. A sink inserts into six tables at once. The renewal of the lease needs one more
- * request at the same time.
+ * Maximum number of requests at once. A sink inserts into six tables at once, the renewal of the lease needs one more
+ * request at the same time, and one request is spare.
  */
 const CONNECTIONS_MAX = 8;
 /** Databases that belong to the ClickHouse server itself. */
@@ -154,7 +154,7 @@ export function openServer(
     request_timeout: REQUEST_TIMEOUT_MS,
     max_open_connections: CONNECTIONS_MAX,
     // A server closes idle connections. A request over a closed connection fails, and the sink cannot know whether the
-    // server has run the statement.
+    // server has run the statement. Therefore each request opens a new connection.
     keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });

@@ -19,7 +19,7 @@ export const TAIL = 'tail';
 const DRAFT = 'draft-';
 /**
  * File with the size of each Parquet file of a part, in bytes. If a file has another size, the part was copied
- * incompletely or changed by hand. Parts of earlier versions do not have this file.
+ * incompletely or changed by hand. Parts that an earlier version of the sink wrote do not have this file.
  */
 const SIZES_FILE = 'files.json';
 
@@ -83,8 +83,8 @@ export async function partsIn(folder: string): Promise<readonly Part[]> {
  * Lists the ranges of a sink, ascending, and checks them.
  *
  * @param folder folder of the sink
- * @throws ProtocolError `SINK_DAMAGED` when a range is missing or incomplete, when two ranges have the same heights, or
- *   when the folder of the ranges is missing
+ * @throws ProtocolError `SINK_DAMAGED` when a range is missing or incomplete, when two ranges have a height in common,
+ *   or when the folder of the ranges is missing
  */
 export async function wholeRanges(folder: string): Promise<readonly Part[]> {
   const ranges = await partsIn(join(folder, RANGES));
@@ -141,11 +141,11 @@ function sizesIn(part: string): Sizes | 'missing' | 'damaged' {
   }
 }
 
-/** A fault in a list of parts: a part is missing, or two parts have the same heights. */
+/** A fault in a list of parts: a part is missing, or two parts have a height in common. */
 export interface RangeGap {
   /** Lowest height that is in no part, or in two parts. */
   readonly height: number;
-  /** Second part with the same heights; undefined when a part is missing. */
+  /** The second of two parts with a common height; undefined when a part is missing. */
   readonly repeated: Part | undefined;
 }
 

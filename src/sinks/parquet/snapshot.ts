@@ -24,7 +24,8 @@ export interface Snapshot {
 }
 
 /**
- * Maximum number of attempts to run the work. An attempt fails if the sink removes a block of the snapshot meanwhile.
+ * Maximum number of attempts in a call of `withSnapshot`. An attempt fails if the sink meanwhile removes a block of the
+ * snapshot.
  */
 const ATTEMPTS = 5;
 

@@ -46,8 +46,8 @@ export interface ForkRequest {
 }
 
 /**
- * Number of newest rounds from which the journals record the last header of each delegate. Within this number of
- * rounds, the headers of a delegate must not contradict each other.
+ * Number of newest rounds of the chain in which `prepareFork` looks for the last header of each delegate, to record it
+ * in a journal. Within this number of rounds, the headers of a delegate must not contradict each other.
  */
 const JOURNAL_ROUNDS = 3;
 /**

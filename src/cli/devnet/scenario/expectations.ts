@@ -30,7 +30,7 @@ const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
 /**
  * Codes of events in which a node penalises, disconnects or bans a peer. `PEER_OFFENCE_EXEMPT` reports an offence of a
- * peer that the configuration names. The node never bans such a peer.
+ * peer that the configuration names. The node never bans such a peer, but the scenario counts the offence as a penalty.
  */
 const PENALTY_CODES = [
   'PEER_PENALISED',
@@ -184,8 +184,8 @@ async function sameBlock(nodes: readonly Watched[], isSame: boolean): Promise<Di
   const height = Math.min(...heights.flatMap(({ value }) => value ?? []));
   const blocks = await Promise.all(nodes.map((node) => answerOf(node, () => node.client.blockId(height))));
   const ids = new Set(blocks.map(({ value }) => value));
-  // A node that is reverting blocks may have no block at that height. In this case, the condition is not true for
-  // either value of `isSame`.
+  // A node that is reverting blocks may have no block at this `height`. In this case, the condition is not true
+  // for either value of `isSame`.
   if (!ids.has(undefined) && (ids.size === 1) === isSame) return undefined;
   const found = blocks.map(({ name, value }) => `${name}: ${value ?? 'none'}`).join(', ');
   return { expected, found: `at height ${height} ${found}` };

@@ -10,7 +10,7 @@ export interface ScenarioOutcome {
   readonly error?: string;
 }
 
-/** One test suite with a test case for each step; steps that were not run are marked as skipped. */
+/** One test suite with a test case for each step; steps without a result are marked as skipped. */
 export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
   const { name, steps } = scenario;
   const failures = results.filter(({ failure }) => failure !== undefined).length;

@@ -19,7 +19,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
   mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
   warp: (value) => {
-    // Here only the form of the time is checked. Only the run knows whether the moment is in the future.
+    // Here only the form of the time is checked. The run of the step checks that the time is not in the past.
     value.parsed('`warp`', (text) => parseTime(text, 0));
     return operation('warp', { to: value.text('`warp`') });
   },
@@ -132,7 +132,7 @@ function partsIn(yaml: YamlValue, nodes: number): readonly (readonly number[])[]
   return parts;
 }
 
-/** Reads an amount such as `150ms`, or a map with the amount under `name` and optionally with `nodes`. */
+/** Reads an amount such as `150ms`, or a map. The map has the amount under the key `name`, and may have `nodes`. */
 function amountIn(
   yaml: YamlValue,
   name: string,

@@ -14,7 +14,7 @@ export interface ScenarioDevnet {
   readonly mine: MiningMode;
   readonly generation: Generation;
   readonly delegates?: number;
-  /** Seconds between two blocks. If the time is below 2 s, the clock of the chain runs ahead of the machine's clock. */
+  /** Seconds between two blocks. Below 2, the clock of the chain runs ahead of the machine's clock. */
   readonly blockTime?: number;
   /** Name or folder of a network. */
   readonly network?: string;
@@ -32,8 +32,8 @@ export type StepWork =
   /** An operation of a running devnet (`operations.ts`). */
   | { readonly kind: 'operation'; readonly operation: string; readonly parameters: object }
   /**
-   * Sends beddows from the first account of the network, usually `genesis`, to an account or address, and mines slots
-   * until a block has the transaction.
+   * Sends beddows from the first account of the network, usually `genesis`, to an account or address. Mines slots until
+   * a block has the transaction, for at most two rounds.
    */
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
   /**
@@ -71,7 +71,7 @@ export type Condition =
   | { readonly kind: 'account'; readonly account: string; readonly balance: Bounds<bigint> }
   /** Number of transactions in the pool, all queues together, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
-  /** True if no node has penalised or banned a peer, or disconnected a peer for an offence. */
+  /** True if no checked node has banned a peer, deducted points from a peer, or logged one of `PENALTY_CODES`. */
   | { readonly kind: 'noPenalty' }
   /** Sum of the samples with these labels, on each node. */
   | {

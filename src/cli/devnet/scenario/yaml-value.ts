@@ -54,7 +54,7 @@ export class YamlValue {
     return new YamlValue(this.#source, null, this.line);
   }
 
-  /** Members by name, in order. */
+  /** Members by name, in the order of the file. */
   members(what: string): ReadonlyMap<string, YamlValue> {
     if (!isMap(this.#node)) throw this.fault(`${what} must be a map of names and values`);
     return new Map(
@@ -67,7 +67,7 @@ export class YamlValue {
     );
   }
 
-  /** Members by name, in order. Each name must be one of `names`. */
+  /** Members by name, in the order of the file. Each name must be one of `names`. */
   known(what: string, names: readonly string[]): ReadonlyMap<string, YamlValue> {
     const members = this.members(what);
     for (const [name, yaml] of members) if (!names.includes(name)) throw yaml.unknown(what, name, names);

@@ -34,7 +34,7 @@ const followColours = (): void => void document.documentElement.classList.toggle
 prefersDark.addEventListener('change', followColours);
 followColours();
 
-// The page is also served under its path with a slash at the end.
+// The page is also served with a slash at the end of its path. This slash is removed before `spec` is resolved.
 const specUrl = new URL('spec', new URL(location.pathname.replace(/\/+$/, ''), location.href)).href;
 document.querySelector<HTMLAnchorElement>('a[href="spec"]')?.setAttribute('href', specUrl);
 
@@ -48,7 +48,7 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   // Syntax highlighting is off, because the library's colours have too little contrast.
   syntaxHighlight: false,
-  // On a phone, the list of operations is closed at first, because forty operations make a long page.
+  // On a phone, the list of operations is closed at first, because the open list makes a long page.
   docExpansion: innerWidth < 700 ? 'none' : 'list',
   defaultModelsExpandDepth: 0,
   requestInterceptor: (request) => {
@@ -78,6 +78,6 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   }
   clearTimeout(timer);
   await reader.cancel();
-  // The text begins with a colon, which marks a comment in an event stream.
+  // If no event arrived, the answer is a line with a colon at its start, which is a comment in an event stream.
   return text.trim() === '' ? `: no event arrived in the ${STREAM_SHOWN_MS / 1000} s that are shown here\n` : text;
 }
