@@ -120,8 +120,9 @@ export type BlockRejectionCode =
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
   /**
-   * The block does not follow the tip, lacks a previous block, or names a previous block although it is block 1. In
-   * generation 3, the code is also used for a later block that has the id of the genesis block.
+   * The block does not follow the tip, names no previous block although it is not block 1, or names a previous block
+   * although it is block 1. In generation 3, the code is also used for a later block that has the id of the genesis
+   * block.
    */
   | 'BLOCK_PREVIOUS_INVALID'
   /** The block's slot is in the future, or is not after the slot of the block's parent. */
