@@ -1,5 +1,5 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import JSON5 from 'json5';
 import test, { type ExecutionContext } from 'ava';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../src/crypto/keys.ts';
@@ -133,6 +133,8 @@ test('a network folder of the working directory is written as an absolute path, 
     ['mine', join(cwd, 'mine')],
     ['./mine', join(cwd, 'mine')],
     ['devnet', 'devnet'],
+    // The folder is also the packaged network, but a path does not name it in another directory.
+    [relative(cwd, resolve('networks', 'devnet')), resolve('networks', 'devnet')],
   ] as const) {
     const args = ['init', '--yes', '--network', network, '--data-dir', data, '--unit'];
     const { code, stdout, stderr } = await runCli(args, { env: { BLOOMERY_HOME: home }, cwd });

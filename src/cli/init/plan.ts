@@ -1,6 +1,6 @@
 /** Plans the files of `bloomery init`, from the flags and, if the user is asked, from the answers. */
 
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import {
   findNetworkDirectory,
   homeNetworkDirectory,
@@ -103,7 +103,8 @@ function portOf(answer: string): number {
   throw usageError('a port is a number from 1 to 65535');
 }
 
-/** True if the network is in the package or in `home`, where a node finds it by its name. */
+/** True if `name` is a name and no path, and a node finds the network by it in the package or in `home`. */
 function isFoundByName(name: string, { directory }: Network, home: string): boolean {
+  if (basename(name) !== name) return false;
   return [packagedNetworkDirectory(name), homeNetworkDirectory(name, home)].some((each) => resolve(each) === directory);
 }

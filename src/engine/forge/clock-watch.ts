@@ -8,7 +8,7 @@
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** What the clocks show about the time between two calls of `read`. Only `setMs` may be negative. */
+/** Times between two calls of `read`, as the clocks show them. Only `setMs` may be negative. */
 export interface Passage {
   /** Time in milliseconds for which the machine ran. */
   readonly ranMs: number;
