@@ -6,7 +6,7 @@ import { Engine } from '../../src/engine/engine.ts';
 import { DevnetAccounts } from '../../src/cli/devnet/devnet-accounts.ts';
 import { NodeAgent } from '../../src/cli/devnet/node-agent.ts';
 import { NO_FAULTS } from '../../src/cli/devnet/faults.ts';
-import type { AgentLink } from '../../src/cli/devnet/messages.ts';
+import type { AgentLink, AgentRequest } from '../../src/cli/devnet/messages.ts';
 import type { MiningMode } from '../../src/cli/devnet/mining.ts';
 import { Timekeeper } from '../../src/cli/devnet/timekeeper.ts';
 import type { Network } from '../../src/config/network.ts';
@@ -40,6 +40,8 @@ export interface InProcessNode {
   /** Codes of the events that the node has logged. */
   readonly codes: string[];
   isRunning: boolean;
+  /** Requests that the node does not answer. */
+  readonly refused: Set<AgentRequest['op']>;
 }
 
 export interface InProcessOptions {
@@ -71,7 +73,14 @@ export async function inProcessDevnet({
   const verifier = createInlineVerifier(selectEd25519(), 100_000);
   const nodes: InProcessNode[] = [];
   const links = (): readonly AgentLink[] =>
-    nodes.filter(({ isRunning }) => isRunning).map(({ agent }) => ({ ask: (request) => agent.handle(request) }));
+    nodes
+      .filter(({ isRunning }) => isRunning)
+      .map(({ agent, refused }) => ({
+        ask: async (request) => {
+          if (refused.has(request.op)) throw new Error(`no answer to ${request.op}`);
+          return agent.handle(request);
+        },
+      }));
   const timekeeper = new Timekeeper({
     params,
     clock,
@@ -128,7 +137,7 @@ export async function inProcessDevnet({
     for (const [position, keyPair] of network.delegates.entries()) {
       if (position % count === index) engine.forging.enable(keyPair);
     }
-    nodes.push({ engine, store, agent, codes, isRunning: true });
+    nodes.push({ engine, store, agent, codes, isRunning: true, refused: new Set() });
   }
   return {
     ...{ network, timekeeper, nodes, machine, notes },

@@ -278,3 +278,22 @@ test('when no node answers, mining fails with that reason', async (t) => {
   for (const node of devnet.nodes) node.isRunning = false;
   await t.throwsAsync(devnet.timekeeper.mine(1), { code: 'DEVNET_NODE_SILENT' });
 });
+
+test('after mining has failed, the clocks of the nodes run again', async (t) => {
+  const devnet = await devnetOf(t, { mode: 'interval' });
+  const { timekeeper, nodes, machine } = devnet;
+  await timekeeper.begin(undefined);
+  const transaction = transferOf(devnet.network, 1n, timekeeper.nowMs());
+  const attempts = [
+    ['forge', () => timekeeper.mine(1)],
+    ['forge', () => timekeeper.confirm(String(transaction['id']), transaction)],
+    ['confirmed', () => timekeeper.confirm(String(transaction['id']), transaction)],
+  ] as const;
+  for (const [op, attempt] of attempts) {
+    for (const { refused } of nodes) refused.add(op);
+    await t.throwsAsync(attempt(), undefined, op);
+    for (const { refused } of nodes) refused.clear();
+    machine.nowMs += 10_000;
+    for (const { agent } of nodes) t.is(agent.chainClock.nowMs(), timekeeper.nowMs(), op);
+  }
+});

@@ -2,6 +2,13 @@
 
 import { timeOf, type ClockSetting } from '../../node/movable-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { MiningMode } from './mining.ts';
+
+/** Setting of a devnet's clock, and its mining mode. */
+export interface TimeState {
+  readonly setting: ClockSetting;
+  readonly mode: MiningMode;
+}
 
 export class DevnetClock {
   setting: ClockSetting = { kind: 'running', aheadMs: 0 };

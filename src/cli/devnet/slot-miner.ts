@@ -43,7 +43,7 @@ export class SlotMiner {
 
   /**
    * Makes the owners of the next slots forge. Afterwards the nodes forge only on request, and their clocks stand still
-   * in the last slot. The caller must set the clocks of the nodes again.
+   * in the last slot. The caller must set the clocks of the nodes again, also after an error.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */

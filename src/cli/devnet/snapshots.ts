@@ -10,7 +10,8 @@ import type { AgentState } from './messages.ts';
 import { MINING_MODES } from './mining.ts';
 import { copyState, restoreState, readPool } from './node-state.ts';
 import type { SupervisedNode } from './supervised-node.ts';
-import type { Timekeeper, TimeState } from './timekeeper.ts';
+import type { TimeState } from './devnet-clock.ts';
+import type { Timekeeper } from './timekeeper.ts';
 
 export interface SnapshotParts {
   /** Folder of the devnet. */

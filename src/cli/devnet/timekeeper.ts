@@ -11,7 +11,7 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { ChainParams } from '../../protocol/params.ts';
 import { slotStartMs } from '../../protocol/slots.ts';
 import type { JsonObject } from '../../protocol/types.ts';
-import { DevnetClock } from './devnet-clock.ts';
+import { DevnetClock, type TimeState } from './devnet-clock.ts';
 import type { MiningMode } from './mining.ts';
 import type { AgentLink, AgentRequest, AgentState } from './messages.ts';
 import { NodeLinks, type NodeLinksOptions } from './node-links.ts';
@@ -124,9 +124,8 @@ export class Timekeeper {
         // A node that is not connected to its peers would refuse to forge, and report that forging is paused. So the
         // devnet first waits until the nodes are connected.
         await this.#peersMet();
-        await this.#miner.mine(1);
-      }
-      await this.#setAll();
+        await this.#whileMining(() => this.#miner.mine(1));
+      } else await this.#setAll();
       this.#arm();
     });
   }
@@ -143,8 +142,7 @@ export class Timekeeper {
    */
   mine(count: number): Promise<MinedSlots> {
     return this.#queue.run(async () => {
-      const { emptySlots, state } = await this.#miner.mine(count);
-      await this.#setAll();
+      const { emptySlots, state } = await this.#whileMining(() => this.#miner.mine(count));
       const { height, id } = state.tip;
       return { slots: count, emptySlots, height, blockId: id, time: this.#timeText() };
     });
@@ -195,15 +193,15 @@ export class Timekeeper {
       await this.#nodes.askAll({ op: 'transaction', transaction });
       const { activeDelegates } = this.#options.params;
       let [slots, emptyInRow] = [0, 0];
-      for (; slots < 2 * activeDelegates && emptyInRow < activeDelegates && !this.#isStopped; slots += 1) {
-        const { state, emptySlots } = await this.#miner.mine(1);
-        emptyInRow = emptySlots > 0 ? emptyInRow + 1 : 0;
-        const { isConfirmed = false } = await this.ask({ op: 'confirmed', id });
-        if (!isConfirmed) continue;
-        await this.#setAll();
-        return { height: state.tip.height };
-      }
-      await this.#setAll();
+      const height = await this.#whileMining(async () => {
+        for (; slots < 2 * activeDelegates && emptyInRow < activeDelegates && !this.#isStopped; slots += 1) {
+          const { state, emptySlots } = await this.#miner.mine(1);
+          emptyInRow = emptySlots > 0 ? emptyInRow + 1 : 0;
+          if ((await this.ask({ op: 'confirmed', id })).isConfirmed === true) return state.tip.height;
+        }
+        return undefined;
+      });
+      if (height !== undefined) return { height };
       // If the node with the greatest height has dropped the transaction, it now accepts the transaction again, or
       // refuses it with a reason.
       await this.ask({ op: 'transaction', transaction });
@@ -325,8 +323,7 @@ export class Timekeeper {
     if (this.#mode === 'interval') return;
     await this.#relay.send(arrived);
     if (this.#mode !== 'instant') return;
-    if (!(await this.#mineArrived())) this.#relay.keep(arrived);
-    await this.#setAll();
+    if (!(await this.#whileMining(() => this.#mineArrived()))) this.#relay.keep(arrived);
   }
 
   /** @returns false if no running delegate forged in a whole round of slots */
@@ -362,6 +359,18 @@ export class Timekeeper {
     await this.#nodes.askAll(this.#setRequest());
   }
 
+  /**
+   * Runs work that mines, and then sets the clocks of the nodes, because mining stops them. The clocks are set even if
+   * the work fails. Otherwise a node that answers again later would keep its clock stopped.
+   */
+  async #whileMining<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      await this.#setAll();
+    }
+  }
+
   #arm(): void {
     const { intervalMs, clock } = this.#options;
     this.#timer?.cancel();
@@ -371,9 +380,7 @@ export class Timekeeper {
       void this.#queue
         .run(async () => {
           const isStill = this.#mode === 'interval' && this.#clock.setting.kind === 'running' && !this.#isStopped;
-          if (!isStill) return;
-          await this.#miner.mine(1);
-          await this.#setAll();
+          if (isStill) await this.#whileMining(() => this.#miner.mine(1));
         })
         .catch((error: unknown) => this.#reportFailure(error))
         .finally(() => this.#arm());
@@ -387,10 +394,4 @@ export class Timekeeper {
   #timeText(): string {
     return new Date(this.nowMs()).toISOString();
   }
-}
-
-/** Setting of a devnet's clock, and its mining mode. */
-export interface TimeState {
-  readonly setting: ClockSetting;
-  readonly mode: MiningMode;
 }
