@@ -8,7 +8,7 @@ import { usageError } from './error-lines.ts';
 import { similarTo } from './similar.ts';
 
 export const EXIT_CODES = `
-Exit codes: 0 done; 1 failed; 2 wrong flag, configuration, network folder or input file.
+Exit codes: 0 done; 1 failed; 2 wrong flag, configuration, network folder or input file, or the output file already exists.
 Every error is one line on the standard error output; its code, for example (NODE_UNREACHABLE), stands at the end. With --json the
 standard output holds data alone.`;
 
