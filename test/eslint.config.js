@@ -1,5 +1,6 @@
 /** Rules of the linter that need no types: `eslint --config test/eslint.config.js src test bin`. */
 
+import { builtinModules } from 'node:module';
 import tseslint from 'typescript-eslint';
 
 /** Modules that receive clock, random numbers and process from their caller (docs/architecture.md). */
@@ -8,6 +9,9 @@ const MODULES_WITHOUT_CLOCK = ['primitives', 'crypto', 'protocol', 'ports', 'eng
 );
 /** Modules without files, sockets and Node.js, because they must run anywhere. */
 const MODULES_WITHOUT_NODE = ['primitives', 'protocol', 'ports', 'engine'].map((module) => `src/${module}/**/*.ts`);
+
+/** Modules of Node.js, with and without the prefix `node:`. */
+const NODE_MODULES = `^(node:|(${builtinModules.join('|')})(/|$))`;
 
 const TIME = 'Time is handed in: take a Clock (ports/clock.ts) or a number.';
 const CHANCE = 'Chance is handed in: take a Random (ports/clock.ts) or a seed.';
@@ -104,7 +108,7 @@ export default tseslint.config(
       'no-restricted-globals': ['error', { globals: PURE_GLOBALS, checkGlobalObject: true }],
       'no-restricted-imports': [
         'error',
-        { patterns: [{ regex: '^node:', message: 'This module must run anywhere; what it needs is handed in.' }] },
+        { patterns: [{ regex: NODE_MODULES, message: 'This module must run anywhere; what it needs is handed in.' }] },
       ],
     },
   },

@@ -77,6 +77,12 @@ const forbidden = [
     to: { path: '.', pathNot: folder(['client']) },
   },
   {
+    name: 'a module imports the client, which is for programs that use the package',
+    severity: 'error',
+    from: { path: '^src/', pathNot: folder(['client']) },
+    to: { path: folder(['client']) },
+  },
+  {
     name: 'circular import',
     severity: 'error',
     from: {},
