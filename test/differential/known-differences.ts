@@ -35,7 +35,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'The reference refuses a transaction whose `receivedAt` is not a valid time, because the constructor of the transaction throws an error.',
     here: 'This node does not read `receivedAt`.',
     reason:
-      'Each node sets `receivedAt` itself, no node stores it, and the valid time formats depend on the runtime. A reference node never passes on a transaction with an invalid `receivedAt`. This node passes the transaction on without `receivedAt`.',
+      'Each node sets `receivedAt` itself, no node stores it, and the JavaScript runtime decides which time formats are valid. A reference node never passes on a transaction with an invalid `receivedAt`. This node passes the transaction on without `receivedAt`.',
   },
   {
     matches:
@@ -43,9 +43,9 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     target: /headers/,
     reference:
       'The reference refuses a block in JSON if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
-    here: 'This node does not check the form of these members. This node computes the id itself, and reads a `payloadLength` of null as 0.',
+    here: 'This node computes the id itself, reads a `payloadLength` of null as 0, and ignores the other members.',
     reason:
-      'The signature of the block does not cover these members. No node stores these members or passes them on. A reference node never passes on a block with one of these members in a wrong form. This node passes the block on without these members.',
+      'The signature of the block covers the number 0 instead of a `payloadLength` of null, and does not cover the other members. A reference node never passes on a block with one of these members in a wrong form. This node passes the block on with the computed id, with a `payloadLength` of 0, and without the other members.',
   },
   {
     reference:
@@ -56,16 +56,16 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference: 'The reference keeps a member of an asset with the name `__proto__`.',
-    here: 'This node drops the member `__proto__` of an asset from a peer.',
+    here: 'When this node receives an asset from a peer, it drops each member `__proto__`.',
     reason:
       'The signature does not cover a member `__proto__`, and the member has no effect in the protocol. Code that copies an object with a member `__proto__` may change the prototype of the copy.',
   },
   {
     reference:
-      'The pool of the reference accepts unknown members of an asset up to the size of a message. The pool of the reference also accepts any value of an unknown member `amount`.',
-    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. If `amount` is an unknown member, the pool of this node accepts only whole numbers of beddows from 0 to 200 million LSK. Blocks may exceed both limits.',
+      'The pool of the reference limits the unknown members of an asset only by the maximum size of a message. If an asset has an unknown member `amount`, the pool of the reference accepts any value of this member.',
+    here: 'In the pool of this node, an asset with unknown members has at most 8,192 bytes. If an asset has an unknown member `amount`, the pool of this node accepts only a whole number of beddows from 0 to 200 million LSK. This node accepts blocks with assets that exceed these limits.',
     reason:
-      'By default, up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction and an amount above the supply have no honest use: an unknown member `amount` only changes vote weights and totals.',
+      'By default, up to 5,000 transactions wait in memory, and a block of waiting transactions must fit in a message. A negative amount, a fraction and an amount above the supply have no honest use, because an unknown member `amount` moves no money.',
   },
   {
     matches: /^both accept, another result at \.asset\.data$/,
@@ -73,32 +73,33 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'The reference keeps half of a surrogate pair in the data of a transfer until it stores the transfer.',
     here: 'This node replaces half of a surrogate pair with U+FFFD when it reads the transfer.',
     reason:
-      'The signed UTF-8 bytes already contain U+FFFD. The reference stores the signed bytes, and therefore also shows U+FFFD after it has stored the transfer.',
+      'The signed UTF-8 bytes already contain U+FFFD, because UTF-8 cannot encode half of a surrogate pair. The reference stores the signed bytes, and therefore also shows U+FFFD after it has stored the transfer.',
   },
   {
     matches: /^both accept, another result at \.(signature|signSignature|recipientPublicKey)$/,
     target: /transactions/,
     input: /"(signature|signSignature|recipientPublicKey)":"[0-9a-f]*[A-F]/,
     reference:
-      "The reference keeps the capitals in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, the reference also keeps the capitals in `recipientPublicKey`.",
+      "The reference keeps capital hex digits in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, the reference also keeps capital hex digits in `recipientPublicKey`.",
     here: 'This node converts these members to lower case when it reads the transaction.',
     reason:
-      'Both nodes verify bytes, so they accept the same transactions with the same ids. The reference stores the signatures as bytes. When the reference reads a block from its database, the signatures are therefore also in lower case.',
+      'Both nodes decode these members to bytes before they verify them, so both accept the same transactions with the same ids. The reference stores the signatures as bytes. When the reference reads a block from its database, the signatures are therefore also in lower case.',
   },
   {
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,
     target: /headers/,
-    reference: 'The reference refuses a block total that is a JSON number with more than 15 digits.',
-    here: 'This node uses the sum of the transactions as the total if the sum, rounded to a double, equals the received number.',
+    reference:
+      'The reference refuses a block whose `totalAmount` or `totalFee` is a JSON number with more than 15 digits.',
+    here: 'This node accepts such a number up to 2^53 - 1. In generation 2, this node also accepts a larger number if it equals the sum of the transactions, rounded to a double. The total of the block is then the exact sum.',
     reason:
-      'The signature of the block covers the exact total. Some nodes send totals as JSON numbers. A total of ten million LSK or more has at least 16 digits. This node accepts blocks with such a total, so that it stays on the chain of these nodes. This node passes the block on with the total as a string.',
+      'The signature of the block covers the exact total, so a wrong sum makes the signature invalid. Some nodes send totals as JSON numbers. A total of ten million LSK or more has at least 16 digits. This node accepts such a total, so that it stays on the chain of these nodes. This node passes the block on with the total as a string.',
   },
   {
     matches: /^both accept, another result at \.asset\.dapp\./,
     target: /older/,
     input: LONE_SURROGATE,
     reference:
-      'In the strings of an application (type 5, only in old blocks), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
+      'In the strings of an application registration (type 5, only in old blocks), half of a surrogate pair passes the stateless checks of the reference. The reference cannot store the transaction.',
     here: 'This node replaces half of a surrogate pair with U+FFFD when it reads the transaction.',
     reason:
       'No chain contains a string with half of a surrogate pair, and nobody can add a transaction of type 5 any more.',
@@ -107,15 +108,15 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^refused here, accepted there: the transaction cannot be written as bytes$/,
     target: /older/,
     reference:
-      'Types 6 and 7 (only in old blocks) pass the stateless checks of the reference with an amount beyond 64 bits. Type 7 also passes these checks with a fraction in the recipient (`7.5L`), or with an application id that has leading zeros and more than 255 characters.',
-    here: 'This node refuses an amount beyond 64 bits, a fraction in the recipient and such an application id when it reads the transaction.',
+      'In the stateless checks, the reference accepts transactions of types 6 and 7 (only in old blocks) with an amount beyond 64 bits. For type 7, it also accepts a fraction in the recipient (`7.5L`), and an application id that has more than 255 characters because of leading zeros.',
+    here: 'When this node reads the transaction, it refuses an amount beyond 64 bits, a fraction in the recipient, and an application id of more than 255 characters.',
     reason:
-      'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a height that all nodes have passed, so nobody can add such a transaction any more.',
+      'No account can pay an amount beyond 64 bits. The public networks allow types 6 and 7 only below a height that their chains have passed, so nobody can add a transaction of these types any more.',
   },
   {
     reference:
-      'The reference cannot register two applications (type 5, only in old blocks) without a link in one block.',
-    here: 'This node can register two applications without a link in one block, because two missing links do not conflict.',
+      'In one block, the reference cannot register two applications (type 5, only in old blocks) that have no member `link`.',
+    here: 'In one block, this node can register two applications that have no member `link`, because two missing links do not conflict.',
     reason: 'Nobody can add a transaction of type 5 any more.',
   },
 ];

@@ -19,24 +19,24 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /: 200 here, 500 there/,
     reference:
       'A real node answers 500 to five inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and an account without a public key.',
-    here: 'This node answers 200 with an empty list, or with zeros. However, this node may answer 400 to a query for the forging statistics of an account without a public key.',
+    here: 'This node answers 200 with an empty list, or with zeros to a query for forging statistics. However, the next row describes queries for forging statistics to which this node answers 400.',
     reason: 'The database of the real node fails, although the request has a valid answer.',
   },
   {
     target: QUERIES,
     matches: /forging_statistics: 400 here \(INVALID_PARAM\), 500 there/i,
     reference:
-      'A real node answers 500 to a query for forging statistics with a time before the epoch of the network, or for an account without a public key.',
-    here: 'If the account is a delegate, this node answers 200. If the account is not a delegate, this node answers 400 with the reason. However, in generation 3, this node answers 200 with zeros to a query with a time span for an account that exists but is not a delegate.',
+      'A real node answers 500 to a query for forging statistics if a time in the query is before the epoch of the network, or if the account has no public key.',
+    here: 'If the account is a delegate, this node answers 200. If the account is not a delegate, this node answers 400 with the reason. In generation 3, however, if the query has `fromTimestamp` or `toTimestamp`, this node answers 200 with zeros for an existing account that is not a delegate.',
     reason: 'The database of the real node fails before the node looks at the account.',
   },
   {
     target: QUERIES,
     matches: /multisignature_(groups|memberships): both 200, added body\.data/i,
     reference:
-      "The registration of a multisignature account may write the key of a member in capitals. A real node omits a member whose key is in capitals from the list of members, and omits the multisignature account from the member's list of memberships.",
+      "The registration of a multisignature account may write the key of a member in capitals. In this case, a real node's list of members omits the member, and its list of the member's memberships omits the multisignature account.",
     here: 'This node lists the member and the multisignature account. The lists of members and memberships show keys in lower case. The asset of the registration shows the keys as the sender wrote them.',
-    reason: 'The member can sign in either letter case, so a list of members without the member is wrong.',
+    reason: 'The member can sign although its key is in capitals, so a list without the member is wrong.',
   },
   {
     target: QUERIES,
@@ -45,7 +45,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       "In a real node's answers for votes and voters, `publicKey` is null for an account without a public key.",
     here: 'This node also sends null, but with `strictDialect` this node sends an empty string.',
     reason:
-      'The API description of the real node allows only strings here, and the strict dialect must match the description.',
+      'The API description of the real node allows only strings as `publicKey`, and the strict dialect must match the description.',
   },
   {
     target: /extended/,
@@ -61,16 +61,16 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /"transfer-encoding":"identity"/i,
     matches: /: (both 400, changed contentType|400 here.*, \d+ there)/,
     reference:
-      'A real node answers a request with `Transfer-Encoding: identity`, and then sends a second answer, with status 400, on the same connection.',
+      'If a request has the header `Transfer-Encoding: identity`, a real node answers the request, and then sends a second answer with status 400 on the same connection.',
     here: 'This node answers 400 without a body, and closes the connection.',
     reason:
-      'RFC 9112: if the last encoding is not `chunked`, servers and proxies cannot agree on the length of a request.',
+      'RFC 9112: if the last encoding is not `chunked`, the length of the request is unclear, and a server must answer 400.',
   },
   {
     target: /extended/,
     matches: /^HEAD .*: \d+ here.*, 405 there/,
     reference: 'A real node refuses HEAD with status 405.',
-    here: 'This node answers HEAD like GET, without the body, except on `/events`. With `strictDialect`, this node refuses HEAD on all paths of real nodes below `/api` except `/api/spec`.',
+    here: 'This node answers HEAD as it answers GET, but without the body. The exception is `/events`, which refuses HEAD. With `strictDialect`, this node refuses HEAD on all paths of real nodes below `/api` except `/api/spec`.',
     reason: 'Load balancers and health checks use HEAD.',
   },
   {
@@ -97,7 +97,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       'With an `offset`, a real node sends wrong slot numbers of the next forgers: each number is too small by the offset.',
     here: 'This node sends the true slot numbers.',
-    reason: 'The next slot of a delegate does not depend on the page.',
+    reason: 'The next slot of a delegate does not depend on the page of the list that the client reads.',
   },
   {
     target: ANY,
@@ -122,8 +122,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     // The escape sequence is escaped again, because it is in a JSON text inside a JSON text.
     input: /\\\\ud[89a-f]/i,
     matches: /both 400, changed body\.errors\[\]\.errors\[\]\.message/,
-    reference: 'When a real node quotes a refused value, it writes half of a surrogate pair as U+FFFD.',
-    here: 'This node quotes half of a surrogate pair as the escape sequence of the request.',
+    reference: 'When a real node quotes a refused value, it writes an unpaired surrogate as U+FFFD.',
+    here: 'This node writes an unpaired surrogate as an escape sequence, as in the request.',
     reason: 'The JSON writer of the real node loses the value that the client sent.',
   },
   {
@@ -134,39 +134,40 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'If a registration in the pool has an unsigned amount (`asset.amount`), a real node of generation 3 answers 500 to a pool list that is sorted by `amount`.',
+      'A registration may have an unknown member `asset.amount`, which no signature covers (the unsigned amount). If the pool contains such a registration, a real node of generation 3 answers 500 to a pool list that is sorted by `amount`.',
     here: 'This node sends the list, and sorts the registration as if its amount were 0.',
-    reason: 'With status 500, anybody could disable the list for all clients at the price of one registration.',
+    reason:
+      'If this node answered 500, anybody could make the list fail for all clients at the price of one registration.',
   },
   {
     reference:
-      "The pool lists of a real node show the sender's signatures (`signature`, `signSignature`) in the letter case of the request.",
+      "The pool lists of a real node show the sender's signatures (`signature`, `signSignature`) in the letter case in which the node received them.",
     here: "The pool lists of this node show the sender's signatures in lower case.",
     reason: 'This node stores a signature as bytes. In lists of the chain, both nodes show signatures in lower case.',
   },
   {
     reference:
-      "If a signature names the member's key in another letter case than the registration, a real node answers 409 `Public Key … is not a member.`",
-    here: "This node accepts a signature that names the member's key in either letter case.",
+      'A signature object states the key of the member that signed. If only the letter case of the key differs from the registration, a real node answers 409 `Public Key … is not a member.`',
+    here: 'This node ignores the letter case of the key, and accepts the signature.',
     reason: 'The signature is valid, and the whole network accepts the transaction with the signature.',
   },
   {
     reference:
-      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node answers 409 `Failed to validate signature …` to the signature in capitals, and the registration becomes invalid, because it contains the signature twice.',
+      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node then answers 409 `Failed to validate signature …`. The registration becomes invalid, because it contains the signature twice.',
     here: 'This node answers 409 `Encountered duplicate signature in transaction`, and the registration does not change.',
     reason: 'If the registration became invalid, anybody who sees the signature could prevent the registration.',
   },
   {
     reference:
-      'If an unsigned amount (`asset.amount`) is 10^21 or more, a real node of generation 3 reports two errors.',
-    here: 'This node sends only the second error, and writes all digits of the amount in `actual`.',
-    reason: 'The first error only shows how the JavaScript engine writes large numbers.',
+      'If the unsigned amount (`asset.amount`) of a registration is 10^21 or more, a real node of generation 3 reports two errors.',
+    here: 'This node sends only the second error, and writes all digits of the amount in the member `actual` of the error.',
+    reason: 'The first error arises only because JavaScript writes such a number with an exponent (`1e+21`).',
   },
   {
     target: /^generation 2, http submissions/,
     matches: /^POST \/api\/transactions: both 409, changed body\.message( |$)/,
     reference:
-      'Some values (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) make the transaction constructor of a real node of generation 2 fail. For such a transaction, the outer `message` of the answer is not `Transaction was rejected with errors`.',
+      'In a real node of generation 2, some values (`senderPublicKey:""`, `signature:""`, `recipientPublicKey:"x"`) make the constructor of the transaction fail. For such a transaction, the outer `message` of the answer is not `Transaction was rejected with errors`.',
     here: 'The outer `message` of this node is `Transaction was rejected with errors`, as for most refused transactions.',
     reason: '`errors` gives the reason, so one outer message is enough.',
   },
@@ -193,19 +194,20 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^POST \/api\/transactions: 409 here \((Unknown member is not an amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
     reference:
-      'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that the database cannot store. If an unsigned amount is not a number, the real node exits when its pool gets another transaction of the same sender.',
-    here: 'This node refuses a transaction that would make a block invalid, and a transaction with an unsigned amount that is not a whole number of beddows from 0 to 200 million LSK. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
+      'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that its database cannot store. If an unsigned amount is not a number, the real node exits when its pool gets another transaction of the same sender.',
+    here: 'This node refuses a transaction that would make a block invalid. An unsigned amount must be a whole number of beddows, from 0 to 200 million LSK. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
     reason:
-      'No block can contain a string that the database cannot store. No honest client sends an unsigned amount outside this range ([decision 13](../decisions/0013-what-nobody-signed.md)). By default, the pool holds up to 5,000 transactions, so the node limits the size of each transaction.',
+      'A real node refuses a block with a string that its database cannot store. No honest client sends an unsigned amount that this node refuses ([decision 13](../decisions/0013-what-nobody-signed.md)). By default, the pool holds up to 5,000 transactions, so the node limits the size of each transaction.',
   },
   {
     target: SUBMISSIONS,
     matches:
       /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is not an amount|invalid input syntax|unsupported Unicode)/,
     reference:
-      'If a transaction has an unknown member that only this node refuses, and also another fault, a real node reports only the other fault.',
+      'A transaction may have an unknown member that only this node refuses, and also a fault that depends on the time or on the chain. A real node reports only the second fault.',
     here: 'This node reports the fault of the unknown member.',
-    reason: 'The check of unknown members is cheapest, so this node makes it first.',
+    reason:
+      'The check of unknown members is cheap, so this node makes it before the checks that need the time or the chain.',
   },
   {
     target: /^generation 2, http submissions/,
@@ -220,8 +222,9 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /__proto__/,
     matches:
       /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, (200|404) there|: both 400, (added|changed) body\.errors\[\](\.name)? \(UNKNOWN_PARAM/,
-    reference: 'A real node ignores a parameter with the name `__proto__`, and any value in brackets with this name.',
-    here: 'This node treats `__proto__` like any other unknown parameter, or like any other value of a wrong type.',
+    reference:
+      'A real node ignores a parameter with the name `__proto__`, and also a value under this name in brackets (`limit[__proto__]=1`).',
+    here: 'This node treats the parameter `__proto__` like any other unknown parameter, and a value under this name like any other value of a wrong type.',
     reason:
       '`__proto__` has no special meaning in this node. If a node ignores a filter, the client gets a wrong answer.',
   },
@@ -230,10 +233,9 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /hasOwnProperty|toString/,
     matches: /: (200|40[04]) here.*, 500 there/,
     reference:
-      'A real node answers 500 to a parameter with the name `hasOwnProperty`, alone or in brackets, and to the name `toString` in brackets.',
+      'A real node answers 500 to a parameter with the name `hasOwnProperty`. It also answers 500 to `hasOwnProperty` or `toString` in brackets (`limit[toString]=1`).',
     here: 'This node treats `hasOwnProperty` and `toString` like any other unknown parameter or value of a wrong type.',
-    reason:
-      'The two names have no special meaning in this node. The failure of the real node comes from the JavaScript engine.',
+    reason: 'The two names have no special meaning in this node.',
   },
   {
     target: QUERIES,
@@ -266,7 +268,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.(code|message) \(INVALID_CONTENT_TYPE/,
     reference:
       'A real node parses a body with a refused content type as a form or as JSON, and also reports the faults of the body.',
-    here: 'This node does not read a body with a refused content type, and reports the faults of an empty object.',
+    here: 'This node does not read a body with a refused content type. Apart from the content type, it reports the faults that an empty object would have.',
     reason: 'A node can refuse a body without reading it. Both nodes report the wrong content type first.',
   },
   {
@@ -274,8 +276,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /charset=/,
     matches: /: (400|415) here.*, 500 there/,
     reference:
-      'A real node answers 500 to a body in a charset that it does not know (for example UTF-32), and to a form in any charset.',
-    here: 'This node answers 415 to an unknown charset. This node answers 400 to a form, and does not read the form. This node reads UTF-32.',
+      'A real node answers 500 if it does not support the charset of a body, for example UTF-32. A real node also answers 500 if the content type of a form names any charset.',
+    here: 'This node reads UTF charsets, including UTF-32, and answers 415 to any other charset. This node answers 400 to a form, and does not read the form.',
     reason: 'The client made the mistake, not the node.',
   },
   {
