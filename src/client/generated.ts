@@ -431,7 +431,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. With a time span, the answer covers the payments and the forged blocks of the rounds that ended in the span. */
+  /** Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -496,7 +496,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each entry covers one step of 30 s or 10 min. A step has an entry only if the node changed its chain or answered this request during that step. */
+  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered this request in the interval. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -526,7 +526,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has its reason. */
+  /** Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has a code, a message and further fields. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -535,7 +535,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peer addresses that the node knows, each with its state, the reason if the peer was dropped, and the end of a ban. */
+  /** Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason. `until` is the end of a ban, or the time of the next dial. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -548,7 +548,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of the multisignature group that must sign a transaction in the pool. Shows which members have signed, and how many signatures the transaction needs. */
+  /** Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and how many of their signatures the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -566,7 +566,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists a queue of the pool. `count` is the size of the whole queue, whatever the filters. */
+  /** Lists a queue of the pool. `count` is the size of the whole queue, with or without filters. */
   'GET /node/transactions/{state}': {
     parameters: {
       state: 'pending' | 'ready' | 'received' | 'validated' | 'verified';
@@ -595,7 +595,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, whatever the filters. */
+  /** Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, with or without filters. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;
@@ -623,7 +623,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, a peer can ask not to be listed; the list then omits this peer. */
+  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, the list omits each peer that announced `advertiseAddress: false`. */
   'GET /peers': {
     parameters: {
       ip?: string | undefined;
@@ -645,7 +645,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Sends the signature of a member of a multisignature group for a pending transaction. */
+  /** Submits the signature of a member of a multisignature group for a transaction in the pool. */
   'POST /signatures': {
     parameters: Record<never, never>;
     body: { readonly transactionId: string; readonly publicKey: string; readonly signature: string };
@@ -655,7 +655,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Registers a second signature: the node builds, signs and sends the transaction. */
+  /** Registers a second signature for the account of the passphrase `secret`. The node builds, signs and sends the transaction. */
   'PUT /signatures': {
     parameters: Record<never, never>;
     body: { readonly publicKey?: string; readonly secondSecret: string; readonly secret: string };
@@ -729,7 +729,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Lists the voters of an account, which the request must name. `votes` is the number of voters. */
+  /** Lists the voters of an account. The request must name the account. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -797,7 +797,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
   };
-  /** Shows whether the node follows its network. If not, the answer contains the reason. */
+  /** Shows whether the node keeps up with its network. If not, the answer has status 503 and contains the reason. */
   'GET /readyz': {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
@@ -807,7 +807,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, the pages of the node, and the GET paths without parameters in the path. */
+  /** Shows the name and version of the software, the paths of the documentation and the dashboard, and all GET paths without a path parameter. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -823,7 +823,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Describes the interface as OpenAPI 3.1. */
+  /** Describes the HTTP interface of this node as an OpenAPI 3.1 document. */
   'GET /spec': {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;
@@ -1297,7 +1297,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the earnings of a delegate. With a time span, the answer covers only the blocks that the delegate forged in the span. */
+  /** Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span. */
   'GET /delegates/{address}/forging_statistics': {
     parameters: { address: string; fromTimestamp?: number | undefined; toTimestamp?: number | undefined };
     answer: {
@@ -1362,7 +1362,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each entry covers one step of 30 s or 10 min. A step has an entry only if the node changed its chain or answered this request during that step. */
+  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered this request in the interval. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -1392,7 +1392,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has its reason. */
+  /** Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has a code, a message and further fields. */
   'GET /node/slots': {
     parameters: { from?: number | undefined; limit?: number | undefined };
     answer: {
@@ -1401,7 +1401,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peer addresses that the node knows, each with its state, the reason if the peer was dropped, and the end of a ban. */
+  /** Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason. `until` is the end of a ban, or the time of the next dial. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -1414,7 +1414,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of the multisignature group that must sign a transaction in the pool. Shows which members have signed, and how many signatures the transaction needs. */
+  /** Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and how many of their signatures the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1432,7 +1432,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists a queue of the pool. `count` is the size of the whole queue, whatever the filters. */
+  /** Lists a queue of the pool. `count` is the size of the whole queue, with or without filters. */
   'GET /node/transactions/{state}': {
     parameters: {
       state: 'pending' | 'ready' | 'received' | 'validated' | 'verified';
@@ -1461,7 +1461,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, whatever the filters. */
+  /** Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, with or without filters. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;
@@ -1489,7 +1489,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, a peer can ask not to be listed; the list then omits this peer. */
+  /** Lists the peers that the node knows. The node itself is not in the list. In generation 3, the list omits each peer that announced `advertiseAddress: false`. */
   'GET /peers': {
     parameters: {
       ip?: string | undefined;
@@ -1511,7 +1511,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Sends the signature of a member of a multisignature group for a pending transaction. */
+  /** Submits the signature of a member of a multisignature group for a transaction in the pool. */
   'POST /signatures': {
     parameters: Record<never, never>;
     body: { readonly transactionId: string; readonly publicKey: string; readonly signature: string };
@@ -1521,7 +1521,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Registers a second signature: the node builds, signs and sends the transaction. */
+  /** Registers a second signature for the account of the passphrase `secret`. The node builds, signs and sends the transaction. */
   'PUT /signatures': {
     parameters: Record<never, never>;
     body: { readonly publicKey?: string; readonly secondSecret: string; readonly secret: string };
@@ -1590,7 +1590,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Lists the voters of an account, which the request must name. `votes` is the number of voters. */
+  /** Lists the voters of an account. The request must name the account. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -1658,7 +1658,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly alive: boolean };
   };
-  /** Shows whether the node follows its network. If not, the answer contains the reason. */
+  /** Shows whether the node keeps up with its network. If not, the answer has status 503 and contains the reason. */
   'GET /readyz': {
     parameters: Record<never, never>;
     answer: { readonly ready: boolean; readonly height: number; readonly networkHeight: number };
@@ -1668,7 +1668,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: string;
   };
-  /** Shows the name and version of the software, the pages of the node, and the GET paths without parameters in the path. */
+  /** Shows the name and version of the software, the paths of the documentation and the dashboard, and all GET paths without a path parameter. */
   'GET /': {
     parameters: Record<never, never>;
     answer: {
@@ -1684,7 +1684,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Describes the interface as OpenAPI 3.1. */
+  /** Describes the HTTP interface of this node as an OpenAPI 3.1 document. */
   'GET /spec': {
     parameters: Record<never, never>;
     answer: Readonly<Record<string, unknown>>;

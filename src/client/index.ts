@@ -16,23 +16,23 @@ const RETRY_MS = 1000;
 const PAGE_ITEMS = 100;
 
 /**
- * Error of a failed request: the node refused the request, did not answer in time, could not be reached, or sent an
- * invalid answer. `waitFor` also throws this error when its own time limit has passed.
+ * Error of a failed request: the node refused the request, did not answer within the time limit, could not be reached,
+ * or sent an invalid answer. `waitFor` also throws this error when its own time limit has passed.
  */
 export class ClientError extends Error {
   /**
    * - `REFUSED`: the node answered with an error status.
-   * - `TIMEOUT`: the node did not answer in time, or the time limit of `waitFor` has passed.
+   * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
-   * - `INVALID_ANSWER`: the answer is complete, but it is not valid JSON, or it lacks its list or its cursor. The
-   *   cause can be a program between client and node that changed the answer.
+   * - `INVALID_ANSWER`: the node sent a complete answer, but the answer is not valid JSON, or lacks the list `data`
+   *   or the cursor `meta.next`. A proxy between client and node may have changed the answer.
    */
   readonly code: string;
   /** HTTP status of a refusal; undefined for other errors. */
   readonly status: number | undefined;
   /**
-   * Body of a refusal: the value of a JSON body, otherwise the text; undefined for an unreadable body and for other
-   * errors.
+   * Body of a refusal: the parsed value of a JSON body, or the text of any other body. Undefined for an unreadable
+   * body and for other errors.
    */
   readonly body: unknown;
 

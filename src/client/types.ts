@@ -59,22 +59,24 @@ export type NodeEvent<G extends Generation> = {
 }[keyof Events<G>];
 
 export interface EventOptions<K extends PropertyKey> {
-  /** Names of events; default: all. The stream also has the event `log/gap`, whichever names are given. */
+  /** Names of events; default: all. The stream can also contain `log/gap`, even if this list does not. */
   readonly types?: readonly K[];
   /**
-   * Address of an account. The stream has only those blocks that this account forged, and those transactions that this
-   * account sent or received. The stream also has the event `forging/change`, and all events that concern no single
-   * account.
+   * Address of an account. Of the blocks and transactions, the stream has only the blocks that this account forged, and
+   * the transactions that this account sent or received. All other events, such as `forging/change` and
+   * `rounds/change`, stay in the stream.
    */
   readonly address?: string;
   /**
-   * Public key of a delegate. The stream has only those blocks that the delegate forged, transactions that it sent,
-   * votes for or against it, and changes of its forging. Events that concern no single delegate are sent, too.
+   * Public key of a delegate. The stream has only the blocks that this delegate forged, the transactions that the
+   * delegate sent, the transactions that add or remove a vote for the delegate, and the events `forging/change` of the
+   * delegate. Events that concern no single delegate, such as `rounds/change`, stay in the stream.
    */
   readonly delegate?: string;
   /**
    * `final` sends the events of blocks, of their transactions and of rounds only when the blocks become final, and
-   * sends no reverts. In generation 2, the node then sends none of these events. Default: `any`.
+   * sends no reverts. In generation 2, no block becomes final, so `final` selects none of these events. Default:
+   * `any`.
    */
   readonly finality?: 'any' | 'final';
   /**
@@ -101,7 +103,7 @@ export interface WaitOptions {
    * become final, so the wait ends with the error `TIMEOUT`.
    */
   readonly final?: boolean;
-  /** Time limit in milliseconds; default 60,000. */
+  /** Time limit of the whole wait in milliseconds; default 60,000. */
   readonly timeoutMs?: number;
   /** Time in milliseconds between two requests; default 250. */
   readonly pollMs?: number;
@@ -109,10 +111,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * A clock of the caller, for example in tests. The client imports nothing from outside of its folder, so it declares
- * its own type of clock.
- */
+/** A clock that the caller supplies, for example in tests. */
 export interface ClientClock {
   /** Milliseconds since any fixed moment. */
   nowMs(): number;
@@ -127,7 +126,7 @@ export interface ClientOptions<G extends Generation> {
   readonly fetch?: typeof fetch;
   /** Time limit for an answer in milliseconds; default 30,000. Event streams have no time limit. */
   readonly timeoutMs?: number;
-  /** Clock for the pauses between attempts and for the time limit of `waitFor`; the clock of the runtime by default. */
+  /** Clock for the pauses between requests and for the time limit of `waitFor`; default: the clock of the runtime. */
   readonly clock?: ClientClock;
 }
 
@@ -137,8 +136,8 @@ export interface Client<G extends Generation> {
   /**
    * Sends a GET request, and returns the body of the answer.
    *
-   * @throws ClientError if the node refuses the request, does not answer in time, cannot be reached, or sends an
-   *   invalid answer
+   * @throws ClientError if the node refuses the request, does not answer within the time limit, cannot be reached, or
+   *   sends an invalid answer
    */
   get<P extends PathOf<G, 'GET'>>(
     path: P,
@@ -157,8 +156,9 @@ export interface Client<G extends Generation> {
    */
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
-   * Reads all items of a list, page by page. Items that are added or removed during the reading do not shift the pages.
-   * A node with `http.strictDialect` refuses the requests of `items`.
+   * Reads all items of a list, page by page. If other items are added or removed between two requests, `items` neither
+   * skips nor repeats an item. A node with `http.strictDialect` refuses the requests of `items`, because it accepts no
+   * cursor.
    *
    * @throws TypeError if `offset` or `after` is given
    * @throws ClientError like `get`
@@ -171,9 +171,9 @@ export interface Client<G extends Generation> {
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
    * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends
    * the stream, sends an invalid event, or answers with a status of 500 or more. The client then continues after the
-   * last event with an id. Events without an id that occur before the stream is open again are lost. If the client has
-   * not received an id yet, and `lastEventId` was not given, events with an id are lost, too, unless `fromHeight` is
-   * given.
+   * last event with an id. The client misses all events without an id that the node sends while the stream is closed.
+   * Without `lastEventId` and `fromHeight`, the client can also miss events with an id, until it has received a first
+   * id.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */
@@ -184,7 +184,8 @@ export interface Client<G extends Generation> {
    * Waits until the transaction is in a block and has the wanted number of confirmations. With `final`, also waits
    * until the block is final. Returns the height and the id of the block.
    *
-   * @throws ClientError `TIMEOUT` if the time limit passes first, and like `get`
+   * @throws ClientError `TIMEOUT` if `timeoutMs` passes first
+   * @throws ClientError like `get`
    * @throws the reason of `signal` when `signal` is aborted
    */
   waitFor(transactionId: string, options?: WaitOptions): Promise<{ readonly height: number; readonly blockId: string }>;

@@ -22,8 +22,8 @@ The value of an option comes from the first of these sources that sets the optio
 4. the folder of the network (only ports, seeds, and the delegates of \`forgers.json\`)
 5. the default in the tables below
 
-Parameters that must be equal on all nodes of a network (block time, rewards, genesis block) are not options. These parameters
-are in the folder of the network.
+Parameters that must be equal on all nodes of a network (block time, rewards, genesis block) are not options. The folder of
+the network contains these parameters.
 
 A configuration file has one object per section:
 
@@ -36,9 +36,11 @@ A configuration file has one object per section:
 \`\`\`
 
 In an environment variable, commas separate the entries of a list. A delegate in an environment variable is
-\`<publicKey>|<encryptedPassphrase>\`. The node refuses to start with an unknown key or a wrong value. The node also refuses to
-start with a variable that begins with the prefix of a section (such as \`BLOOMERY_HTTP_\`) but belongs to no option. The error
-names the source and the key. For a wrong value, the error also says which values are valid.
+\`<publicKey>|<encryptedPassphrase>\`.
+
+The node refuses to start if the configuration file has an unknown key, or if an option has an invalid value. The node also
+refuses to start if an environment variable begins with the prefix of a section (such as \`BLOOMERY_HTTP_\`) but belongs to
+no option. The error names the source and the key. For an invalid value, the error also says which values are valid.
 
 Three environment variables of a node belong to no section:
 

@@ -59,17 +59,17 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     hostNames: list(
-      'Host names, besides `localhost`, that the node accepts in requests for forging, diagnostics and passphrases.',
+      'Host names that the header `Host` may contain, besides `localhost` and IP addresses, on the routes for forging, diagnostics and passphrases.',
       [],
       'host names',
       hostName,
     ),
     accessPublic: flag(
-      'Whether every address has access; if false, only the addresses in `accessWhitelist` have access.',
+      'Whether every address has access to the HTTP interface; if false, only the addresses in `accessWhitelist` have access.',
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access if `accessPublic` is false. The limits treat the addresses of an IPv4 block wider than /8, or of an IPv6 block wider than /32, as if they were not in this list.',
+      'Addresses that have access if `accessPublic` is false. An IPv4 block wider than /8, or an IPv6 block wider than /32, gives access to its addresses, but the node limits these addresses like addresses outside this list.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -84,11 +84,11 @@ export const OPTIONS = {
       ipOrBlock,
     ),
     trustProxy: flag(
-      'Whether the header X-Forwarded-For contains the address of the client. Set `trustProxy` only behind your own proxy.',
+      'Whether the node reads the address of the client from the header X-Forwarded-For. Set `trustProxy` to true only if all clients connect through your own proxy.',
       false,
     ),
     corsOrigin: text(
-      'Origin from which browsers may send requests; `*` for every origin. If this option names an origin, its pages may also use the routes for forging, diagnostics and passphrases.',
+      'Origin from which browsers may send requests; `*` for every origin. If this option names an origin, the pages of this origin may also use the routes for forging, diagnostics and passphrases.',
       '*',
       'an origin or *',
       (value) => /^\S{1,200}$/.test(value),
@@ -106,7 +106,7 @@ export const OPTIONS = {
       100_000,
     ),
     rateLimitMax: integer(
-      'Maximum number of requests from each address in a window of `rateLimitWindowMs`; with 0, `rateLimitStrangersMax` limits other machines, and this machine has no limit. A request with a body counts once for each full or partial 16 kB of the body.',
+      'Maximum number of requests from each address in a window of `rateLimitWindowMs`. With 0, this machine has no limit, and `rateLimitStrangersMax` limits other machines. A request with a body counts once for each full or partial 16 kB of the body.',
       0,
       0,
       1_000_000_000,
@@ -133,11 +133,11 @@ export const OPTIONS = {
     metrics: flag('Whether clients with access get metrics for Prometheus at `/metrics`.', true),
     readOnly: flag('Whether the node refuses every method except GET, HEAD and OPTIONS.', false),
     strictDialect: flag(
-      'Whether requests and answers below `/api` have only the parameters and members that a lisk-sdk node of the network’s generation has. The events of `/api/events` do not change.',
+      'Whether requests and answers below `/api` have only the parameters and members that a lisk-sdk node of the network’s generation has. The option does not change the events of `/api/events`.',
       false,
     ),
     legacySignatures: flag(
-      'Whether the node has two paths of old releases: `PUT /api/signatures`, which registers a second signature by passphrase, and `GET /api/signatures/fee`, which shows the fee of this registration.',
+      'Whether the node serves two routes that only the oldest Lisk clients use: `PUT /api/signatures`, which registers a second signature by passphrase, and `GET /api/signatures/fee`, which shows the fee of this registration.',
       true,
     ),
     legacySignaturesWhitelist: list(
@@ -153,7 +153,7 @@ export const OPTIONS = {
       unit: 'ms',
     }),
     socketTimeoutMs: integer(
-      'Time without progress after which the node closes the connection of a request. The node closes an idle connection after 5 s.',
+      'Time without sent or received bytes after which the node closes the connection of an unfinished request. Between two requests, the node closes the connection after 5 s.',
       20_000,
       1,
       120_000,
@@ -174,23 +174,23 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     whitelistedPeers: list(
-      'Peers that the node always remembers. The node never closes their connections to make room for other peers. These peers get no penalty for an invalid block or transaction, and neither do fixed peers and seeds. All of them still get penalty points for too many messages, for a malformed list of peers, and for too large information about themselves.',
+      'Peers that the node always remembers. The node never closes their connections to make room for other peers. Whitelisted, fixed and seed peers get no penalty points for an invalid block or transaction. They still get penalty points for too many messages, for a malformed list of peers, and for node information that is too large.',
       [],
       'IP:PORT',
       ipv4Port,
     ),
     blacklistedIps: list(
-      'Addresses to which the node never connects, and from which no peer may connect, even if another option names them.',
+      'Addresses to which the node never connects, and from which no peer may connect. This also applies to addresses that another option names.',
       [],
       'IPv4 addresses',
       (entry) => (isIpv4(entry) ? entry : undefined),
     ),
     advertiseAddress: flag(
-      'Whether the peers of this node may pass on its address to other nodes. In generation 2, this option has no effect.',
+      'Whether peers may pass on the address of this node to other nodes. In generation 2, this option has no effect.',
       true,
     ),
     outboundMax: integer(
-      'Maximum number of connections that this node opens to peers. The node dials all fixed peers, even if there are more of them.',
+      'Maximum number of open connections that this node has opened to peers. The node dials all fixed peers, even if their number is above this maximum.',
       20,
       0,
       1000,
@@ -198,9 +198,9 @@ export const OPTIONS = {
     inboundMax: integer('Maximum number of open connections that peers have opened to this node.', 100, 0, 10_000),
   },
   forging: {
-    enabled: flag('Whether this node may forge; if false, no delegate can be enabled.', true),
+    enabled: flag('Whether this node may forge; if false, the node enables no delegate.', true),
     force: flag(
-      'Whether the node enables forging for all delegates in `delegates` at each start, with `defaultPassword`.',
+      'Whether the node, at each start, decrypts all passphrases in `delegates` with `defaultPassword` and enables forging for these delegates.',
       false,
     ),
     delegates: delegateList('Delegates that may forge on this node, with their encrypted passphrases.'),
@@ -212,8 +212,8 @@ export const OPTIONS = {
       { secret: true, defaultText: "the network's, if `forgers.json` of the network contains all `delegates`" },
     ),
     riskDoubleForging: flag(
-      'Whether the node signs without checking whether the delegate also signs on another node. If true, the node checks only the signing record in its data folder. ' +
-        'If two nodes with this setting have the same delegate, they forge two blocks for one slot.',
+      'Whether the node skips the search for signatures that its delegates made on other nodes. If true, the node checks only the signing record in its data folder. ' +
+        'If two nodes with this setting have the same delegate, both nodes forge a block in each slot of this delegate.',
       false,
       { defaultText: 'false; true on networks with published passphrases, such as a devnet' },
     ),
@@ -226,14 +226,14 @@ export const OPTIONS = {
       { defaultText: 'bloomery/signed below $XDG_STATE_HOME, or below ~/.local/state' },
     ),
     consensusMin: integer(
-      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. If the share is too low among all connected peers, the node also counts only the peers that it dialled or that the configuration names. If the share is high enough among these peers, the node forges.',
+      'Minimum share of the connected peers that must have the tip of this node before this node forges; 0 for no condition. If the share among all connected peers is too low, the node computes a second share: among the peers that it dialled or that the configuration names. If the second share is high enough, the node forges.',
       0,
       0,
       100,
       { unit: '%', defaultText: '51 in generation 2 if `force` is false; otherwise 0' },
     ),
     waitThresholdS: integer(
-      'Time for which the node waits in its own slot for a late block of an earlier slot before it forges; must be below the block time.',
+      'Maximum time from the start of its own slot for which the node waits for a missing block of the previous slot; must be below the block time.',
       2,
       0,
       3600,
@@ -242,7 +242,7 @@ export const OPTIONS = {
   },
   pool: {
     transactionsPerQueueMax: integer(
-      'Maximum number of transactions in each of the five queues of the pool. A full queue takes no new transaction.',
+      'Maximum number of transactions in each of the five queues of the pool. A full queue refuses new transactions from clients and peers.',
       1000,
       100,
       5000,
@@ -250,7 +250,7 @@ export const OPTIONS = {
     // The name `broadcastIntervalMs` is from Lisk Core. At this interval, the node checks the transactions that wait in
     // the pool, but broadcasts nothing.
     broadcastIntervalMs: integer(
-      'Time between two checks of the transactions that wait in the pool. The node also checks most new transactions on arrival.',
+      'Time between two checks of the transactions that wait in the pool. The node also checks a new transaction on arrival. For a transaction from a peer, this check can wait until the next interval if the verification budget is used up or the queue `verified` is full.',
       5000,
       100,
       60_000,
@@ -268,13 +268,13 @@ export const OPTIONS = {
       secret: true,
     }),
     webhookSecretFile: text(
-      'File with a secret in its first line. The node signs the events that it posts to `webhook` with the secret, so that the receiver can verify their origin.',
+      'File with a secret in its first line. With this secret, the node signs each event that it posts to `webhook`. The receiver can then verify that the event comes from the node.',
       '',
       'a path',
       () => true,
     ),
     command: list(
-      'Program with its arguments. For each event of `events`, the node runs the program without a shell, and writes the event as JSON to the standard input of the program.',
+      'Program with its arguments. For each event whose code is in `events`, the node runs the program without a shell, and writes the event as JSON to the standard input of the program.',
       [],
       'strings',
       (entry) => entry,
@@ -288,7 +288,7 @@ export const OPTIONS = {
   },
   verifier: {
     threads: integer(
-      'Number of threads that verify signatures of downloads and other large batches. The main thread verifies small batches; with 0, it verifies all signatures.',
+      'Number of worker threads that verify large batches of signatures, such as the signatures of downloaded blocks. The main thread verifies small batches; with 0 threads, the main thread verifies all signatures.',
       2,
       0,
       64,
@@ -301,7 +301,7 @@ export const OPTIONS = {
   },
   memory: {
     limitMb: integer(
-      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it. Without a garbage collection, the node ends if the memory exceeds the limit by a quarter, or exceeds the limit while the main thread does not respond; docs/guides/operate.md explains the value. The smallest valid limit depends on `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`. With a smaller limit, the node does not start.',
+      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it. In two cases, the node ends without waiting for a garbage collection: the memory exceeds the limit by more than a quarter, or the main thread does not respond while the memory exceeds the limit. docs/guides/operate.md explains the value. The smallest valid limit depends on `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`. With a smaller limit, the node does not start.',
       2048,
       1280,
       1_000_000,
@@ -310,7 +310,7 @@ export const OPTIONS = {
   },
   watchdog: {
     blockedMaxS: integer(
-      'Time for which the event loop may be blocked, or for which garbage collection may take nearly all time. After this time, the node ends, so that a supervisor restarts it; 0 for no limit. The limit does not apply while the node starts.',
+      'Maximum time for which the event loop may be blocked, or for which garbage collection may take 80 % of the time or more. After this time, the node ends, so that a supervisor can restart it; 0 for no limit. The limit does not apply while the node starts.',
       30,
       0,
       3600,
@@ -321,7 +321,7 @@ export const OPTIONS = {
     level: choice('Lowest level of the log lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
     modules: list(
-      'Levels of single modules, which replace `level` for these modules and for the modules inside them (`p2p` also for `p2p/server`).',
+      'Log levels of single modules. The level of a module replaces `level` for this module and for the modules inside it (`p2p` also for `p2p/server`).',
       [],
       'MODULE=LEVEL such as p2p=debug',
       moduleLevel,

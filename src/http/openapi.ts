@@ -165,7 +165,7 @@ function answersOf(route: Route): Record<string, ResponseObject> {
 /** Reasons for the 503 that the handler of a route sends, by path. */
 const NOT_SERVED: Readonly<Record<string, string>> = {
   '/readyz': 'The node is not ready.',
-  '/metrics': 'The node keeps no metrics.',
+  '/metrics': 'The node collects no metrics.',
 };
 
 function successOf({ body }: Route): string {
@@ -214,7 +214,7 @@ function invalidityOf({ body, unknownParameters }: Route): string {
 
 /** Returns the description of the 503 that every route has. Only GET routes have the parameter `minHeight`. */
 function unavailabilityOf({ method }: Route): string {
-  const height = method === 'GET' ? ', or has not reached the height `minHeight` in time' : '';
+  const height = method === 'GET' ? ', or its chain did not reach the requested `minHeight` within 12 s' : '';
   return `The node is busy or stopping${height}. The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
 }
 
@@ -230,18 +230,24 @@ function accessRefusalOf(description: string, { method }: Route): string {
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json(invalidityOf(route), problem.INVALID_OR_UNREADABLE),
-    403: json(accessRefusalOf('The client has no access.', route), problem.REFUSED),
+    403: json(
+      accessRefusalOf('The address of the client has no access (see `http.accessWhitelist`).', route),
+      problem.REFUSED,
+    ),
     405: json(
       'The path does not support the method. The header `Allow` lists the supported methods, without HEAD and OPTIONS.',
       problem.SIMPLE,
     ),
-    429: json('The client, or all untrusted clients together, exceeded the rate limit.', problem.SIMPLE),
+    429: json(
+      'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded theirs.',
+      problem.SIMPLE,
+    ),
     500: json('An internal error of the node prevented the answer.', problem.SIMPLE),
     503: json(unavailabilityOf(route), problem.UNAVAILABLE),
   };
   if (route.body !== undefined) {
     refusals['413'] = json('The body is larger than 128 kB.', problem.UNREADABLE);
-    refusals['415'] = json('The body is compressed, or its character set is unknown.', problem.UNREADABLE);
+    refusals['415'] = json('The body is compressed, or the node does not support its charset.', problem.UNREADABLE);
   }
   for (const [status, description] of Object.entries(route.errors)) {
     if (status === '503') refusals[status] = json(`${description} Or: ${unavailabilityOf(route)}`, problem.UNAVAILABLE);

@@ -8,7 +8,7 @@ import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
 /** Reason for a 503 on routes whose queries may take long. */
-export const TOO_MANY_QUERIES = 'Too many queries that no index answers are waiting.';
+export const TOO_MANY_QUERIES = 'Too many queries that cannot use an index are waiting.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
   return { name, in: 'query', schema };
@@ -64,7 +64,7 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
     minimum: 0,
     ...(offsetMax === undefined ? {} : { maximum: offsetMax }),
     default: 0,
-    description: 'Number of matches to skip before the page.',
+    description: 'Number of entries to skip before the page.',
   };
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
@@ -83,8 +83,8 @@ const AFTER: Parameter = queryParameter('after', {
   type: 'string',
   format: 'cursor',
   description:
-    'Cursor instead of `offset`: empty for the first page, then `meta.next` of the previous page with the same `sort`. ' +
-    'New blocks do not shift the pages.',
+    'Cursor, used instead of `offset`: empty for the first page, then `meta.next` of the previous page, with the ' +
+    'same `sort`. A new block between two requests does not shift the pages.',
 });
 
 /** The parameter `sort`, which allows each field with `:asc` and `:desc`. */

@@ -148,13 +148,13 @@ export const NOT_KEPT =
 
 /** Description of the 429 on routes whose requests may cost signature checks. */
 export const CHECKS_EXCEEDED =
-  'The client, or all untrusted clients together, exceeded the rate limit or the limit on signature checks.';
+  'The client, or all remote clients outside `http.accessWhitelist` together, exceeded the rate limit or the limit on signature checks.';
 
 /**
  * Second part of the description of the 403 on routes with an access rule. It describes the refusals by `guardRoutes`.
  */
 export const OR_NOT_ITSELF =
-  'or the request comes from a page of another site, through a proxy that is not trusted, or with an unknown host name.';
+  'Or the request comes from a page of another site, comes through an untrusted proxy, or names an unknown host.';
 
 /** Codes of rejections that concern the whole transaction and not a single field of it. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);

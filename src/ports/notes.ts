@@ -6,9 +6,9 @@
  */
 export const NOTES = {
   'chain/finalized':
-    'finalized height, u32 (little endian), then the checksum of the note, 8 bytes (`store/tables/checksummed.ts`); the node never reverts blocks up to this height (`engine/commit.ts`)',
+    'finalized height before the latest revert, u32 (little endian), then the checksum of the note, 8 bytes (`store/tables/checksummed.ts`); the node never reverts blocks up to this height (`engine/commit.ts`)',
   'chain/unsigned':
-    'one byte, 1: a devnet has added unsigned blocks or transactions to the chain (`node/unsigned-chain.ts`)',
+    'one byte, 1: the chain belongs to a devnet, and may have unsigned blocks or transactions (`node/unsigned-chain.ts`)',
   'chain-log-head':
     'JSON: numbers of the newest and the oldest record of the chain log; finalized height and id of the tip after the newest record (`store/chain/chain-log.ts`)',
   'chain-log/':

@@ -27,10 +27,11 @@ export type {
 } from './types.ts';
 
 /**
- * Starts a devnet in this process, with everything in memory and HTTP on free ports of the loopback address. Any number
- * of devnets may run at once. `close` ends the devnet. With `await using`, the devnet ends at the end of the scope.
+ * Starts a devnet in this process. The nodes keep all data in memory, and listen for HTTP on free ports of the loopback
+ * address. Any number of devnets may run at once. `close` ends the devnet. With `await using`, the devnet ends at the
+ * end of the scope.
  *
- * @throws an error that names the fault in the options, the network folder or its accounts
+ * @throws an error that names the fault if the options, the network folder or its `accounts.json` are invalid
  */
 export async function startDevnet(options: DevnetOptions = {}): Promise<TestDevnet> {
   checkOptions(options);

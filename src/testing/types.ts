@@ -8,27 +8,29 @@ export interface DevnetOptions {
   readonly nodes?: number;
   /**
    * When nodes forge blocks: when a transaction arrives (`instant`, the default), only when `mine` is called
-   * (`on-demand`), or in each slot (`interval`). The devnet of the package, which runs if `network` is not given, has
-   * slots of two seconds.
+   * (`on-demand`), or in each slot (`interval`). A slot of the packaged devnet lasts two seconds.
    */
   readonly mine?: MiningMode;
   /**
-   * Generation of the devnet of the package; default 3. Ignored if `network` is given, because the devnet then has the
+   * Generation of the packaged devnet; default 3. Ignored if `network` is given, because the devnet then has the
    * generation of that network.
    */
   readonly generation?: 2 | 3;
   /**
-   * Number of delegates in a round of the devnet of the package, from 1 to 101; default 101. In generation 3 with 5
+   * Number of delegates in each round of the packaged devnet, from 1 to 101; default 101. In generation 3 with 5
    * delegates, a block is final after 7 to 11 more blocks. Not allowed together with `network`.
    */
   readonly delegates?: number;
   /**
-   * Name or folder of another network, in place of the devnet of the package. The folder must contain `accounts.json`
-   * with the accounts, and `forgers.json` with the encrypted passphrases of the delegates, as in a folder that
-   * `bloomery genesis create` made.
+   * Name or folder of another network, in place of the packaged devnet, which is the default. The folder must contain
+   * `accounts.json` with the accounts, and `forgers.json` with the encrypted passphrases of the delegates. The command
+   * `bloomery genesis create` makes such a folder.
    */
   readonly network?: string;
-  /** Lowest level of the log lines that the nodes write to the standard error output. By default, they write none. */
+  /**
+   * Lowest level of the log lines that the nodes write to the standard error output. By default, the nodes write no log
+   * lines.
+   */
   readonly log?: 'debug' | 'info' | 'warn' | 'error';
 }
 
@@ -37,7 +39,7 @@ export type MiningMode = 'instant' | 'on-demand' | 'interval';
 /** An account with a published passphrase. Never use the account on another network. */
 export interface TestAccount {
   /**
-   * Name of the account. In the devnet of the package, `genesis` has nearly all funds, `account_1` to `account_10` have
+   * Name of the account. In the packaged devnet, `genesis` has nearly all funds, `account_1` to `account_10` have
    * 100,000 LSK each, and `genesis_1`, `genesis_2` and so on are delegates.
    */
   readonly name: string;
@@ -101,11 +103,14 @@ export interface SentTransaction {
 
 export interface SendOptions {
   /**
-   * Number of the node that gets the transaction first; default 0. In the mining mode `instant`, the number has no
-   * effect while there is no partition, because all nodes then get the transaction at once.
+   * Number of the node that gets the transaction first; default 0. In the mining mode `instant` without a partition,
+   * the number has no effect, because all nodes get the transaction at once.
    */
   readonly node?: number;
-  /** Accepts any string as a passphrase, even if the string is neither an account name nor a BIP-39 passphrase. */
+  /**
+   * If true, `send` accepts any string as a passphrase, even if the string is neither an account name nor a BIP-39
+   * passphrase. Default false.
+   */
   readonly anyPassphrase?: boolean;
 }
 
@@ -120,58 +125,61 @@ export interface TestDevnet {
   /** Present time of the chain's clock. */
   now(): Date;
   /**
-   * Mines the next slots (default: 1 slot, at most 10,000): in each slot, the delegate of the slot forges a block. If
-   * this delegate cannot forge, the slot stays empty (`emptySlots`). Without a partition, all nodes have the blocks
-   * when the promise resolves. In a partition, only the nodes in the group of the forging node get the block.
+   * Mines the next `slots` slots, from 1 to 10,000; default 1. In each slot, the delegate of the slot forges a block.
+   * If this delegate cannot forge, the slot stays empty, and `emptySlots` counts the slot. Without a partition, all
+   * nodes have the blocks when the promise resolves. In a partition, only the nodes in the group of the forging node
+   * get the block.
    *
    * @throws RangeError for an invalid number of slots
    */
   mine(slots?: number): Promise<Mined>;
   /**
-   * Resolves when all nodes have at least this height. In a partition, each group must reach the height by itself.
-   * `waitForHeight` forges no blocks.
+   * Resolves when all nodes have at least this height. In a partition, each group must reach the height with its own
+   * blocks. `waitForHeight` forges no blocks.
    *
-   * @param options `timeoutMs`: time limit in milliseconds by the clock of the machine, default 30,000
+   * @param options `timeoutMs` is the time limit in milliseconds, by the clock of the machine; default 30,000
    * @throws RangeError for an invalid height or time limit
-   * @throws an error that names the height of each node if the time limit is reached; an error if the devnet is closed
+   * @throws an error with the height of each node if the time limit passes first
+   * @throws an error if the devnet is closed
    */
   waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
-  /** Sets the mining mode from now on. @throws an error for an unknown mode */
+  /** Changes the mining mode. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
    * Sets the chain's clock ahead: to a moment (a `Date`, or a text such as `2027-01-01`), or by a duration (`90s`,
    * `15m`, `1h`, `2d`, `3w`, `1y`). All skipped slots stay empty. Resolves with the new time of the chain's clock.
    *
-   * @throws an error for an invalid time, a moment in the past or a moment beyond the year 2149; the clock does not
-   *   change
+   * @throws an error for an invalid time, a moment in the past, or a moment after the year 2149. The clock then does
+   *   not change
    */
   warp(to: string | Date): Promise<Date>;
   /**
-   * Saves the chains, pools and signing journals of all nodes, the chain's clock and the mining mode under a name. A
-   * name has 1 to 64 characters (letters, digits, `-`, `_`, `.`) and begins with a letter or digit. A snapshot replaces
-   * an earlier snapshot of the same name.
+   * Saves a snapshot under a name. The snapshot has the chain, the pool and the signing journal of each node, the
+   * chain's clock, and the mining mode. A name has 1 to 64 characters (letters, digits, `-`, `_`, `.`) and begins with
+   * a letter or digit. A snapshot replaces an earlier snapshot of the same name.
    *
    * @throws an error for an invalid name, or if there are already 100 snapshots with other names
    */
   snapshot(name: string): Promise<Snapshot>;
   /**
-   * Restores a snapshot on all nodes, with the chain's clock and the mining mode. The snapshot is kept, and the ports
-   * stay the same. Partitions, delays, losses, clock offsets and `impersonate` stay in effect.
+   * Restores all nodes, the chain's clock and the mining mode from a snapshot. The snapshot is kept, and the ports stay
+   * the same. Partitions, delays, losses, clock offsets and `impersonate` stay in effect.
    *
-   * @throws an error that lists the existing names if no snapshot has the name; an error if a node does not return to
-   *   the state of the snapshot
+   * @throws an error with the names of all snapshots if no snapshot has this name
+   * @throws an error if a node does not return to the state of the snapshot
    */
   revert(name: string): Promise<Snapshot>;
   /**
-   * Signs a transaction and sends it to a node. In the mining mode `instant`, a block contains the transaction when the
-   * promise resolves, except in a partition.
+   * Signs a transaction and sends it to a node. In the mining mode `instant` without a partition, a block contains the
+   * transaction when the promise resolves.
    *
    * @param from an account, its name, or a BIP-39 passphrase
-   * @param options number of the node, or an object of options
-   * @throws an error with the reason when the node refuses the transaction, or (in the mining mode `instant`) when no
-   *   block of the next two rounds contains it; an error for a string that is neither the name of an account nor a
-   *   BIP-39 passphrase, unless `anyPassphrase` is true; an error with the name of the field for a wrong payload;
-   *   RangeError for a node that does not exist
+   * @param options number of the node that gets the transaction first, or an object with options
+   * @throws an error with the reason if the node refuses the transaction
+   * @throws an error in the mining mode `instant` if no block of the next two rounds contains the transaction
+   * @throws an error if `from` is neither the name of an account nor a BIP-39 passphrase, and `anyPassphrase` is false
+   * @throws an error with the name of the wrong field for an invalid payload
+   * @throws RangeError for a node that does not exist
    */
   send(
     from: TestAccount | string,
@@ -182,8 +190,8 @@ export interface TestDevnet {
    * Sends beddows from the account `genesis`, and mines slots until a block contains the transaction. With the option
    * `network`, the sender is the first account in `accounts.json` of that network.
    *
-   * @throws an error for an invalid address or amount, when the nodes refuse the transaction, or when no block of the
-   *   next two rounds contains it
+   * @throws an error if the address or the amount is invalid, if the nodes refuse the transaction, or if no block of
+   *   the next two rounds contains the transaction
    */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**
@@ -203,8 +211,8 @@ export interface TestDevnet {
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
    * Delays each message between nodes by a duration: a number of milliseconds, or a string such as `150ms` or `2s`. If
-   * the two nodes of a link have different delays, the greater delay applies. A delay does not affect the function
-   * `mine` and the mining mode `instant`, which pass blocks to the nodes without using the links.
+   * the two nodes of a link have different delays, the greater delay applies. A delay does not affect blocks from
+   * the function `mine` or the mining mode `instant`, because the devnet gives these blocks to the nodes directly.
    *
    * @param nodes numbers of the nodes whose links get the delay; default: all
    * @throws an error for an invalid delay, a delay longer than a minute, or a node that does not exist
@@ -212,8 +220,8 @@ export interface TestDevnet {
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
    * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`. If the two
-   * nodes of a link have different probabilities, the greater probability applies. A loss does not affect the function
-   * `mine` and the mining mode `instant`, which pass blocks to the nodes without using the links.
+   * nodes of a link have different probabilities, the greater probability applies. A loss does not affect blocks from
+   * the function `mine` or the mining mode `instant`, because the devnet gives these blocks to the nodes directly.
    *
    * @param nodes numbers of the nodes whose links lose messages; default: all
    * @throws an error for an invalid probability, or a node that does not exist
@@ -228,8 +236,8 @@ export interface TestDevnet {
   skew(node: number, by: string | number): Promise<void>;
   /**
    * Ends the partition, delays, losses and clock offsets, and resolves when all nodes have the same tip. If the tips
-   * differ, `heal` also mines slots, because the nodes then need new blocks. A node learns of a better chain from a new
-   * block of that chain, and a new block decides between two equally good chains.
+   * differ, `heal` also mines slots: a node learns of a better chain from a new block of that chain. If two chains are
+   * equally good, a new block on one of them decides.
    *
    * @throws an error if the nodes do not have the same tip within 60 seconds, or if the devnet is closed
    */

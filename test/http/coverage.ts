@@ -67,7 +67,7 @@ export const SHOWN = {
   answer: ({ path }: PathDescription): Shown =>
     path === '/spec'
       ? shown('extras', 'the API description names every route, and its page loads nothing from other sites')
-      : shown('pages', 'each resource has a page in docs/http, with the requests and answers of a small node'),
+      : shown('pages', 'each resource has a page in docs/http, with requests and the answers of a fake node'),
 
   parameter: ({ path }: PathDescription, name: string): Shown =>
     path.includes(`{${name}}`)
@@ -86,7 +86,7 @@ export const SHOWN = {
 const NOT_THERE = shown('answers', 'an unknown account or group gives 404 with the message of real nodes');
 const FORGING = shown(
   'submit',
-  'only the forging whitelist may switch forging; the refusal of an invalid body comes first',
+  'only whitelisted clients see and switch forging; others get 403, or 400 for an invalid request',
 );
 
 const OF_PATH: Readonly<Record<string, Shown>> = {
@@ -98,7 +98,7 @@ const OF_PATH: Readonly<Record<string, Shown>> = {
   'PUT /node/status/forging 403': FORGING,
   'PUT /node/status/forging 400': shown('submit', 'a forging request with an invalid body gives 400'),
   'PUT /node/status/forging 404': shown('submit', 'a forging switch that fails gives 404 with the reason'),
-  'POST /signatures 400': shown('submit', 'a member signature without all its fields gives 400'),
+  'POST /signatures 400': shown('submit', 'a member signature with a missing field gives 400'),
   'POST /signatures 409': shown('submit', 'the node accepts a member signature, or answers 409'),
   'POST /transactions 400': shown(
     'submit',
@@ -114,7 +114,7 @@ const OF_PATH: Readonly<Record<string, Shown>> = {
 const OF_STATUS: Readonly<Record<number, Shown>> = {
   400: shown('odd-requests.prop', 'no malformed or unusual request makes the node fail or send an undeclared answer'),
   403: shown('express-app', 'a client without access gets 403 on every path'),
-  405: shown('express-app', 'a path answers 405 to an unsupported method, and lists its methods'),
+  405: shown('express-app', 'a path answers 405 to an unsupported method, and lists the supported methods'),
   413: shown('express-app', 'the node refuses a body over 128 kB, and reads a smaller body'),
   415: shown('express-app', 'the node answers 415 to a body with an unknown charset and to a compressed body'),
   429: shown('express-app', 'a client above the rate limit gets 429; all routes share the limit'),

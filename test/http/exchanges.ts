@@ -1,4 +1,4 @@
-/** Answers of each operation on a small node of each generation, as examples for the pages and the OpenAPI document. */
+/** Answers of a fake node to each operation, for both generations: examples for the pages and for OpenAPI. */
 
 import type { ExecutionContext } from 'ava';
 import type { Exchange } from '../../src/http/document-examples.ts';

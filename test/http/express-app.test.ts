@@ -109,7 +109,7 @@ test('a configured origin is sent unchanged with Vary; true reflects the origin;
   t.is((await ask('/api/node/status', { method: 'OPTIONS' })).status, 405);
 });
 
-test('a path answers 405 to an unsupported method, and lists its methods', async (t) => {
+test('a path answers 405 to an unsupported method, and lists the supported methods', async (t) => {
   const ask = await serve(t, fakeNode(3));
   for (const [method, path, allow] of [
     ['PUT', '/api/accounts', 'GET'],

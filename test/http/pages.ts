@@ -1,6 +1,6 @@
 /**
- * Generates the reference pages of the HTTP API, one for each resource, from the routes' declarations and from real
- * exchanges with a small node.
+ * Generates the reference pages of the HTTP API, one for each resource, from the routes' declarations and from
+ * exchanges with a fake node.
  */
 
 import type { OpenApiDocument, Operation } from '../../src/http/openapi.ts';
@@ -34,7 +34,9 @@ export function pageOf(resource: string, document: OpenApiDocument, examples: re
     );
   const body = sections.join('\n');
   const comparison =
-    commandsOf(body).length === 0 ? '' : 'The tests send each request of this page and compare the answer. ';
+    commandsOf(body).length === 0
+      ? ''
+      : 'The tests send each request of this page to a node and compare the answer with this page. ';
   return `# ${resource}\n\nThis page is generated from the declarations of the routes. ${comparison}Generation 2 is the protocol of lisk-sdk 2.3, and generation 3 is the protocol of lisk-sdk 3.0. The tables describe a node on a network of generation 3. Each node describes its own interface at the path \`/api/spec\`.\n\n${body}`;
 }
 

@@ -231,7 +231,7 @@ test('a client whose signatures used up its budget gets 429, by its address', as
   }
 });
 
-test('a member signature without all its fields gives 400', async (t) => {
+test('a member signature with a missing field gives 400', async (t) => {
   const answer = await (await serve(t, fakeNode(3)))('/api/signatures', withBody({ transactionId: 'x' }));
   t.is(answer.status, 400);
   t.deepEqual(innerOf(answer.body), [
@@ -261,7 +261,7 @@ test('a whitelisted client can switch and list forging', async (t) => {
   t.deepEqual(await listed(`?publicKey=${'ee'.repeat(32)}`), []);
 });
 
-test('only the forging whitelist may switch forging; the refusal of an invalid body comes first', async (t) => {
+test('only whitelisted clients see and switch forging; others get 403, or 400 for an invalid request', async (t) => {
   const ask = await serve(t, fakeNode(3), { forgingWhiteList: ['10.0.0.1'], access: { public: true, whiteList: [] } });
   const denied = { message: 'Access Denied' };
   for (const init of [{}, withBody(SWITCH, 'PUT')]) {

@@ -60,7 +60,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'earlier.height > later.height',
   },
   {
-    name: 'a header may omit an earlier header of its delegate',
+    name: 'a header may state a `maxHeightPreviouslyForged` that is too low',
     file: BFT,
     from: 'earlier.height > later.maxHeightPreviouslyForged',
     to: 'false',
@@ -103,7 +103,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'slotAt(tip.header.timestamp, params) > slotAt(received.header.timestamp, params)',
   },
   {
-    name: 'in a tie, a block replaces a tip that arrived in its slot',
+    name: 'in a tie, a block replaces a tip that arrived in its own slot',
     file: FORK_CHOICE,
     from: '!wasReceivedInSlot(tip, params)',
     to: 'true',
@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: ';',
   },
   {
-    name: 'undo does not revert the votes for finality in memory',
+    name: 'undo does not revert the BFT state in memory',
     file: 'store/chain/state-tables.js',
     from: 'this.#bftState = before === void 0 ? void 0 : Buffer.from(before);',
     to: ';',
@@ -201,7 +201,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'this.#headers.clear();',
   },
   {
-    name: 'a failed database transaction stays on the disk',
+    name: 'the writes of a failed database transaction stay on the disk',
     file: 'store/disk/memory.js',
     from: 'for (const { key, before } of log.reverse())',
     to: 'for (const { key, before } of [])',
@@ -213,7 +213,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'return finalized > 0 ? finalized + 1 :',
   },
   {
-    name: 'the node does not write undo records that it needs after a commit',
+    name: 'a commit does not write the undo record of its block',
     file: 'store/chain/undo-records.js',
     from: 'writer.put(key, withChecksum(key, encodeUndo(overwritten)));',
     to: ';',
@@ -311,7 +311,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'highest = highest || (store.heightOf(id) ?? 0)',
   },
   {
-    name: 'no listener is notified of downloaded blocks',
+    name: 'the engine does not learn that a sync has ended',
     file: 'engine/sync/synchronizer.js',
     from: 'this.#onSyncEnd();',
     to: ';',

@@ -20,14 +20,14 @@ export interface Finding extends Fault {
 export const FAULTS = {
   NETWORK_FOLDER_WRONG: error(
     'The node cannot use the network folder.',
-    'Correct the file that the evidence names, or create the folder again with `bloomery network import` or `genesis create`.',
+    'Correct the file that the evidence names, or create the folder again with `bloomery network import` or `bloomery genesis create`.',
   ),
   CONFIG_WRONG: error(
     'The node refuses the configuration.',
     'Correct the key that the evidence names; docs/configuration.md lists all keys.',
   ),
   FORGING_KEY_WRONG: error(
-    'The node cannot decrypt the passphrase of a delegate.',
+    'The node cannot decrypt the passphrase of a delegate, or the passphrase does not belong to the public key of the delegate.',
     'Correct forging.delegates or forging.defaultPassword. `bloomery keys encrypt` creates a new entry for a delegate.',
   ),
   FORGING_OPEN_TO_STRANGERS: warning(
@@ -39,19 +39,19 @@ export const FAULTS = {
     'Give the folder to the user that runs the node (chown), mount its file system for writing, or choose another folder with --data-dir.',
   ),
   DISK_NEARLY_FULL: error(
-    'The disk of the chain has less than 1 GiB of free space, or has room for fewer than 100 files.',
-    'Free space, or move the folder to a larger disk. A node with a full disk cannot write and cannot forge.',
+    'The disk of the chain has less than 1 GiB of free space, or has fewer than 100 free inodes.',
+    'Free space, or move the data folder to a larger disk. A node with a full disk cannot write and cannot forge.',
   ),
   STORE_DAMAGED: error(
     'The node cannot read the chain on the disk.',
-    'Stop the node, move the folder `chain` away, and restore a backup or a snapshot, or download the chain again.',
+    'Stop the node, and move the folder `chain` away. Then restore a backup or a snapshot, or let the node download the chain again.',
   ),
   STORE_CHAIN_BROKEN: error(
-    'Blocks of the chain on the disk do not follow one another.',
-    'Run `bloomery verify` to find the first wrong block, then restore a backup or download the chain again.',
+    'A block of the chain on the disk is missing or unreadable, or does not follow the block below it.',
+    'Run `bloomery verify` to find the first wrong block. Then restore a backup, or download the chain again.',
   ),
   STORE_OF_OTHER_LAYOUT: error(
-    'The chain was written by a version of the node with another layout.',
+    'Another version of the node wrote the chain, in a layout that this version cannot read.',
     'Run `bloomery export` with the version that wrote the chain, move the folder `chain` away, then run `bloomery import`.',
   ),
   STORE_OF_OTHER_NETWORK: error(
@@ -64,7 +64,7 @@ export const FAULTS = {
   ),
   JOURNAL_DAMAGED: error(
     'The record of the delegates’ signatures is damaged, so the node must not sign.',
-    'Move the file away. Then import the last file of `bloomery forging export`, or start the node without the file: the delegates then sign again after a safe waiting time.',
+    'Move away the file that the evidence names. Then import the newest file from `bloomery forging export`. If there is no such file, start the node without a record: the delegates sign again after a wait.',
   ),
   PORT_TAKEN: error(
     'Another program uses a port of the node.',
@@ -77,7 +77,7 @@ export const FAULTS = {
   ),
   NODE_REFUSES: error(
     'The node refuses requests from this machine.',
-    'Run the doctor on the node’s machine, or add this address to http.accessWhitelist.',
+    'Run the doctor on the node’s machine, or add the address of this machine to http.accessWhitelist.',
   ),
   NODE_ANSWERS_ODDLY: error(
     'The program that answers is not a Bloomery node.',
@@ -85,7 +85,7 @@ export const FAULTS = {
   ),
   NODE_OF_OTHER_NETWORK: error(
     'The node that answers belongs to another network.',
-    'Correct --node or --network. The two options may name two different nodes of this machine.',
+    'Correct --node or --network. The node at the address in --node must belong to the network in --network.',
   ),
   CLOCK_OFF: error(
     'The clock of this machine differs from the clocks of the peers.',
@@ -101,14 +101,14 @@ export const FAULTS = {
   ),
   CLOCK_SET: warning(
     'The clock of this machine was changed while the node ran.',
-    'Use a time service that slews the clock (timedatectl set-ntp true, chrony): the node loses the slots that a clock skips.',
+    'Use a time service that slews the clock (timedatectl set-ntp true, chrony). If the clock is set forward past a slot, the delegates of the node miss this slot.',
   ),
   NODE_LAGS: error(
     'The node is more than two blocks behind most of its peers, and does not catch up.',
     'Run `bloomery why` to see refused blocks and failed downloads. The node may need a newer version, or the file exceptions.json of the network.',
   ),
   NETWORK_STANDS_STILL: error(
-    'Neither the node nor its peers have received a block for a long time.',
+    'Neither the node nor its peers have received a block for at least three slots.',
     'Too few delegates forge, or this part of the network is cut off: check `bloomery peers`, and compare heights with other nodes.',
   ),
   FINALITY_LAGS: warning(
@@ -125,11 +125,11 @@ export const FAULTS = {
   ),
   CONSENSUS_LOW: warning(
     'Fewer than 51 % of the peers have the same tip as this node.',
-    'If the consensus stays low, the network is split. Compare a block of equal height with other nodes, and read `bloomery why`.',
+    'If the consensus stays low, the network is split. Compare the ids of blocks of the same height on this node and on other nodes, and read `bloomery why`.',
   ),
   SYNC_FAILS: error(
     'The node repeatedly fails to download blocks.',
-    'The evidence names the reason. If all peers fail in the same way, no peer shares this node’s branch: restore a snapshot.',
+    'The evidence names the reason. If downloads from all peers fail for the same reason, the node may be on a branch that no peer has: restore a snapshot.',
   ),
   BLOCKS_OF_FUTURE: error(
     'The node refuses blocks because of their time: the clock of this machine may be behind.',
@@ -148,7 +148,7 @@ export const FAULTS = {
     'The delegate needs more votes. New votes take effect in a later round.',
   ),
   DELEGATE_ELSEWHERE: error(
-    'A delegate of this node also signs on another machine, or its record was moved there.',
+    'A delegate of this node has signed blocks on another node, or its signing record was exported.',
     'Enable the delegate on one machine only. Move the delegate with `bloomery forging export` and `import`.',
   ),
   SLOTS_MISSED: error(
@@ -161,7 +161,7 @@ export const FAULTS = {
   ),
   ALERTS_UNDELIVERED: error(
     'Alerts of the node do not reach the receiver in notify.webhook or notify.command.',
-    'Check the receiver, its address and the secret. The latest 1000 events wait on the disk until the receiver accepts them.',
+    'Check the receiver, its address and the secret. The node keeps the newest 1000 events on the disk until the receiver accepts them.',
   ),
   READERS_FAIL: warning(
     'Fewer reading processes run than http.processes sets.',

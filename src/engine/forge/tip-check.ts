@@ -2,10 +2,10 @@
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
  * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
  * delegate has signed headers above the tip, a new header on the tip would contradict them. No delegate therefore signs
- * until the node has proof that its tip is current, such as a new block from a peer. In two cases, the node accepts its
- * tip without proof: the node knows no peers; or peers have reported their tips, and a round of slots has passed since
- * the start or the stall. Both cases require that no delegate of this node has signed a header more than one block
- * above the tip.
+ * until the node has proof that its tip is current, such as a new block from a peer, or until all slots since the tip
+ * belonged to delegates of this node. In two cases, the node accepts its tip without proof: the node knows no peers; or
+ * peers have reported their tips, and a round of slots has passed since the start or the stall. Both cases require that
+ * no delegate of this node has signed a header more than one block above the tip.
  */
 
 import type { Clock } from '../../ports/clock.ts';

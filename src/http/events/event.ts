@@ -104,7 +104,8 @@ export function eventShapes(
       data: blockShape(dialect),
     },
     'transactions/new': {
-      summary: 'The pool accepted a transaction. This event has no id and is never repeated.',
+      summary:
+        'The pool accepted a transaction. This event has no id, and the node does not send it again after a reconnect.',
       data: receivedShape(),
     },
     'transactions/included': { summary: 'A block with the transaction was applied.', data: confirmed },
@@ -119,14 +120,14 @@ export function eventShapes(
     },
     'forging/change': {
       summary:
-        'A delegate of this node was enabled or disabled. This event has no id. Only clients in `http.forgingWhitelist` get this event.',
+        'Forging was enabled or disabled for a delegate of this node. This event has no id. Only clients in `http.forgingWhitelist` get this event.',
       data: objectOf({ publicKey: PUBLIC_KEY, forging: FLAG }),
     },
     'peers/connected': { summary: 'A connection to a peer opened. This event has no id.', data: peerShape(dialect) },
     'peers/disconnected': { summary: 'A connection to a peer closed. This event has no id.', data: peerShape(dialect) },
     'log/gap': {
       summary:
-        'The node no longer has the events between `after` and the record `next`, or `after` belongs to another log. Read the blocks of the node again. The stream continues with the record `next`.',
+        'The node no longer has the events between the id `after` and the record `next` of its event log, or the id `after` comes from another log. The client must read the blocks of the node again. The stream continues with the record `next`.',
       data: objectOf({ after: { type: 'string' }, next: COUNT, height: COUNT, blockId: ID }),
     },
   };

@@ -30,8 +30,8 @@ export function accountRoutes(dialect: HttpDialect): readonly Route[] {
       summary: 'Lists accounts.',
       parameters: [
         addressParameter('address', 2, 'Address of the account.'),
-        publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
-        publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
+        publicKeyParameter('publicKey', 'Public key of the account; letter case does not matter.'),
+        publicKeyParameter('secondPublicKey', 'Second public key of the account; letter case does not matter.'),
         usernameParameter('Name of the delegate; `_` stands for exactly one character.'),
         ...pageParameters(100),
         ...afterParameters(dialect),

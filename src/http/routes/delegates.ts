@@ -35,8 +35,8 @@ function listRoute(dialect: HttpDialect): Route {
     summary: 'Lists delegates.',
     parameters: [
       addressParameter('address', 2, 'Address of the delegate.'),
-      publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
-      publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
+      publicKeyParameter('publicKey', 'Public key of the delegate; letter case does not matter.'),
+      publicKeyParameter('secondPublicKey', 'Second public key of the delegate; letter case does not matter.'),
       usernameParameter('Complete name of the delegate.'),
       ...pageParametersReversed(101),
       queryParameter('search', {
@@ -44,7 +44,7 @@ function listRoute(dialect: HttpDialect): Route {
         minLength: 1,
         maxLength: 20,
         description:
-          'Part of the name; `%` stands for any text, `_` for exactly one character; `\\` makes the next character literal.',
+          'Part of the name of the delegate; `%` stands for any text, `_` for exactly one character; `\\` makes the next character literal.',
       }),
       ...afterParameters(dialect),
       sortParameter(sortFields(dialect), dialect.generation === 2 ? 'rank:asc' : 'voteWeight:desc'),

@@ -16,7 +16,7 @@ import { NO_META } from '../views/shapes.ts';
  */
 const RESULT: Schema = { type: 'object' };
 const ERRORS = {
-  403: `The client has no access, or is not on the machine of the node, ${OR_NOT_ITSELF}`,
+  403: `The client has no access, or is not on the machine of the node. ${OR_NOT_ITSELF}`,
   404: 'The devnet has no such operation.',
   409: 'The devnet refuses the operation, for the reason in the message.',
 };

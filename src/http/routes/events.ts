@@ -12,7 +12,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
     method: 'GET',
     path: '/events',
     summary:
-      'Streams events as they happen. Events of the chain have ids. A client that sends the id of its last event gets each later event of the chain once, also after a restart of the node. If the node no longer has some of these events, it sends `log/gap` instead.',
+      'Streams events as they happen. Events of the chain have ids. A client that reconnects with the id of its last event gets each later event of the chain once, also after a restart of the node. The node sends `log/gap` instead of events that it no longer has.',
     parameters: [
       queryParameter('types', {
         type: 'string',
@@ -23,25 +23,25 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       addressParameter(
         'address',
         2,
-        'Sends only blocks that this account forged, transactions that this account sent or received, events that concern no single account, and the event `forging/change`.',
+        'Address of an account. The stream contains the events of blocks that the account forged and of transactions that the account sent or received. The stream also contains all other kinds of events.',
       ),
       publicKeyParameter(
         'delegate',
-        'Public key of a delegate. Only blocks that the delegate forged, transactions that it sent, votes for or against it, and changes of its forging. Events that concern no single delegate are sent, too.',
+        'Public key of a delegate. The stream contains the events of blocks that the delegate forged, of transactions that it sent, and of transactions that add or remove a vote for it. The stream also contains `forging/change` for this delegate only, and all other kinds of events.',
       ),
       queryParameter('finality', {
         type: 'string',
         enum: ['any', 'final'],
         default: 'any',
         description:
-          '`final` sends the events of blocks, of their transactions and of rounds only when the blocks become final, and sends no reverts. In generation 2, no block becomes final, so the node sends none of these events.',
+          'With `final`, the node sends the events of a block, its transactions and its round only when the block becomes final, and sends no events of reverts. In generation 2, no block becomes final, so the node sends none of these events.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',
         minimum: 1,
         description:
-          'Starts with the block at this height: sends all blocks from this height on, and then live events. ' +
-          'The node ignores `fromHeight` if the request has `lastEventId` or the header `Last-Event-ID`, so a client may reconnect with the same URL.',
+          'Height of the first block. The stream sends the events of all blocks from this height to the tip, and then new events. ' +
+          'The node ignores `fromHeight` if the request has `lastEventId` or the header `Last-Event-ID`. A client can therefore reconnect with the same URL.',
       }),
       queryParameter('lastEventId', {
         type: 'string',
@@ -56,7 +56,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       }),
     ],
     unknownParameters: 'refused',
-    errors: { 503: 'Too many event streams are open, or too many streams that send old events.' },
+    errors: { 503: 'Too many event streams are open, or too many event streams send old events.' },
     events: eventShapes(dialect),
     subscriptionOf: (request, lastEventIdHeader) => {
       const id = request.text('lastEventId') ?? lastEventIdHeader;

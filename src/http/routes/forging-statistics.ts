@@ -15,17 +15,17 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
     path: '/delegates/{address}/forging_statistics',
     summary:
       dialect.generation === 2
-        ? 'Shows the earnings of a delegate. With a time span, the answer covers the payments and the forged blocks of the rounds that ended in the span.'
-        : 'Shows the earnings of a delegate. With a time span, the answer covers only the blocks that the delegate forged in the span.',
+        ? 'Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers the payments and the forged blocks of the rounds that ended in this time span.'
+        : 'Shows the earnings of a delegate. With `fromTimestamp` or `toTimestamp`, the answer covers only the blocks that the delegate forged in this time span.',
     parameters: [
       addressInPath(
         dialect.generation === 2
           ? 'Address of the delegate. The node answers 400 if the account is unknown or not a delegate.'
-          : 'Address of the delegate. The node answers 400 if the account is unknown. Without a time span, the node also answers 400 if the account is not a delegate.',
+          : 'Address of the delegate. The node answers 400 if the account is unknown. Without `fromTimestamp` and `toTimestamp`, the node also answers 400 if the account is not a delegate.',
         {},
       ),
-      integerParameter('fromTimestamp', 0, 'Earliest Unix time in milliseconds; 0 means no limit.'),
-      integerParameter('toTimestamp', 1, 'Latest Unix time in milliseconds.'),
+      integerParameter('fromTimestamp', 0, 'Start of the time span, as Unix time in milliseconds; 0 means no start.'),
+      integerParameter('toTimestamp', 1, 'End of the time span, as Unix time in milliseconds.'),
     ],
     unknownParameters: 'ignored',
     answer: {

@@ -40,7 +40,8 @@ export const READINESS_ROUTE: Route = {
   kind: 'plain',
   method: 'GET',
   path: '/readyz',
-  summary: 'Shows whether the node follows its network. If not, the answer contains the reason.',
+  summary:
+    'Shows whether the node keeps up with its network. If not, the answer has status 503 and contains the reason.',
   parameters: [],
   unknownParameters: 'ignored',
   contentType: 'application/json',

@@ -19,7 +19,7 @@ export function indexRoute(routes: readonly Route[], hasDashboard: boolean): Env
     method: 'GET',
     path: '/',
     summary:
-      'Shows the name and version of the software, the pages of the node, and the GET paths without parameters in the path.',
+      'Shows the name and version of the software, the paths of the documentation and the dashboard, and all GET paths without a path parameter.',
     parameters: [],
     unknownParameters: 'ignored',
     errors: {},

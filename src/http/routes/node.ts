@@ -85,8 +85,8 @@ function forgingShape(dialect: HttpDialect): Schema {
   return listOf(extendedShape(dialect, FORGING_MEMBERS, added, Object.keys(added)));
 }
 
-const NOT_LISTED = `The client has no access, or its address is not in \`http.forgingWhitelist\`, ${OR_NOT_ITSELF}`;
-const NOT_HERE = `The client has no access, or is not on the machine of the node, ${OR_NOT_ITSELF}`;
+const NOT_LISTED = `The client has no access, or its address is not in \`http.forgingWhitelist\`. ${OR_NOT_ITSELF}`;
+const NOT_HERE = `The client has no access, or is not on the machine of the node. ${OR_NOT_ITSELF}`;
 
 function forgingRoute(dialect: HttpDialect): Route {
   const forgingFilter: Parameter = queryParameter('forging', {
@@ -99,7 +99,10 @@ function forgingRoute(dialect: HttpDialect): Route {
     summary: 'Lists the delegates configured on this node, and shows whether each delegate forges.',
     parameters: [
       {
-        ...publicKeyParameter('publicKey', 'Only the delegate with this public key, in lower case.'),
+        ...publicKeyParameter(
+          'publicKey',
+          'Public key in lower case. The answer contains only the delegate with this key.',
+        ),
         isIgnoredWhenEmpty: true,
       },
       ...(dialect.generation === 3 ? [forgingFilter] : extendedOnly(dialect, [forgingFilter])),
@@ -209,13 +212,13 @@ const HISTORY_ROUTE: Route = {
   method: 'GET',
   path: '/node/history',
   summary:
-    'Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each entry covers one step of 30 s or 10 min. A step has an entry only if the node changed its chain or answered this request during that step.',
+    'Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered this request in the interval.',
   parameters: [
     queryParameter('span', {
       type: 'string',
       enum: HISTORY_SPANS,
       default: 'hour',
-      description: 'Time to look back: an hour in steps of 30 s, or a day in steps of 10 min.',
+      description: 'Time to look back: an hour in intervals of 30 s, or a day in intervals of 10 min.',
     }),
   ],
   unknownParameters: 'refused',
@@ -262,7 +265,7 @@ const SLOTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/slots',
   summary:
-    'Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has its reason.',
+    'Shows the events that the node recorded for each requested slot, for example a forged, refused or reverted block, or a pause of forging. Each event has a code, a message and further fields.',
   parameters: [
     queryParameter('from', {
       type: 'integer',
@@ -295,7 +298,7 @@ const PEER_VERDICTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/peers',
   summary:
-    'Lists the peer addresses that the node knows, each with its state, the reason if the peer was dropped, and the end of a ban.',
+    'Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason. `until` is the end of a ban, or the time of the next dial.',
   parameters: [
     queryParameter('verdict', { type: 'string', enum: VERDICTS, description: 'Only addresses with this state.' }),
     ...pageParameters(1000),

@@ -16,7 +16,7 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
       method: 'GET',
       path: '/peers',
       summary:
-        'Lists the peers that the node knows. The node itself is not in the list. In generation 3, a peer can ask not to be listed; the list then omits this peer.',
+        'Lists the peers that the node knows. The node itself is not in the list. In generation 3, the list omits each peer that announced `advertiseAddress: false`.',
       parameters: [
         textParameter('ip', 'IPv4 address of the peer.', 'ip'),
         int32Parameter('httpPort', 1, 'Port of the peer’s HTTP interface.', 65_535),
@@ -45,11 +45,12 @@ export function peerRoutes(dialect: HttpDialect): readonly Route[] {
   ];
 }
 
-const BROADHASH = textParameter('broadhash', 'Hash over the last blocks of the peer’s chain.', 'hex');
+const BROADHASH = textParameter('broadhash', 'Hash over the ids of the last five blocks of the peer’s chain.', 'hex');
 const STATE_WORDS = ['connected', 'disconnected'] as const;
 
 function stateParameter(dialect: HttpDialect): Parameter {
-  const description = 'State of the connection to the peer.';
+  const description =
+    'State of the connection to the peer. `1` means `disconnected`, `2` means `connected`, and no peer has the state `0`.';
   if (dialect.generation === 2) {
     const own = queryParameter('state', { type: 'integer', format: 'int32', minimum: 0, maximum: 2, description });
     return dialect.strict ? own : { ...own, alsoAccepted: STATE_WORDS };

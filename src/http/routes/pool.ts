@@ -64,14 +64,14 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
     {
       ...common,
       path: '/node/transactions/{state}',
-      summary: 'Lists a queue of the pool. `count` is the size of the whole queue, whatever the filters.',
+      summary: 'Lists a queue of the pool. `count` is the size of the whole queue, with or without filters.',
       parameters: [state, ...parameters],
     },
     {
       ...common,
       path: '/node/transactions',
       summary:
-        'Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, whatever the filters.',
+        'Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, with or without filters.',
       parameters,
     },
   ];
@@ -82,7 +82,7 @@ const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
   summary:
-    'Lists the members of the multisignature group that must sign a transaction in the pool. Shows which members have signed, and how many signatures the transaction needs.',
+    'Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and how many of their signatures the transaction needs.',
   parameters: [
     {
       name: 'id',

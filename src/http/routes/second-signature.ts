@@ -63,14 +63,15 @@ function registrationRoute(dialect: HttpDialect): Route {
     kind: 'plain',
     method: 'PUT',
     path: '/signatures',
-    summary: 'Registers a second signature: the node builds, signs and sends the transaction.',
+    summary:
+      'Registers a second signature for the account of the passphrase `secret`. The node builds, signs and sends the transaction.',
     parameters: [],
     unknownParameters: 'ignored',
     body: { name: 'registration', schema: BODY, judgedByHandler: true },
     contentType: 'application/json',
     answers: { 200: { anyOf: [objectOf({ success: FLAG, transaction: registrationShape(dialect) }), REFUSED] } },
     errors: {
-      403: `The client has no access, or the address of the client is not in \`http.legacySignaturesWhitelist\`, ${OR_NOT_ITSELF}`,
+      403: `The client has no access, or its address is not in \`http.legacySignaturesWhitelist\`. ${OR_NOT_ITSELF}`,
     },
     access: 'secrets',
     respond: async (api, request) => {

@@ -9,7 +9,7 @@ export function signatureRoutes(): readonly Route[] {
     {
       method: 'POST',
       path: '/signatures',
-      summary: 'Sends the signature of a member of a multisignature group for a pending transaction.',
+      summary: 'Submits the signature of a member of a multisignature group for a transaction in the pool.',
       parameters: [],
       unknownParameters: 'ignored',
       body: {
@@ -25,7 +25,7 @@ export function signatureRoutes(): readonly Route[] {
         },
       },
       answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
-      errors: { 409: 'The signature is refused; `errors` has the reasons.', 429: CHECKS_EXCEEDED, 503: NOT_KEPT },
+      errors: { 409: 'The node refused the signature; see `errors`.', 429: CHECKS_EXCEEDED, 503: NOT_KEPT },
       handle: async (api, request) => {
         const result = await api.submitSignature(request.body, request.client);
         if (!result.accepted) throw signatureRefused(result);

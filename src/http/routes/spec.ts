@@ -19,7 +19,7 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
   const spec: PlainRoute = {
     ...common,
     path: '/spec',
-    summary: 'Describes the interface as OpenAPI 3.1.',
+    summary: 'Describes the HTTP interface of this node as an OpenAPI 3.1 document.',
     parameters: [],
     contentType: 'application/json',
     answers: { 200: { type: 'object' } },
@@ -37,7 +37,7 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
         schema: {
           type: 'boolean',
           description:
-            '`true` for a plain page without scripts. While `http.dashboard` is off, the page is always plain.',
+            '`true` for a plain page without scripts. If `http.dashboard` is false, the page is always plain.',
         },
       },
     ],

@@ -57,7 +57,7 @@ function listRoute(dialect: HttpDialect): Route {
         minLength: 1,
         maxLength: 64,
         description:
-          'Data of a transfer; `%` stands for any number of bytes, `_` for exactly one byte; `\\` makes the next character literal.',
+          'Pattern for the data of a transfer. `%` stands for any number of bytes, and `_` for exactly one byte. `\\` makes the next character literal.',
       }),
       ...afterParameters(dialect),
     ],
@@ -114,7 +114,7 @@ function submitRoute(dialect: HttpDialect): Route {
     unknownParameters: 'ignored',
     body: { name: 'transaction', schema: dialect.generation === 2 ? BODY_2 : BODY_3 },
     answer: { meta: objectOf({ status: FLAG }), data: objectOf({ message: TEXT }) },
-    errors: { 409: 'The transaction is refused; `errors` has the reasons.', 429: CHECKS_EXCEEDED, 503: NOT_KEPT },
+    errors: { 409: 'The node refused the transaction; see `errors`.', 429: CHECKS_EXCEEDED, 503: NOT_KEPT },
     handle: async (api, request) => {
       const result = await api.submitTransaction(request.body, request.client);
       if (!result.accepted) throw transactionRefused(result, dialect.generation);

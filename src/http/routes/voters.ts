@@ -29,8 +29,8 @@ export function voterRoutes(dialect: HttpDialect): readonly Route[] {
 const IDENTITY: readonly Parameter[] = [
   usernameParameter('Complete delegate name of the account.'),
   addressParameter('address', 2, 'Address of the account.'),
-  publicKeyParameter('publicKey', 'Public key; letter case does not matter.'),
-  publicKeyParameter('secondPublicKey', 'Second public key; letter case does not matter.'),
+  publicKeyParameter('publicKey', 'Public key of the account; letter case does not matter.'),
+  publicKeyParameter('secondPublicKey', 'Second public key of the account; letter case does not matter.'),
 ];
 
 /**
@@ -52,7 +52,7 @@ function votersRoute(dialect: HttpDialect): Route {
     isOfChain: true,
     method: 'GET',
     path: '/voters',
-    summary: 'Lists the voters of an account, which the request must name. `votes` is the number of voters.',
+    summary: 'Lists the voters of an account. The request must name the account. `votes` is the number of voters.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(100),

@@ -126,7 +126,7 @@ function readKey(key: Buffer, at: number): PublicKey {
 
 const amount: KeyPart<bigint> = {
   description:
-    'an integer of any size. Zero or a positive integer of n bytes: the byte 128 + n, then the n bytes. A negative integer: the byte 128 - n, then the complement of the n bytes of its absolute value',
+    'an integer whose absolute value is below 2^1016. Zero or a positive integer of n bytes: the byte 128 + n, then the n bytes. A negative integer: the byte 128 - n, then the bitwise complement of the n bytes of its absolute value',
   size: (value) => 1 + sizeOfBigint(value < 0n ? -value : value),
   write: (key, value, at) => {
     const magnitude = value < 0n ? -value : value;
@@ -205,12 +205,12 @@ export const PARTS = {
   note: text<NoteName>('UTF-8, see the notes below'),
   data: bytes('UTF-8 data of a transfer'),
   value: bytes(
-    'the value by which the list is sorted: amount and fee like `amount`, timestamp like `timestamp`, type like `u16`',
+    'the value by which the list is sorted; amounts and fees are encoded like `amount`, timestamps like `timestamp`, types like `u16`',
   ),
   table: u8('number of a table, u8'),
   level: u8('level of an inner block, u8: 1 directly above the leaf blocks'),
   start: bytes(
-    'key that the first leaf block below the inner block had as its first key when the leaf block was created, without the table number; empty for the first inner block of a level',
+    'first key of the first leaf block below the inner block, as it was when the leaf block was created, without the table number; empty for the first inner block of a level',
   ),
   list: bytes('prefix of the keys of a list: table number, then the key parts that identify the list', (key, at) =>
     key[at] === TYPE_LIST ? at + 3 : at + 2 + (key[at + 1] ?? 0),

@@ -11,9 +11,9 @@ const HEAD = `# Layout of the chain store
 
 The store is one database of binary keys and values. The first byte of a key is the number of its table. Integers in keys are
 big-endian, so that keys sorted by their bytes are also sorted by these integers. This page describes layout ${LAYOUT_VERSION}. A change
-of the encoding of a key or a value needs a new number of the layout, unless the new version also reads the earlier encoding.
-This page is generated from \`layout.ts\` and \`key-parts.ts\` in \`src/store/tables/\`, which define the tables for the code,
-and from \`src/ports/notes.ts\`.
+of the encoding of a key or a value needs a new layout number, unless the changed code also reads the earlier encoding. This
+page is generated from the declarations in \`layout.ts\` and \`key-parts.ts\` (both in \`src/store/tables/\`) and in
+\`src/ports/notes.ts\`.
 
 | Role of a table | Content |
 | --- | --- |
@@ -22,7 +22,7 @@ and from \`src/ports/notes.ts\`.
 | \`index\` | indexes, which can be rebuilt from \`state\` and \`chain\` |
 | \`local\` | data of this node only |
 
-In tables with the value "none; counted", keys have no values, and the store can count the keys of a range. For this purpose, the store puts some hundred neighbouring keys into one stored value ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
+In a table with the value "none; counted", the keys have no values. The store packs a few hundred neighbouring keys of such a table into one stored value. The table \`innerBlocks\` contains numbers of keys. With these numbers, the store counts the keys of a range without reading all of them ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
 
 /** The page as Markdown. */
 export function layoutMarkdown(): string {

@@ -21,8 +21,8 @@ export const TABLES = {
     role: 'local',
     key: ['name'],
     value:
-      'one entry for each name: layout, generation, network and consensus parameters (`params-pin.ts`) as texts; number of accounts ' +
-      'as u64; checksum of the state as two u32 (`state-checksum.ts`); index watermark as a height (u32), then the checksum of this entry (`index-watermark.ts`)',
+      '`layout`, `generation`, `network`, `params` (consensus parameters, `params-pin.ts`): texts; `accounts`: number of accounts, ' +
+      'u64; `stateChecksum`: two u32 (`state-checksum.ts`); `indexWatermark`: a height, u32, then the checksum of this entry (`index-watermark.ts`)',
   }),
   headers: new Table({
     number: 2,
@@ -71,7 +71,7 @@ export const TABLES = {
     number: 19,
     role: 'state',
     key: ['listIndex'],
-    value: 'public keys of the active delegates, highest rank first',
+    value: 'public keys of the delegates with the highest vote weights, highest weight first',
   }),
   bftState: new Table({ number: 20, role: 'state', key: [], value: 'bytes whose form the generation defines' }),
   facts: new Table({ number: 21, role: 'state', key: ['name'], value: 'text whose form the generation defines' }),
