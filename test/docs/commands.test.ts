@@ -112,18 +112,18 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
 
 /** Common part of the titles. There is a test for each number of delegates. */
 const OWN_NETWORK: Runner = {
-  file: 'devnet/own-network.test.ts',
+  file: 'devnet/own-network.long.test.ts',
   title: 'delegates forges blocks (',
 };
 
-const control = (title: string): Runner => ({ file: 'devnet/control.test.ts', title });
+const control = (title: string): Runner => ({ file: 'devnet/control.long.test.ts', title });
 const MINING = control('blocks that are asked for are on all nodes at once');
 const FREEZING = control('a frozen clock stands still until it is resumed');
 const FAULTS = control('links are slow and lossy, and a clock is skewed, until they are healed');
 const SNAPSHOTS = control('a snapshot brings back chains, pools and clock of all nodes');
 
 const FORK: Runner = {
-  file: 'devnet/fork.test.ts',
+  file: 'devnet/fork.long.test.ts',
   title: 'generation 3: a fork continues a chain under another identifier',
 };
 
@@ -148,7 +148,7 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery genesis create --name own --out own --delegates 5 --block-time 5': OWN_NETWORK,
   'bloomery devnet --network own --nodes 2': OWN_NETWORK,
   'bloomery start --network own': {
-    file: 'devnet/own-network.test.ts',
+    file: 'devnet/own-network.long.test.ts',
     title: 'start says what prevents a new network from forging',
   },
   'bloomery devnet --delegates 5 --data-dir ./five': control('the devnet prints its addresses, ten worthless accounts'),
@@ -174,7 +174,7 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet skew 1 +3s': FAULTS,
   'bloomery devnet heal': FAULTS,
   'bloomery devnet run scenario.yaml --junit results.xml': {
-    file: 'devnet/scenarios.test.ts',
+    file: 'devnet/scenarios.long.test.ts',
     title: 'a scenario that fails names the step',
   },
   'bloomery devnet kill 1': control('a killed node stays down until it is restarted'),
@@ -182,7 +182,7 @@ const RUN_THERE: Readonly<Record<string, Runner>> = {
   'bloomery devnet add': control('an added node follows the chain of the other nodes'),
   'bloomery devnet stop': control('stop ends the devnet with all its nodes'),
   'bloomery upgrade': {
-    file: 'cli/chain-commands.test.ts',
+    file: 'cli/chain-commands.long.test.ts',
     title: 'a store of an earlier layout is upgraded by a command',
   },
   'bloomery sink': SINK,

@@ -58,7 +58,7 @@ function pagesBelow(folder: string): readonly string[] {
 
 const GUIDE: Runner = { file: 'guide/main.ts', title: 'walkGuide(' };
 const SIM: Runner = { file: 'sim/scripted/seeds.test.ts', title: 'seed ' };
-const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'attacksOn' };
+const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'testAttacks' };
 const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder crashes, hangs or fills the memory' };
 const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the bench makes' };
 
@@ -72,7 +72,7 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   chaos: { file: 'chaos/kill-forger.test.ts', title: 'a forging node that is killed at random moments' },
   check: { file: 'check.js', title: 'check:format' },
   ci: { file: '../.ci/run', title: 'npm ci' },
-  devnet: { file: 'devnet/supervisor.test.ts', title: 'ends the devnet with all its nodes' },
+  devnet: { file: 'devnet/supervisor.long.test.ts', title: 'ends the devnet with all its nodes' },
   events: { file: 'http/events.test.ts', title: 'EVENT_STEPS' },
   metrics: { file: 'devnet/operate.test.ts', title: 'every panel of the Grafana file finds its metrics' },
   format: { file: 'check.js', title: 'check:format' },
@@ -82,12 +82,13 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   },
   fuzz: FUZZ,
   golden: { file: 'golden/main.ts', title: 'compareAnswers' },
-  guide: { file: 'guide/guide.test.ts', title: 'the guide makes an account of generation' },
+  guide: { file: 'guide/guide.long.test.ts', title: 'the guide makes an account of generation' },
   interop: { file: 'interop/main.ts', title: 'casesIn' },
   'odd-requests': { file: 'http/odd-requests.prop.test.ts', title: 'ODD_REQUESTS' },
   'package-check': { file: 'package/main.ts', title: 'npm' },
   sim: SIM,
   test: { file: '../.ci/run', title: 'npm test' },
+  'test:long': { file: '../.ci/run', title: 'npm run test:long' },
 };
 
 /**
@@ -103,6 +104,6 @@ export const FLAGS_IN: Readonly<Record<string, readonly string[]>> = {
 /** Guides whose commands are run unchanged. */
 export const GUIDE_RUNNERS: Readonly<Record<string, Runner>> = {
   'forge.md': GUIDE,
-  'exchanges.md': { file: 'guide/guide.test.ts', title: "walkPage(t, 'exchanges.md'" },
-  'explorers.md': { file: 'guide/guide.test.ts', title: "walkPage(t, 'explorers.md'" },
+  'exchanges.md': { file: 'guide/guide.long.test.ts', title: "walkPage(t, 'exchanges.md'" },
+  'explorers.md': { file: 'guide/guide.long.test.ts', title: "walkPage(t, 'explorers.md'" },
 };

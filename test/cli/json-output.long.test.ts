@@ -38,8 +38,8 @@ test.after.always(() => {
 
 /** Output that other tests compare with its schema, over a real node or a real devnet. */
 const ELSEWHERE = {
-  'stopped-node.test.ts': ['block', 'tx', 'account', 'delegates', 'pool'],
-  'devnet/control.test.ts': commandPaths().filter((path) => /^devnet (?!accounts|run)/.test(path)),
+  'stopped-node.long.test.ts': ['block', 'tx', 'account', 'delegates', 'pool'],
+  'devnet/control.long.test.ts': commandPaths().filter((path) => /^devnet (?!accounts|run)/.test(path)),
   'below, over a node': ['status', 'peers', 'why', ...['enable', 'disable', 'status', 'schedule'].map(ofForging)],
   'below, over an engine': ['query'],
   'below, over a server': ['sink clickhouse'],
