@@ -33,7 +33,7 @@ export async function askDevnet(directory: string, operation: string, parameters
   }
   const body = await bodyOf(response);
   if (response.ok) return body;
-  const { code, message } = body as { readonly code?: unknown; readonly message?: unknown };
+  const { code, message } = (body ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (typeof code === 'string' && typeof message === 'string') throw new ProtocolError(code, {}, message);
   throw unexpected(directory, `status ${response.status}`);
 
