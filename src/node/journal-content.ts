@@ -86,13 +86,13 @@ function wholeLines(file: string, content: Buffer, fingerprint?: string): Journa
   return { known, identity, newest, hasNamedLine, lines, bytes: start };
 }
 
+/** A restored backup of the file could lack the newest signatures. Without a record, the delegates wait instead. */
+const REMEDY =
+  'move the file away, then import the newest file of `bloomery forging export`, or start without a record: the ' +
+  'delegates then wait before they sign, unless forging.riskDoubleForging is on';
+
 function unreadable(file: string, line: number): ProtocolError {
-  return new ProtocolError(
-    'JOURNAL_UNREADABLE',
-    { file, line },
-    `${file}: line ${line} is damaged; restore the file from a backup, or remove it only if no delegate of this node has ` +
-      'forged within the last three rounds',
-  );
+  return new ProtocolError('JOURNAL_UNREADABLE', { file, line }, `${file}: line ${line} is damaged; ${REMEDY}`);
 }
 
 function readOrCreate(file: string): Buffer {
@@ -104,8 +104,7 @@ function readOrCreate(file: string): Buffer {
       throw new ProtocolError(
         'JOURNAL_UNREADABLE',
         { file, reason },
-        `${file}: the record of the signatures of this node cannot be read: ${reason}; restore the file from a backup, or remove it ` +
-          'only if no delegate of this node has forged within the last three rounds',
+        `${file}: the record of the signatures of this node cannot be read: ${reason}; ${REMEDY}`,
         { cause: error },
       );
     }

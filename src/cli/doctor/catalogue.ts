@@ -52,7 +52,7 @@ export const FAULTS = {
   ),
   STORE_OF_OTHER_LAYOUT: error(
     'Another version of the node wrote the chain, in a layout that this version cannot read.',
-    'Run `bloomery export` with the version that wrote the chain, move the folder `chain` away, then run `bloomery import`.',
+    'If a newer version wrote the chain, run that version. Otherwise run `bloomery export` with the version that wrote the chain, move the folder `chain` away, then run `bloomery import`.',
   ),
   STORE_OF_OTHER_NETWORK: error(
     'The data folder belongs to another network.',
