@@ -3,6 +3,7 @@
 import { CommanderError } from 'commander';
 import { printable } from './printable.ts';
 import { AssertionFailed, ProtocolError, messageOf, type ErrorData } from '../primitives/errors.ts';
+import { isDamage } from '../store/disk/store-refusals.ts';
 
 /** Exit codes of every command. */
 export const EXIT = {
@@ -100,7 +101,7 @@ function textOf(error: unknown): string {
     return `${error.message}: this is a defect of the program, please report it`;
   if (error instanceof ProtocolError) return SENTENCES[error.code]?.(error.data) ?? error.message;
   if (error instanceof AggregateError) return withOnePrefix(error.message);
-  if (/\bMDB_[A-Z]/.test(messageOf(error))) return STORE_DAMAGED;
+  if (isDamage(error)) return STORE_DAMAGED;
   const { code, path } = error as NodeJS.ErrnoException;
   const about = path === undefined ? '' : `${path}: `;
   const remedy = code === undefined ? undefined : DISK_REMEDIES[code];
@@ -123,10 +124,7 @@ const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };
 
-/**
- * Text for errors whose message contains an error name of LMDB, such as `MDB_CORRUPTED`. The database library itself
- * throws these errors, and they are signs of damage.
- */
+/** Text for errors with which LMDB reports damage, such as `MDB_CORRUPTED`. */
 const STORE_DAMAGED =
   'the chain store is damaged: restore it from a backup or a snapshot, or remove the folder `chain` and let the node ' +
   'download the chain again; check the health of its disk first';

@@ -29,3 +29,12 @@ test('an input that cannot be read, and an output that exists, have exit code 2'
   for (const code of ['BACKUP_EXISTS', 'RESTORE_EXISTS', 'KEYS_FILE_EXISTS', 'CHAIN_FILE_UNUSABLE'])
     t.is(errorLineOf(new ProtocolError(code)).exitCode, 2, code);
 });
+
+test('an error of the database is reported as damage only if it is a sign of damage', (t) => {
+  t.regex(
+    errorLineOf(new Error('MDB_CORRUPTED: Located page was wrong type')).line,
+    /^bloomery: the chain store is damaged/,
+  );
+  const full = 'MDB_READERS_FULL: Environment maxreaders limit reached';
+  t.is(errorLineOf(new Error(full)).line, `bloomery: ${full}`);
+});

@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 import { assert, messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { closeInTurn, openForReading, openForWriting, type HeldEnvironment } from './environment.ts';
 import { checkRoom } from './folder.ts';
-import { storeDamaged, storeUnreadable } from './store-refusals.ts';
+import { isDamage, storeDamaged, storeUnreadable } from './store-refusals.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 import type { ProcessLock } from './process-lock.ts';
 
@@ -196,11 +196,6 @@ class LmdbKeyValue implements KeyValue {
     await closeInTurn(this.#database, this.#directory);
     this.#lock.release();
   }
-}
-
-/** True for the errors with which the library reports a damaged page. */
-function isDamage(error: unknown): boolean {
-  return /MDB_(CORRUPTED|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
 }
 
 /** Turns an error about damage into `STORE_DAMAGED`; returns other errors unchanged. */

@@ -62,6 +62,11 @@ export function storeNotAllowed(
   );
 }
 
+/** True for the errors with which LMDB reports a damaged page. Others, such as `MDB_READERS_FULL`, report a limit. */
+export function isDamage(error: unknown): boolean {
+  return /MDB_(CORRUPTED|INVALID|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
+}
+
 /** Creates the error for a store with damaged content. */
 export function storeDamaged(directory: string, why: string, cause?: unknown): ProtocolError {
   return new ProtocolError(
