@@ -138,10 +138,12 @@ export function delegateList(help: string): Option<readonly ForgerEntry[]> {
       }
     },
     fromText: (joined) =>
-      joined.split(',').map((entry) => {
-        const [publicKey, encryptedPassphrase] = entry.split('|');
-        return { publicKey: publicKey?.trim(), encryptedPassphrase: encryptedPassphrase?.trim() };
-      }),
+      joined.trim() === ''
+        ? []
+        : joined.split(',').map((entry) => {
+            const [publicKey, encryptedPassphrase] = entry.split('|');
+            return { publicKey: publicKey?.trim(), encryptedPassphrase: encryptedPassphrase?.trim() };
+          }),
   };
 }
 

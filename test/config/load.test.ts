@@ -210,3 +210,9 @@ test('no error message contains a secret', (t) => {
   const error = t.throws(() => loadConfig({ network, environment: { BLOOMERY_FORGING_DELEGATES: 'hunter2' } }));
   t.false(error.message.includes('hunter2'));
 });
+
+test('an empty variable of a list option is an empty list', (t) => {
+  const environment = { BLOOMERY_FORGING_DELEGATES: ' ', BLOOMERY_P2P_FIXED_PEERS: '', BLOOMERY_HTTP_HOST_NAMES: '' };
+  const { forging, p2p, http } = loadConfig({ network, environment });
+  t.deepEqual([forging.delegates, p2p.fixedPeers, http.hostNames], [[], [], []]);
+});
