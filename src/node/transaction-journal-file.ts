@@ -139,8 +139,8 @@ class TransactionJournalFile implements TransactionJournal {
     return this.#entries.get(id);
   }
 
-  hasRoomFor(entry: JournaledTransaction): boolean {
-    return this.#entries.hasRoomFor(entry);
+  hasRoomFor(added: JournaledTransaction | MemberSignature): boolean {
+    return this.#entries.hasRoomFor(added);
   }
 
   add(entry: JournaledTransaction): void {

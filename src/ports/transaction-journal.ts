@@ -32,7 +32,7 @@ export interface TransactionJournal {
   /** All entries, oldest first. */
   entries(): Iterable<JournaledTransaction>;
   get(id: TransactionId): JournaledTransaction | undefined;
-  hasRoomFor(entry: JournaledTransaction): boolean;
+  hasRoomFor(added: JournaledTransaction | MemberSignature): boolean;
   /**
    * Adds an entry. If the journal has an entry with the same id, the method does nothing. The caller must have checked
    * with `hasRoomFor` that the journal has room.

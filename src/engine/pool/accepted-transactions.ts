@@ -17,6 +17,8 @@ import { messageOf } from '../../primitives/errors.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
 import { transactionError } from '../../protocol/verdict.ts';
+import { hasSignature } from './journal-entries.ts';
+import { memberSignatureFromJson } from './member-signatures.ts';
 import { isTooOld, type TransactionPool, WAITED_TOO_LONG } from './pool.ts';
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
@@ -136,8 +138,8 @@ export class AcceptedTransactions {
 
   /**
    * Checks a member's signature from a client, and adds the signature to its pending transaction. Then writes the
-   * transaction with the signature to the journal, even if the transaction came from a peer. If the journal has no room
-   * for the transaction, or if the write fails, the client gets a refusal, but the pool keeps the signature.
+   * transaction with the signature to the journal, even if the transaction came from a peer. If the journal has no
+   * room, or if the write fails, the client gets a refusal, but the pool keeps the signature.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
@@ -145,6 +147,7 @@ export class AcceptedTransactions {
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;
+    if (!this.#keepSignature(memberSignatureFromJson(json))) return noRoom(result.transaction.id);
     return (await this.#keep(result.transaction, result.receivedAtMs)) ?? result;
   }
 
@@ -202,7 +205,7 @@ export class AcceptedTransactions {
     const json = rules.codec.transactionToJson(transaction);
     const entry = { id, json, receivedAtMs, isOfGroup: pool.isOfGroup(id), signatures: [] };
     if (journal.get(id) === undefined) {
-      if (!this.#makeRoom(entry)) return refusal('POOL_FULL', id, 'Transaction pool is full');
+      if (!this.#makeRoom(entry)) return noRoom(id);
       journal.add(entry);
     }
     const failure = await this.#flush();
@@ -212,14 +215,29 @@ export class AcceptedTransactions {
   }
 
   /**
+   * Adds a client's signature to the journal if the journal has the transaction but, for lack of room, not the
+   * signature.
+   *
+   * @returns false if the journal has no room
+   */
+  #keepSignature(signature: MemberSignature): boolean {
+    const { journal } = this.#dependencies;
+    const entry = journal.get(signature.transactionId);
+    if (entry === undefined || hasSignature(entry, signature)) return true;
+    if (!this.#makeRoom(signature)) return false;
+    journal.addSignature(signature);
+    return true;
+  }
+
+  /**
    * Makes room in the journal by removing transactions that are in the chain. The node would need these transactions
    * again only after a revert of their blocks.
    *
    * @returns false if the journal has no room and no transaction to remove
    */
-  #makeRoom(entry: JournaledTransaction): boolean {
+  #makeRoom(added: JournaledTransaction | MemberSignature): boolean {
     const { journal } = this.#dependencies;
-    while (!journal.hasRoomFor(entry)) {
+    while (!journal.hasRoomFor(added)) {
       const [oldest] = this.#confirmed.keys();
       if (oldest === undefined) return false;
       this.#giveUp(oldest);
@@ -386,6 +404,10 @@ export class AcceptedTransactions {
     this.#dropped = [];
     this.#droppedCount = 0;
   }
+}
+
+function noRoom(id: TransactionId): Refusal {
+  return refusal('POOL_FULL', id, 'Transaction pool is full');
 }
 
 function refusal(code: string, id: TransactionId, message: string): Refusal {

@@ -43,8 +43,10 @@ export class JournalEntries {
     return this.#held.get(id)?.entry;
   }
 
-  hasRoomFor(entry: JournaledTransaction): boolean {
-    return this.#held.size < JOURNALED_MAX && this.#bytes + bytesOf(entry) <= JOURNALED_BYTES_MAX;
+  hasRoomFor(added: JournaledTransaction | MemberSignature): boolean {
+    const isTransaction = 'json' in added;
+    if (isTransaction && this.#held.size >= JOURNALED_MAX) return false;
+    return this.#bytes + bytesOf(added) <= JOURNALED_BYTES_MAX;
   }
 
   /** @returns false, with nothing changed, if the journal already has the transaction */
@@ -60,10 +62,7 @@ export class JournalEntries {
    */
   addSignature(added: MemberSignature): boolean {
     const entry = this.get(added.transactionId);
-    if (entry === undefined || this.#bytes + bytesOf(added) > JOURNALED_BYTES_MAX) return false;
-    const isSame = ({ publicKey, signature }: MemberSignature): boolean =>
-      publicKey === added.publicKey && signature === added.signature;
-    if (entry.signatures.some(isSame)) return false;
+    if (entry === undefined || hasSignature(entry, added) || !this.hasRoomFor(added)) return false;
     this.#set({ ...entry, signatures: [...entry.signatures, added] });
     return true;
   }
@@ -95,8 +94,8 @@ export class MemoryTransactionJournal implements TransactionJournal {
     return this.#entries.get(id);
   }
 
-  hasRoomFor(entry: JournaledTransaction): boolean {
-    return this.#entries.hasRoomFor(entry);
+  hasRoomFor(added: JournaledTransaction | MemberSignature): boolean {
+    return this.#entries.hasRoomFor(added);
   }
 
   add(entry: JournaledTransaction): void {
@@ -118,6 +117,14 @@ export class MemoryTransactionJournal implements TransactionJournal {
   close(): Promise<void> {
     return Promise.resolve();
   }
+}
+
+/** Whether the entry has a member's signature, in its transaction or added later. */
+export function hasSignature({ json, signatures }: JournaledTransaction, { signature }: MemberSignature): boolean {
+  const before: unknown = json['signatures'];
+  return (
+    signatures.some((each) => each.signature === signature) || (Array.isArray(before) && before.includes(signature))
+  );
 }
 
 function bytesOf(value: object): number {

@@ -2,7 +2,7 @@
 
 import test from 'ava';
 import { AcceptedTransactions } from '../../../src/engine/pool/accepted-transactions.ts';
-import { MemoryTransactionJournal } from '../../../src/engine/pool/journal-entries.ts';
+import { JOURNALED_BYTES_MAX, MemoryTransactionJournal } from '../../../src/engine/pool/journal-entries.ts';
 import { TransactionPool } from '../../../src/engine/pool/pool.ts';
 import { NO_PAYER } from '../../../src/engine/pool/verification-budget.ts';
 import { SILENT, type LogFields, type Observer } from '../../../src/ports/observer.ts';
@@ -256,6 +256,30 @@ test('signatures of members are kept, also those from peers', async (t) => {
   await second.run(1);
   t.is(second.pool.get(id)?.signatures.length, 2);
   t.true(second.pool.entries('pending')[0]?.ready);
+});
+
+test('a signature for which the journal has no room is refused, unless a confirmed transaction can leave', async (t) => {
+  const lives = new Lives();
+  const { world, journal } = lives;
+  const first = lives.begin();
+  const json = world.multisignature(alice, [bob, carol], 2);
+  const id = await submitted(first, json);
+  const confirmed = world.transfer(carol, bob);
+  const confirmedId = await submitted(first, confirmed);
+  const filler = { id: '5', receivedAtMs: 0, isOfGroup: false, signatures: [] };
+  const usedBytes = [...journal.entries()].reduce((sum, entry) => sum + JSON.stringify(entry).length, 0);
+  const fillerBytes = JSON.stringify({ ...filler, json: { data: '' } }).length;
+  const data = 'x'.repeat(JOURNALED_BYTES_MAX - usedBytes - fillerBytes - 10);
+  journal.add({ ...filler, json: { data } });
+
+  const refused = await first.accepted.submitSignature(world.signatureOf(bob, json), NO_PAYER);
+  t.is(refused.accepted ? '' : refused.code, 'POOL_FULL');
+  t.is(journal.get(id)?.signatures.length, 0);
+
+  first.apply(world.confirm([world.read(confirmed)]));
+  t.true((await first.accepted.submitSignature(world.signatureOf(carol, json), NO_PAYER)).accepted);
+  t.is(journal.get(id)?.signatures.length, 1);
+  t.is(journal.get(confirmedId), undefined);
 });
 
 test('a signature is accepted right after a start, before its transaction is restored', async (t) => {
