@@ -3,10 +3,10 @@
  * because any program may listen at the address of a node.
  */
 
-/** Returns the fault of a value, for example `.height must be a whole number`; undefined for a valid value. */
+/** Returns the fault of a value, for example `.height must be a string`; undefined for a valid value. */
 export type Shape = (value: unknown) => string | undefined;
 
-/** Largest height, slot number or time in seconds. Each of these values has 32 bits in the protocol. */
+/** Largest height, slot number or time in seconds. In the protocol, heights and times have 32 bits. */
 const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
@@ -31,7 +31,7 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a string of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
-/** Shape of a complete public key in lower case. It is strict, because commands check signatures with the key. */
+/** Shape of a complete public key in lower case. Commands that check signatures decode the key. */
 export const publicKey = that(
   '64 hexadecimal digits',
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),

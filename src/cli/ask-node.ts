@@ -1,8 +1,10 @@
 /**
- * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. The error codes
- * distinguish four cases: the node does not answer (`NODE_UNREACHABLE`), it answers with an error or without data
- * (`NODE_ANSWER_UNEXPECTED`), the data has a wrong shape (`NODE_ANSWER_MALFORMED`), or the node refuses the JSON body
- * that a command sends (`NODE_REFUSED`).
+ * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. Error codes:
+ *
+ * - `NODE_UNREACHABLE`: the node does not answer.
+ * - `NODE_ANSWER_UNEXPECTED`: the node answers with an error or without data.
+ * - `NODE_ANSWER_MALFORMED`: the data has a wrong shape.
+ * - `NODE_REFUSED`: the node refuses the JSON body that a command sends.
  */
 
 import { unescape } from 'node:querystring';
@@ -24,24 +26,24 @@ export interface NodeAsker {
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
    * Opens an event stream. The stream lasts until the node or the reader of the stream closes it, or the connection is
-   * lost. The time limit applies only to the start of the answer.
+   * lost. The time limit `timeoutMs` ends when the headers of the answer arrive.
    *
    * @param path as for `ask`
-   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED`, also if the node refuses the request
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED` for any answer that is not an event stream
    */
   stream(path: string): Promise<AsyncIterable<Uint8Array>>;
   /**
    * Sends a request with a JSON body, and returns the data of the answer.
    *
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node, for status 400, 403, 404,
-   *   409 or 422 with a message; `NODE_ANSWER_UNEXPECTED` for any other error status, or for an answer without data
+   *   409 or 422 with a message; `NODE_ANSWER_UNEXPECTED` for any other error answer, or for an answer without data
    */
   send<T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<T>;
 }
 
 interface Answer {
   readonly data?: unknown;
-  /** Text of an error answer. The text is shortened, because any program may have sent it. */
+  /** Text of an error answer, shortened, because a program that is not a node may have sent a long text. */
   readonly message?: string;
   /** Code in the member `reason` of an error answer, for example `NODE_SILENT`. */
   readonly code?: string;
@@ -268,7 +270,7 @@ async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promi
   }
 }
 
-/** Returns an address as it may be printed, without its user and password. */
+/** Returns an address for output, without its user and password. */
 export function shownAddress(address: string): string {
   return address.replace(ADDRESS, '$1$3');
 }
@@ -280,8 +282,7 @@ interface NodeAddress {
 }
 
 /**
- * Completes an address. Without scheme, the forms `HOST`, `HOST:PORT`, `[IPV6]` and `[IPV6]:PORT` are accepted, also
- * with a path.
+ * Completes an address. An address that matches `BARE_ADDRESS` needs no scheme.
  *
  * @throws ProtocolError `USAGE` as described at `nodeAsker`
  */
@@ -319,7 +320,7 @@ function withScheme(text: string): string | undefined {
   return host === undefined ? undefined : `http://${host}${port}${path}`;
 }
 
-/** True if the node ended the connection before its answer was complete. */
+/** True if the connection ended before the answer was complete. */
 function isConnectionLost(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
   const code = cause?.code;

@@ -21,7 +21,7 @@ export interface NetworkChainLocation extends ChainLocation {
  * The folder of `--data-dir`, or else `home`. This folder contains the data folders of networks, or is itself the data
  * folder of one chain.
  *
- * @throws ProtocolError `USAGE` when `--data-dir` leads to a file
+ * @throws ProtocolError `USAGE` when `--data-dir` is a file or is below a file
  */
 export function dataFolderOf(dataDir: string | undefined, home: string): string {
   if (dataDir === undefined) return home;
@@ -49,8 +49,8 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
  * The location of an existing chain below the folder of `--data-dir`, or else below `BLOOMERY_HOME`. Without a network
  * in the flags, this folder must contain exactly one chain, or be the folder of a chain itself.
  *
- * @throws ProtocolError `USAGE` when that folder has no chain of the network in the flags; without a network in the
- *   flags, `USAGE` when that folder has no chain or several chains; errors like `locationOfNetwork`
+ * @throws ProtocolError `USAGE` when the folder has no such chain, or has several chains and the flags have no network;
+ *   errors like `locationOfNetwork`
  */
 export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   if (flags.network !== undefined) {
@@ -60,7 +60,6 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   }
   const home = bloomeryHome(process.env);
   const folder = dataFolderOf(flags.dataDir, home);
-  // `--data-dir` may name the folder of one chain, or the folder that contains the folders of chains.
   const locations = holdsChain(folder) ? [folder] : foldersIn(folder).filter(holdsChain);
   const [dataDirectory, other] = locations;
   if (dataDirectory === undefined) throw usageError(`there is no chain in ${folder}: correct --data-dir`);
@@ -83,7 +82,7 @@ function onBackfill(entries: number): void {
 
 /**
  * Finds the network to which a chain belongs, from the folder of the chain. A devnet with its own settings has its
- * network folder beside the folders of its nodes; other networks are found by the name of the chain's folder.
+ * network folder beside the folders of its nodes. Any other chain is in a folder with the name of its network.
  */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);

@@ -26,8 +26,8 @@ interface Entry {
 
 /**
  * Returns the script that makes a shell complete the program's commands, its options, and the known values of options
- * and arguments. For all other words, the script completes file names. In zsh and fish, it does so only for commands
- * without subcommands and without known values of arguments.
+ * and arguments. For all other words, the script completes file names. In zsh and fish, the script completes file names
+ * only for commands without subcommands and without known values of arguments.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
   const positions = positionsOf(program, '', known);

@@ -11,8 +11,8 @@ export const EXIT = {
   /** The command was valid, but it failed. */
   failed: 1,
   /**
-   * Wrong flags, configuration, network folder or input file, or an output file that exists already. Nothing was
-   * started or written.
+   * The flags, the configuration, the network folder or an input file is wrong, or an output file exists already. The
+   * command has started and written nothing.
    */
   usage: 2,
   /**
@@ -36,8 +36,8 @@ export function usageError(message: string): ProtocolError {
 }
 
 /**
- * Line and exit code for any thrown value. If users need the code of the error (see `shownCode`) and the text does not
- * contain the code, the line ends with the code.
+ * Line and exit code for any thrown value. If `shownCode` returns a code that the text of the error does not contain,
+ * the line ends with this code.
  */
 export function errorLineOf(error: unknown): ErrorLine {
   const text = textOf(error)

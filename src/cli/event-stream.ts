@@ -10,15 +10,15 @@ export interface NodeEventJson {
 }
 
 /**
- * Maximum size of one event, in characters. Most events are much smaller. A transaction of generation 2 may have some
- * megabytes of unknown members in its asset.
+ * Maximum size of one event, in characters. Most events are much smaller. A transaction of generation 2 may have almost
+ * 3 MB of unknown members in its asset.
  */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 /**
  * Reads the events of a server-sent event stream.
  *
- * @throws ProtocolError `NODE_ANSWER_MALFORMED` for an event that no node sends; errors of reading `body`
+ * @throws ProtocolError `NODE_ANSWER_MALFORMED` for a malformed or too long event; errors of reading `body`
  */
 export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<NodeEventJson> {
   const decoder = new TextDecoder();

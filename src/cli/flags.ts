@@ -67,8 +67,9 @@ export interface InitFlags {
   readonly passwordFile?: string;
   readonly iterations: number;
   /**
-   * Path of the systemd unit; true for `--unit` without a path, false for `--no-unit`. Undefined without both flags:
-   * the command then asks the user whether to write a unit. With `--yes`, it writes no unit in this case.
+   * Path of the systemd unit; true for `--unit` without a path, false for `--no-unit`. Undefined if neither flag is
+   * given: the command then asks the user whether to write a unit. With `--yes`, the command does not ask, and writes
+   * no unit.
    */
   readonly unit?: string | boolean;
   readonly yes?: true;
@@ -183,7 +184,7 @@ export interface NetworkImportFlags {
   readonly json?: true;
 }
 
-/** Flag that allows a passphrase outside BIP-39. */
+/** Flag that allows a passphrase that is not a BIP-39 mnemonic. */
 export interface AnyPassphraseFlags {
   readonly anyPassphrase?: true;
 }
@@ -279,7 +280,7 @@ export interface ForgingImportFlags {
 export interface DoctorFlags {
   /**
    * Address of the node. Without `--node`, the command takes the address from the configuration that `--network` and
-   * `--config` name. Without `--node` and `--network`, the address is http://127.0.0.1:4000.
+   * `--config` name. Without `--node` and without `--network`, the address is http://127.0.0.1:4000.
    */
   readonly node?: string;
   readonly network?: string;

@@ -30,7 +30,8 @@ export function checkEmpty(directory: string, remedy: string): void {
 }
 
 /**
- * Writes the files into a temporary folder beside `out`, loads that folder like a node, and then replaces `out` by it.
+ * Writes the files into a temporary folder beside `out`, and loads this folder like a node. Then removes the old folder
+ * `out`, and renames the temporary folder to `out`.
  *
  * @param files texts by file name
  * @param sourceOf name of the file that errors show in place of the temporary file

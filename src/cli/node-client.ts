@@ -12,8 +12,8 @@ export interface NodeState {
   readonly syncing: boolean;
   readonly transactions: { readonly confirmed: number; readonly total: number };
   /**
-   * Offset of the peers' clocks from the node's clock, present when the offset is large; positive when the peers'
-   * clocks are ahead.
+   * Offset of the peers' clocks from the node's clock, present when the offset is at least 2 s; positive when the
+   * peers' clocks are ahead.
    */
   readonly clockOffsetMs?: number;
   /**

@@ -16,8 +16,8 @@ import { EXIT, errorLineOf } from './error-lines.ts';
 import { stopRequest, type StopRequest } from './stop-request.ts';
 
 /**
- * Time limit of an orderly stop, in milliseconds. The data on the disk are consistent at any moment, so the process may
- * be killed after this time.
+ * Time limit of an orderly stop, in milliseconds. The data on the disk are consistent at any moment, so a forced end
+ * after this time does no damage.
  */
 const STOP_MS_MAX = 10_000;
 
@@ -35,7 +35,7 @@ export interface NodeProgram {
   whenStarted<Node extends { close(): Promise<void> }>(starting: Promise<Node>): Promise<Node | undefined>;
   /**
    * Waits for a signal, the end of the supervisor, or damage of the store. The function then closes the node and sets
-   * the exit code of the process. If the node does not close in time, the process ends with the exit code of a failure.
+   * the exit code of the process. If the node does not close within `STOP_MS_MAX`, the process ends with `EXIT.failed`.
    *
    * @throws ProtocolError the damage that ended the node, after the node was closed
    */
@@ -46,7 +46,7 @@ interface RunningInProgram {
   /** Resolves when the node cannot continue because its store is damaged. */
   readonly damaged: Promise<ProtocolError>;
   close(): Promise<void>;
-  /** Called once when the end begins. */
+  /** `untilEnd` calls this function once, before it closes the node. */
   stopping?(): void;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Writes all output of commands, except questions to the user and warnings about what the user entered. Results go to
- * standard output; notes and progress go to standard error output. Writing is synchronous: when a function that writes
- * to standard output returns without an error, the operating system has all bytes of the text. Failures to write to
- * standard error output are ignored.
+ * standard output; notes and progress go to standard error output. A function that writes to standard output returns
+ * only after the operating system has taken all bytes of the text. Failures to write to standard error output are
+ * ignored.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';

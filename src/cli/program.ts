@@ -1,5 +1,6 @@
 /**
- * The commands and their flags. The code of each command is in `commands/`, and is loaded when the command is called.
+ * The commands and their flags. Most commands have their code in `commands/`. The program loads this code only when the
+ * user calls the command.
  */
 
 import { Argument, Command, Option } from 'commander';

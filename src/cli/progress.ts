@@ -32,8 +32,8 @@ const TERMINAL_INTERVAL_MS = 100;
 const BLOCKS_LINE_INTERVAL_MS = 10_000;
 const STEP_LINE_INTERVAL_MS = 5_000;
 /**
- * For this time after its creation, a `StepProgress` shows nothing on a terminal, so a short command shows only its
- * result.
+ * Time after the creation of a `StepProgress` during which a terminal does not show it. A short command therefore shows
+ * only its result.
  */
 const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;

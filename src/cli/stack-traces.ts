@@ -29,7 +29,7 @@ const CONTINUES = 0b100000;
 
 /**
  * After this call, the `stack` of an error names positions in source files, if the bundle has a source map beside it.
- * This does not apply to the errors that `isReadInConstructor` describes.
+ * Errors for which `isReadInConstructor` is true keep the positions in the bundle.
  */
 export function nameSourcesInTraces(): void {
   const known = new LruMap<string, string>(TRACE_LINES_MAX);
@@ -48,8 +48,9 @@ export function nameSourcesInTraces(): void {
 
 /**
  * True when the trace is read in the constructor of the error, and the error has no message. The error classes of some
- * libraries read each trace in the constructor, and hardly ever show it. For example, SocketCluster creates such an
- * error for each failed dial. Reading source maps for these errors took a sixth of the start time of a devnet node.
+ * libraries read the trace of each error in the constructor, but these traces are hardly ever printed. For example,
+ * SocketCluster creates such an error for each failed dial. Reading source maps for these errors took a sixth of the
+ * start time of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;
@@ -96,8 +97,9 @@ function readMap(url: string): SourceMap | undefined {
  * Returns the position in the source file for a position in a compiled file. Of the mappings in the given line, the
  * function uses the last one that begins at or before the given column.
  *
- * @param mappings mappings of a source map of version 3: `;` ends a line, `,` ends a mapping; the fields of a mapping
- *   are Base64 VLQ numbers, which are differences to the fields of the previous mapping
+ * @param mappings mappings of a source map of version 3: `;` ends a line, and `,` ends a mapping. Each field of a
+ *   mapping is a Base64 VLQ number: the difference from the same field of the previous mapping. Each line counts its
+ *   columns from 0 again.
  */
 export function originalPosition(
   mappings: string,

@@ -13,7 +13,7 @@ export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const 
 
 /**
  * Other signals that end a process by default. These signals are not requests to stop a node. If one arrives, the node
- * closes its data and ends with the exit code of a failure, so that a supervisor restarts it. SIGALRM is not in this
+ * closes its store and ends with the exit code of a failure, so that a supervisor restarts it. SIGALRM is not in this
  * list, because the watchdog uses it to end a process whose main thread is blocked.
  */
 const OTHER_ENDING_SIGNALS = [
@@ -37,11 +37,11 @@ export interface StopRequest {
 
 /**
  * Resolves at the first signal of `STOP_SIGNALS` or `OTHER_ENDING_SIGNALS`, or when the supervisor that started the
- * process has ended. A later signal of these lists ends the process at once. Under a supervisor, SIGINT, SIGQUIT and
- * SIGHUP are ignored, because a terminal sends them to all processes, and the supervisor decides when this process
- * ends.
+ * process has ended. A later signal of these lists ends the process at once. Under a supervisor, the process ignores
+ * SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to all its processes, but the supervisor decides when this
+ * process ends.
  *
- * @param onSecond called before the process is ended at once
+ * @param onSecond called with the later signal, before this signal ends the process
  */
 export function stopRequest(onSecond: (signal: string) => void): Promise<StopRequest> {
   const supervised = process.send !== undefined || process.env['BLOOMERY_SUPERVISED'] === '1';

@@ -1,6 +1,6 @@
 /**
  * Converts the amounts of answers to `bigint`. The HTTP interface writes amounts as strings of decimal digits, because
- * many JSON parsers read numbers exactly only up to 2^53.
+ * many JSON parsers round numbers above 2^53.
  */
 
 const DIGITS = /^-?[0-9]{1,40}$/;

@@ -16,7 +16,7 @@ const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
  * Yields the events of an HTTP response, and skips comments. Ends when the response ends, and drops an event that is
  * then incomplete.
  *
- * @throws Error for an event longer than `EVENT_CHARACTERS_MAX`, and the error of the connection if it breaks
+ * @throws Error for an event longer than `EVENT_CHARACTERS_MAX`, or for a broken connection
  */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<RawEvent, void, undefined> {
   const reader = body.getReader();

@@ -86,8 +86,8 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // `items` itself sends the cursor `after`. The node refuses `offset` together with `after`, and its error would
-    // name `after`, which the caller has not given.
+    // `items` itself sends the cursor `after`. The node would refuse `offset` together with `after`. The node's error
+    // would name `after`, which the caller has not given.
     for (const name of ['offset', 'after']) {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }
@@ -143,7 +143,7 @@ class HttpClient {
     }
   }
 
-  /** @throws ClientError also if the answer has no list */
+  /** @throws ClientError if the request fails, or if the answer has no list */
   async #list(path: string, parameters: Values): Promise<ListAnswer> {
     const answer = (await this.get(path, parameters)) as Partial<ListAnswer> | null;
     if (!Array.isArray(answer?.data)) throw this.#invalid(`${path} without a list`);
@@ -194,7 +194,7 @@ class HttpClient {
     return new ClientError('INVALID_ANSWER', `${this.#base} answers ${what}`);
   }
 
-  /** Makes the error of a request without a complete and valid answer. */
+  /** Makes the error of a request that got no complete and valid answer. */
   #failure(error: unknown, otherReason: string): ClientError {
     if (error instanceof SyntaxError)
       return new ClientError('INVALID_ANSWER', `${this.#base} sends invalid JSON`, undefined, undefined, error);
@@ -246,8 +246,8 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 }
 
 /**
- * Returns the message of a refusal and its first error, if the body has them. If the body is a text, returns its first
- * 200 characters. If the body is neither an object nor a text, returns `no reason given`.
+ * Returns the message and the first error in the body of a refusal, if the body has them. If the body is a text,
+ * returns its first 200 characters. If the body is neither an object nor a text, returns `no reason given`.
  */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)

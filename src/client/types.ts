@@ -28,8 +28,8 @@ export type BodyOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly body: infer T } ? T : never;
 
 /**
- * Paths of lists that can be read page by page with a cursor. `/voters` and `/votes` are not among them, because in
- * their answers, the list of items is not `data` itself, but a member of `data`.
+ * Paths of lists that can be read page by page with a cursor. The type excludes `/voters` and `/votes`, because the
+ * member `data` of their answers is an object that contains the list of items.
  */
 export type ListPathOf<G extends Generation> = {
   [P in PathOf<G, 'GET'>]: 'after' extends keyof ParametersOf<G, 'GET', P>
@@ -68,9 +68,10 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly address?: string;
   /**
-   * Public key of a delegate. The stream has only the blocks that this delegate forged, the transactions that the
-   * delegate sent, the transactions that add or remove a vote for the delegate, and the events `forging/change` of the
-   * delegate. Events that concern no single delegate, such as `rounds/change`, stay in the stream.
+   * Public key of a delegate. Of the blocks, the stream has only the blocks that this delegate forged. Of the
+   * transactions, the stream has only those that the delegate sent, and those that add or remove a vote for the
+   * delegate. Of the events `forging/change`, the stream has only those of the delegate. Events that concern no single
+   * delegate, such as `rounds/change`, stay in the stream.
    */
   readonly delegate?: string;
   /**
@@ -80,8 +81,8 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly finality?: 'any' | 'final';
   /**
-   * Starts with the block at this height. The stream sends all blocks from this height on, and then live events.
-   * Ignored if `lastEventId` is given.
+   * Height of the first block of the stream. The stream sends the events of the stored blocks from this height on, and
+   * then live events. Ignored if `lastEventId` is given.
    */
   readonly fromHeight?: number;
   /** Continues after the event with this id; `0.0` starts with the oldest event that the node keeps. */

@@ -26,7 +26,7 @@ export interface BoundedRead {
  * Returns the bytes of a file.
  *
  * @throws Error that names the fault (`it is a folder, not a file`, `it is longer than 10 bytes`), or an error of the
- *   system (`ENOENT`)
+ *   system, such as `ENOENT`
  */
 export function readBounded(file: string, { bytesMax, allowPipe = false }: BoundedRead): Buffer {
   // Without O_NONBLOCK, opening a pipe blocks until another process opens it for writing.
@@ -52,7 +52,7 @@ export function readStandardInput(bytesMax: number): Buffer {
   return readAll(STANDARD_INPUT, bytesMax, Infinity);
 }
 
-/** @throws Error if `file` is not a regular file, or an error of the system (`ENOENT`) */
+/** @throws Error if `file` is not a regular file, or an error of the system, such as `ENOENT` */
 export function checkRegularFile(file: string): { readonly bytes: number } {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -99,7 +99,7 @@ function readSome(descriptor: number, into: Buffer): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EAGAIN') return undefined;
-    // Some kinds of standard input report the end of the data with this code.
+    // On Windows, `readSync` reports the end of a pipe with this code.
     if (code === 'EOF') return 0;
     throw error;
   }

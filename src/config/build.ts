@@ -17,7 +17,7 @@ const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
  * @param file record that the build wrote. If the file is missing or is not JSON, the identity has no time and an empty
- *   commit. A wrong time or commit is treated as missing. The content can be wrong while a build replaces the file
+ *   commit. A malformed time or commit counts as missing. The content can be malformed while a build replaces the file
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

@@ -1,6 +1,6 @@
 /**
- * Lists the codes of the events that a node can send (`notify.events`). `test/config/event-codes.test.ts` with
- * `UPDATE_DOCS=1` generates the list.
+ * Lists the codes of the events that a node can send to a webhook or a command (option `notify.events`).
+ * `test/config/event-codes.test.ts` with `UPDATE_DOCS=1` generates the list.
  */
 
 export const EVENT_CODES: ReadonlySet<string> = new Set(

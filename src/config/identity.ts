@@ -14,7 +14,7 @@ import { RecordReader } from './record.ts';
 /** The facts in an `identity.json` of a folder in `networks/`. */
 export interface NetworkIdentity {
   readonly name: string;
-  /** Time at which the timestamps of the network begin, as a text of ISO 8601. */
+  /** Time of timestamp 0, in the format of ISO 8601. */
   readonly epoch: string;
   readonly communityIdentifier: string;
   readonly nethash: string;

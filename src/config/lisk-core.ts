@@ -56,7 +56,7 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
 
 /**
  * Makes the files of a network folder. The function does not check whether the id and the payload hash of the genesis
- * block match its content. `loadNetwork` makes this check later.
+ * block match its content. `loadNetwork` calls `checkGenesis` for this check later.
  *
  * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, an unknown key (among the constants, exceptions,
  *   seed peers and delegates), values that contradict each other, or content that is nested too deep; the error names
@@ -105,8 +105,8 @@ export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): 
 /**
  * Returns the public network that the genesis block belongs to; undefined if it belongs to no public network.
  *
- * @throws ProtocolError if only the nethash or only the id belongs to a public network, or if the chosen name is the
- *   name of a public network to which the genesis block does not belong
+ * @throws ProtocolError if only the nethash, or only the id, belongs to a public network
+ * @throws ProtocolError if the chosen name is the name of a public network to which the genesis block does not belong
  */
 function identityOf(
   genesis: RecordReader,

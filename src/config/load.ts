@@ -34,8 +34,8 @@ export interface ConfigSources {
 
 const CODE = 'CONFIG_INVALID';
 /**
- * Maximum size of a configuration file. The maximum is several times the size of a file with all options and the keys
- * of all delegates of a round.
+ * Maximum size of a configuration file. A file with all options and the passphrases of all delegates of a round is much
+ * smaller.
  */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** Default of `forging.consensusMin` in generation 2 without `forging.force`, in percent. */
@@ -120,16 +120,16 @@ function defaultOf(
   if (named.path === 'http.processes') return processes ?? named.option.default;
   if (named.path === 'http.host' && mayOthersAsk(section)) return '0.0.0.0';
   // The default of `forging.waitThresholdS` suits the slots of mainnet. On a devnet with short slots, this default
-  // could be as long as a whole slot. The default is therefore never longer than half a slot.
+  // could be as long as a whole slot. The function therefore limits the default to half a slot.
   if (named.path === 'forging.waitThresholdS') {
     return Math.min(OPTIONS.forging.waitThresholdS.default, Math.floor(network.params.blockTimeS / 2));
   }
   if (named.path === 'forging.consensusMin' && network.params.generation === 2 && section['force'] !== true) {
     return GEN2_CONSENSUS_MIN;
   }
-  // If `forging.riskDoubleForging` is true, the protection against double forging is off. This is the default on a
-  // network with published keys. On such a network, anybody can sign blocks for the delegates, so the protection is
-  // useless. In addition, the protection would delay the first blocks of a new network.
+  // If `forging.riskDoubleForging` is true, the node does not search for signatures that its delegates made on other
+  // nodes. True is the default on a network with published keys. On such a network, anybody can sign blocks for the
+  // delegates, so the search is useless. In addition, the search would delay the first blocks of a new network.
   if (named.path === 'forging.riskDoubleForging') return network.forgers?.arePublished === true;
   if (named.path === 'forging.defaultPassword') return passwordOf(network, section['delegates']);
   return named.option.default;

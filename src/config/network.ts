@@ -110,7 +110,8 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // The genesis block is not searched for repeated keys, because `checkGenesis` checks its content.
+  // `readJson` does not search the genesis block for repeated keys, because `checkGenesis` verifies the id of the parsed
+  // block.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
@@ -281,7 +282,10 @@ function forgersOf(folder: string): Forgers | undefined {
   return { defaultPassword, delegates, arePublished };
 }
 
-/** Reads a `{publicKey, encryptedPassphrase}` of a network folder, a configuration file or an environment variable. */
+/**
+ * Reads an object `{publicKey, encryptedPassphrase}` of a network folder, a configuration file or an environment
+ * variable.
+ */
 export function forgerEntry(record: RecordReader): ForgerEntry {
   return {
     publicKey: record.text('publicKey', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32)),

@@ -161,14 +161,14 @@ export function hostPort(entry: string): SeedPeer | undefined {
   return host !== undefined && isPort(wsPort) ? { host, wsPort } : undefined;
 }
 
-/** Reads a host name without a port, and converts it to lower case, because browsers send it so. */
+/** Reads a host name without a port, and converts it to lower case, because browsers send host names in lower case. */
 export function hostName(entry: string): string | undefined {
   return /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(entry) ? entry.toLowerCase() : undefined;
 }
 
 /**
  * Returns the text of an IPv4 or IPv6 address, or of a block of addresses (`10.0.0.0/8`); undefined for any other text.
- * Of an IPv6 address, only the characters and the length are checked.
+ * The function checks only the characters and the length of an IPv6 address.
  */
 export function ipOrBlock(entry: string): string | undefined {
   const [address = '', bits, ...rest] = entry.split('/');
@@ -183,7 +183,7 @@ function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
 
-/** Maximum number of entries in a list, which is far above the length of lists that people write. */
+/** Maximum number of entries in a list. The lists that people write are much shorter. */
 const ENTRIES_MAX = 10_000;
 
 /** Reads the log level of one module, such as `p2p=debug`. Log lines contain the same module names. */

@@ -1,5 +1,5 @@
 /**
- * Declares all options of a node. `docs/configuration.md` is generated from this list. Values that must be equal on all
+ * Declares all options of a node. `docs/configuration.md` is generated from this file. Values that must be equal on all
  * nodes of a network are not options. Those values are in the network folder.
  */
 

@@ -1,7 +1,7 @@
 /**
  * Converts addresses from bytes to texts. The same addresses occur again and again, so their texts are cached. While a
- * text is in the cache, each call returns the same string object. JavaScript computes the hash of a string object only
- * once, so a string object that is used again makes look-ups in a `Map` faster.
+ * text is in the cache, each call returns the same string object. Look-ups in a `Map` with the same string object are
+ * faster, because V8 computes the hash of a string object only once.
  */
 
 /**

@@ -1,10 +1,10 @@
 /**
  * Makes and checks Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22
- * accepts. A valid signature meets four conditions. S is below the group order. The public key is canonical. Neither
- * the public key nor R has small order. The verification equation holds without a cofactor. Libraries give different
- * answers for signatures and keys that break one of the conditions. Two nodes that give different answers would fork.
- * Cheap checks of the first three conditions therefore come before each call of an implementation (backend). A backend
- * must also answer the published edge cases correctly before it is used (`ed25519-vectors.ts`).
+ * accepts. A valid signature (R, S) meets four conditions. S is below the group order. The public key is canonical.
+ * Neither the public key nor R has small order. The verification equation holds without a cofactor. Libraries give
+ * different answers for signatures and keys that break one of the conditions. Two nodes that give different answers
+ * would fork. Both implementations (backends) of this module therefore check the first three conditions before they
+ * check the equation. `selectEd25519` also tests the selected backend with published edge cases (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -19,7 +19,7 @@ export type Ed25519Backend = 'sodium' | 'noble';
 /** Time of one check in milliseconds, measured with a batch of 225 checks on a server with a 2.5 GHz processor. */
 export const CHECK_MS: Readonly<Record<Ed25519Backend, number>> = { sodium: 0.065, noble: 1.3 };
 
-/** The input of a check: whether `signature` (64 bytes) is valid for `message` under `publicKey` (32 bytes). */
+/** The input of a signature check: `signature` has 64 bytes, `publicKey` has 32 bytes. */
 export interface Ed25519Check {
   readonly publicKey: Uint8Array;
   readonly message: Uint8Array;
@@ -39,7 +39,7 @@ export interface Ed25519 {
    * @throws ProtocolError `KEY_LENGTH_WRONG` unless the private key has 64 bytes
    */
   sign(message: Uint8Array, privateKey: Uint8Array): Buffer;
-  /** The result is false for malformed input. The method never throws, for any bytes. */
+  /** The result is false for malformed input. The method never throws. */
   verify(check: Ed25519Check): boolean;
   /** @throws ProtocolError `KEY_LENGTH_WRONG` unless the seed has 32 bytes */
   keyPairOfSeed(seed: Uint8Array): Ed25519KeyPair;
@@ -50,7 +50,7 @@ export interface Ed25519 {
  * then checks the selected backend with the edge cases of `ed25519-vectors.ts`.
  *
  * @param prefer name of the preferred backend; the native library by default
- * @throws ProtocolError `ED25519_BACKEND_WRONG` if an answer of the backend differs from the rule of the network
+ * @throws ProtocolError `ED25519_BACKEND_WRONG` if the backend gives a wrong answer to an edge case
  */
 export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
   const chosen = (prefer === 'sodium' ? loadSodium() : undefined) ?? createNoble();
@@ -96,7 +96,7 @@ export function loadSodium(): Ed25519 | undefined {
   try {
     sodium = createRequire(import.meta.url)('sodium-native') as Sodium;
   } catch {
-    // The native library is optional. If the library is missing, the backend in JavaScript is used.
+    // The native library is optional. Without the library, `selectEd25519` uses the backend in JavaScript.
     return undefined;
   }
   return {

@@ -2,8 +2,8 @@
 
 import { hash } from 'node:crypto';
 
-// These functions call `hash` of `node:crypto`, and get the result as text. For short inputs, a call of `hash` takes
-// half as long as an object of `createHash`. A result as text takes half as long as a result as a buffer.
+// These functions call `hash` of `node:crypto`, and get the result as text. For short inputs, `hash` takes half as long
+// as `createHash`. Getting the result as text takes half as long as getting a buffer.
 
 /** Computes the SHA-256 digest of the concatenated parts. */
 export function sha256(...parts: readonly Uint8Array[]): Buffer {

@@ -22,7 +22,7 @@ export interface Status {
   };
   /** Present when the node has no peers and needs no peers. */
   readonly isAlone?: true;
-  /** Reading processes of the node, which answer HTTP; absent if the node's main process answers. */
+  /** The reading processes of the node; absent if the main process answers HTTP requests itself. */
   readonly readers?: {
     readonly wanted: number;
     readonly restarts: number;

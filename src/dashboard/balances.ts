@@ -1,4 +1,4 @@
-/** Computes the balance of an account over time, backwards from the present balance through its transactions. */
+/** Computes the balance of an account over time from its present balance and its transactions. */
 
 import type { Transaction } from './answers.ts';
 

@@ -28,8 +28,8 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // `next` is the lowest kept block above the answer. If it is directly above the answer, but the newest block of the
-  // answer is not its parent, the kept blocks above the answer belong to another branch. They are dropped.
+  // `next` is the lowest kept block above the answer. If `next` has the height of a child of `newest`, but another
+  // parent, all kept blocks above the answer belong to another branch. The function drops these blocks.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
   // If there is a gap below the answer, the kept blocks below the gap are dropped, because the event stream will not

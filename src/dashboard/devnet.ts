@@ -1,6 +1,6 @@
 /**
- * The controls of a devnet. This module declares the answers of the devnet's supervisor, and reads the texts that a
- * user types as parameters of an operation.
+ * The controls of a devnet. This module declares the answers of the process that runs the devnet (supervisor), and
+ * reads the texts that a user types as parameters of an operation.
  */
 
 import { addressOf, beddowsOf } from './list-requests.ts';
@@ -37,7 +37,7 @@ export interface Devnet {
   readonly faults: DevnetFaults;
 }
 
-/** An account whose key everybody knows. */
+/** An account whose passphrase the devnet has, and from which the devnet can therefore send transfers. */
 export interface KnownAccount {
   readonly name: string;
   readonly address: string;
@@ -89,7 +89,7 @@ export function delayOf(text: string): Read<number> {
     : { problem: `“${text}” is not a delay: write milliseconds from 0 to 60000.` };
 }
 
-/** Converts a text in percent to a share from 0 to 1. */
+/** Converts the percentage of lost messages to a share from 0 to 1. */
 export function lossOf(text: string): Read<number> {
   const percent = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
   return percent <= 100
@@ -105,7 +105,7 @@ export function offsetOf(text: string): Read<number> {
     : { problem: `“${text}” is not an offset: write seconds from -86400 to 86400, such as -3.` };
 }
 
-/** Describes the faults: one line for the partition, if there is one, and one line for each node with faults. */
+/** Describes the faults: one line for a partition of the network, and one line for each node with faults. */
 export function faultLines({ parts, nodes }: DevnetFaults): readonly string[] {
   const cut =
     parts.length === 0 ? [] : [`The network is cut into ${parts.map((part) => part.join(', ')).join(' | ')}.`];

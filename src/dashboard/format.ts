@@ -57,9 +57,9 @@ interface Results {
 }
 
 /**
- * Example: `99.01 %`. Undefined before the first slot of a delegate, because it has no productivity yet.
+ * Example: `99.01 %`. Undefined for a delegate that has neither forged nor missed a block.
  *
- * @param decimals like those of `percentText`
+ * @param decimals as in `percentText`
  */
 export function productivityOf(results: Results, decimals?: number): string | undefined {
   const { producedBlocks, missedBlocks, productivity } = results;
@@ -98,7 +98,7 @@ export function shortText(text: string, characters = 6): string {
   return text.length <= 2 * characters + 1 ? text : `${text.slice(0, characters)}…${text.slice(-characters)}`;
 }
 
-/** Examples: `14 s ago`, `in 3 min`, `0 s ago`. The text uses the largest unit that gives at least 1, otherwise `s`. */
+/** Examples: `14 s ago`, `in 3 min`, `0 s ago`. The unit is the largest that fits into the time, at least a second. */
 export function agoText(momentMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - momentMs) / 1000);
   const [size, unit] = UNITS.find(([length]) => Math.abs(seconds) >= length) ?? [1, 's'];
@@ -141,8 +141,8 @@ export function typeText(type: number): string {
 }
 
 /**
- * Returns the version of the software from the build text of a node. A build text consists of `v`, the version, and the
- * time of the build. Undefined if the text has no version.
+ * Returns the version of the software from the build text of a node. A build text consists of `v`, the version, and, if
+ * it is known, the time of the build. Undefined if the text has no version.
  */
 export function softwareVersionOf(build: string): string | undefined {
   return /^v(\d\S*)/.exec(build)?.[1];

@@ -63,7 +63,7 @@ export function routeOfHash(hash: string): HashRoute {
   return {
     view,
     item: decoded(item),
-    // The number is only shown to the user. The cursor determines where the page begins.
+    // The page number is for display. The cursor determines where the page begins.
     page: after !== '' && Number.isInteger(page) && page > 1 ? page : 1,
     after,
     filters: Object.fromEntries(filters),

@@ -75,7 +75,7 @@ export interface PageOfList {
   readonly after: string;
 }
 
-/** @param hasSecondTypes true if the network numbers the kinds of transactions from 8, like generation 3 */
+/** @param hasSecondTypes true if the network numbers the types of transactions from 8, as in generation 3 */
 export function transactionsRequest(filters: Filters, page: PageOfList, hasSecondTypes: boolean): ListRequest {
   const query = queryFor(page, orderOf(filters, TRANSACTION_SORT_OPTIONS));
   const { kind, from, to, min, max, text } = filters;
@@ -106,7 +106,7 @@ export function transactionsRequest(filters: Filters, page: PageOfList, hasSecon
 }
 
 /**
- * @param keyOf function that returns the public key of the delegate with a name, or undefined if the name is unknown
+ * @param keyOf function that returns the public key of the delegate with the given name; undefined for an unknown name
  */
 export function blocksRequest(
   filters: Filters,

@@ -18,8 +18,8 @@ export interface PastRound {
   readonly forged: number;
   readonly missed: number;
   /**
-   * The slots of a round in ascending order, up to a maximum number. If the network made no blocks for a long time, a
-   * round has very many slots, and only the latest slots are listed.
+   * The slots of a round in ascending order. If the network made no blocks for a long time, a round has very many
+   * slots. The list then has only the last `2 * activeDelegates + 1` slots.
    */
   readonly slots: readonly PastSlot[];
 }
@@ -29,7 +29,7 @@ export interface PastRoundsRequest {
   readonly blocks: readonly Block[];
   readonly blockTimeS: number;
   readonly activeDelegates: number;
-  /** Forgers by slot, if the node has sent them. */
+  /** Public keys of slot owners, by slot, if the node has sent them. */
   readonly forgers?: ReadonlyMap<number, string>;
 }
 

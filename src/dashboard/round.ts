@@ -23,7 +23,7 @@ export interface Round {
   readonly currentSlot: number;
   /**
    * Slots of the round in ascending order. Each missed slot makes the round one slot longer. If the network made no
-   * blocks for a long time, only the latest past slots are listed.
+   * blocks for a long time, the list omits slots that are more than `2 * activeDelegates` before the present slot.
    */
   readonly slots: readonly RoundSlot[];
 }
@@ -66,7 +66,6 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   // A network may start long after its epoch. Slots before its first forged block belong to no delegate.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
-  // If the network made no blocks for a long time, only the latest slots are listed.
   for (let slot = Math.max(firstSlot, currentSlot - 2 * activeDelegates); slot <= currentSlot; slot += 1) {
     const block = bySlot.get(slot);
     const state = block === undefined ? (slot === currentSlot ? 'now' : 'missed') : 'forged';

@@ -20,8 +20,8 @@ export interface Sample {
 export const BEHIND_BLOCKS_MIN = 3;
 
 /**
- * Time in milliseconds during which a sample counts. The time spans several slots and many samples. In a healthy
- * network, at least one sample in this time shows that all peers have the tip.
+ * Time in milliseconds during which a sample counts. The time spans three slots of 10 s and about ten samples. In a
+ * healthy network, at least one sample in this time shows that all peers have the tip.
  */
 export const SMOOTHING_MS = 30_000;
 

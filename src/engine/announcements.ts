@@ -1,10 +1,10 @@
 /**
  * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcements at a limited
  * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
- * The node announces a new item first to the few peers to which it has sent no message for the longest time. The node
- * then announces the item to further peers one after another. The node spreads its messages to different peers over
- * time. When a new item arrives, the rate limit therefore usually allows a message to some peers without a wait.
- * If no connected peer is known to have an item, the node announces the item again after a while.
+ * The node announces a new item first to at most three peers: those to which it has sent no message for the longest
+ * time. The node then announces the item to further peers one after another. The node spreads its messages to different
+ * peers over time. When a new item arrives, the rate limit therefore usually allows a message to some peers without a
+ * wait. If no connected peer is known to have an item, the node announces the item again after 30 s.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -106,7 +106,7 @@ export class Announcements<T> {
   /**
    * A Unix time in milliseconds, which spreads the messages to different peers evenly over time. Each message advances
    * this time by one step: the interval between two messages to one peer, divided by the number of peers. The node
-   * sends the next message when this time is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
+   * waits with the next message until this time is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -133,9 +133,9 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item, there
-   * are two conditions. First, no connected peer is known to have the item. Second, the node created the latest entry
-   * with the item, or last checked this entry (`Announced.againMs`), at least `AGAIN_LOOK_MS` ago.
+   * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item,
+   * announces it only under two conditions. First, no connected peer is known to have the item. Second, at least
+   * `AGAIN_LOOK_MS` have passed since the node created the latest entry of the item or last checked this entry.
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();

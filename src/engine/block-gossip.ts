@@ -23,8 +23,8 @@ import type { Chain } from './chain.ts';
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
- * Codes of rejections that a wrong clock of this node can cause. If the clock is behind, a refused block becomes valid
- * a moment later. The node therefore does not remember blocks that it refused with these codes.
+ * Codes of rejections that a wrong clock of this node can cause. If the clock is behind, the node may accept a refused
+ * block a moment later. The node therefore does not remember blocks that it refused with these codes.
  */
 const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',

@@ -68,7 +68,7 @@ export class BlockImporter {
     return this.#arrivals.run(() => this.#import(block, receivedAtS));
   }
 
-  /** Resolves when no received block is waiting and no change of the chain is running. */
+  /** Waits for the imports that are queued at the time of the call, then for the queued changes of the chain. */
   async idle(): Promise<void> {
     await this.#arrivals.idle();
     await this.#chain.idle();
@@ -120,10 +120,10 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // Only a block of a registered delegate may start a sync. The node looks for the delegate in the state of its
-        // own branch, because branches that split a short time ago have nearly the same delegates. The node does not
-        // check the signatures of the transactions here. This check would not stop a malicious delegate, because the
-        // delegate can also sign a block without transactions.
+        // A received block may start a sync only if its generator is a registered delegate. The node looks for the
+        // delegate in the state of its own branch, because branches that split a short time ago have nearly the same
+        // delegates. The node does not check the signatures of the transactions here. This check would not stop a
+        // malicious delegate, because the delegate can also sign a block without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);

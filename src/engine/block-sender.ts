@@ -8,7 +8,7 @@ import type { PeerId, Transport } from '../ports/transport.ts';
 
 /**
  * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
- * number, so the node still remembers the bucket of a peer that reconnects.
+ * number, so the node still remembers the bucket of a peer that reconnects soon.
  */
 const PEERS_MAX = 20_000;
 
@@ -25,9 +25,9 @@ export class BlockSender {
   }
 
   /**
-   * Sends the JSON of a block to each peer whose rate limit allows a further block. A peer reaches its limit only if
-   * several rival blocks arrive within one slot, or if a devnet forges many blocks on request. This node then skips the
-   * peer, which gets the block from other nodes.
+   * Sends the JSON of a block to each peer whose rate limit allows a further block. A peer usually reaches its limit
+   * only if several rival blocks arrive within one slot, or if a devnet forges many blocks on request. This node then
+   * skips the peer, which gets the block from other nodes.
    */
   send(block: unknown, peerIds: readonly PeerId[]): void {
     const nowMs = this.#clock.nowMs();

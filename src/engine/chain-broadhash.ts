@@ -5,7 +5,7 @@ import type { ChainParams } from '../protocol/params.ts';
 import type { ChainReader } from '../ports/store.ts';
 
 /**
- * Returns the broadhash that a chain has when its tip is at the given height, in hexadecimal.
+ * Returns the hexadecimal broadhash that a chain has when its tip is at the given height.
  *
  * @param height height of the tip by default
  */

@@ -9,7 +9,9 @@ import type { BlockBatch } from './commit.ts';
 
 export type BlockOrigin = 'received' | 'forged' | 'synced';
 
-/** Called after a change is on disk, in the order of the changes. Listeners must not throw. */
+/**
+ * The chain calls these methods after a change is on disk, in the order of the changes. The methods must not throw.
+ */
 export interface ChainListener {
   /** @param blocks the applied blocks, oldest first */
   applied?(blocks: readonly Block[], origin: BlockOrigin): void;

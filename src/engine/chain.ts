@@ -124,7 +124,7 @@ export class Chain {
     return Math.max(kept, this.#finalizedHeight);
   }
 
-  /** Present chain time in whole seconds since the epoch. */
+  /** Present chain time in whole seconds since the epoch of the network. */
   nowS(): number {
     return epochTimeS(this.#clock.nowMs(), this.rules.params);
   }
@@ -151,9 +151,9 @@ export class Chain {
    * Reverts and appends blocks as one unit, and informs the listeners. Call this method inside `runExclusive`, with
    * validated blocks.
    *
-   * @throws BranchRejected for the first block that the rules refuse; ProtocolError `STORE_WRITE_FAILED` or
-   *   `STORE_TAKEN_OVER` if the store cannot be written, or an error of `ChainWriter.revert`. The chain is then
-   *   unchanged, and no listener is called
+   * @throws BranchRejected for the first block that the rules refuse
+   * @throws ProtocolError `STORE_WRITE_FAILED` or `STORE_TAKEN_OVER` if the store cannot be written; or an error of
+   *   `ChainWriter.revert`. After each of these errors, the chain is unchanged, and no listener is called
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };
@@ -260,13 +260,13 @@ export class Chain {
 
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
-   * block of the branch, fork choice compares the last block before the refused block with the old tip. If fork choice
-   * prefers the last block before the refused block, this last block becomes the tip. A node whose clock is behind
-   * refuses the newest blocks of every branch. The node must therefore be able to switch to a part of a branch.
+   * block, the method uses only the earlier blocks of the branch. If fork choice prefers the last of these blocks to
+   * the old tip, this last block becomes the tip. A node whose clock is behind refuses the newest blocks of every
+   * branch. The node must therefore be able to switch to a part of a branch.
    *
    * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
-   *   the refused block. Other errors of `commit` are thrown, too
+   *   the refused block. The other errors of `commit`, and the errors of `completeIndexes`, are thrown, too
    * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final; `SWITCH_NOT_BETTER` if fork choice
    *   prefers the tip; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is then
    *   unchanged

@@ -25,7 +25,7 @@ export interface BlockBatch {
   readonly blocks: readonly Block[];
 }
 
-/** Reports that a block of a batch was refused. The error contains the block and the rejection. */
+/** Reports that the rules refused a block of a batch. The error contains the block and the rejection. */
 export class BranchRejected extends Error {
   readonly block: Block;
   readonly rejection: BlockRejected;

@@ -15,8 +15,8 @@ import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /**
- * Maximum number of characters in a text field. The length is limited because a reason can quote long text that a peer
- * sent.
+ * Maximum number of characters in a text field of a diagnostic. The length is limited because a reason can quote long
+ * text that a peer sent.
  */
 const TEXT_CHARACTERS_MAX = 300;
 

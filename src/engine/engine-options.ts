@@ -23,11 +23,14 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * If the chain has no block of the previous slot, the owner of a slot waits for the late block. The wait ends this
-   * number of milliseconds after the start of the slot. The number is less than the block time.
+   * If the chain has no block of the previous slot, the owner of a slot waits for this block, which may be late. The
+   * wait ends this number of milliseconds after the start of the slot. The number is less than the block time.
    */
   readonly waitThresholdMs: number;
-  /** Time in milliseconds between two steps of the transaction pool. The name comes from Lisk Core. */
+  /**
+   * Interval in milliseconds at which the engine calls `TransactionPool.step`. The name comes from an option of Lisk
+   * Core.
+   */
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   /**
@@ -80,8 +83,8 @@ export interface EngineDependencies {
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;
   /**
-   * If this function returns true, delegates forge only when `ForgingScheduler.forgeNow` is called. By default,
-   * delegates forge in all their slots.
+   * If this function returns true, delegates forge only when `ForgingScheduler.forgeNow` is called. By default, forging
+   * is never suspended.
    */
   readonly isForgingSuspended?: (() => boolean) | undefined;
   /**
@@ -97,7 +100,10 @@ export interface EngineDependencies {
    * signature.
    */
   readonly watermarks?: SigningWatermarks | undefined;
-  /** Stores accepted transactions across restarts. By default, the node keeps accepted transactions in memory only. */
+  /**
+   * Stores the transactions that the node accepted from clients. By default, these transactions are in memory only, and
+   * the node loses them when it stops.
+   */
   readonly transactionJournal?: TransactionJournal;
   readonly observer: Observer;
   /**

@@ -264,7 +264,10 @@ export class Engine {
     });
   }
 
-  /** Registers listeners of the engine. Gossip, synchronizer and forging scheduler register their own listeners. */
+  /**
+   * Registers the engine's listeners for changes of the chain. Gossip, synchronizer and forging scheduler register
+   * their own listeners.
+   */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({

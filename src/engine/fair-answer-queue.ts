@@ -11,8 +11,8 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 
 /**
  * Number of waiting requests at which the queue is full. A full queue refuses a request of a peer that already has a
- * waiting request. A full queue still accepts a request of any other peer. An answer takes 20 ms at most, and answers
- * get at most half of the main thread's time (`WorkShare`). The node therefore answers a full queue within a few
+ * waiting request. A full queue still accepts a request of any other peer. An answer takes 20 ms at most, and the
+ * answers may use half of the main thread's time (`WorkShare`). The node therefore answers a full queue within a few
  * seconds.
  */
 export const REQUESTS_WAITING_MAX = 64;
@@ -57,8 +57,8 @@ export class FairAnswerQueue {
   }
 
   /**
-   * Queues a request, and resolves with the answer, or rejects with the error of the answer. The queue answers the
-   * requests of one peer in the order of their arrival.
+   * Queues a request, and resolves with the answer. Rejects with the error if the node cannot answer. The queue answers
+   * the requests of one peer in the order of their arrival.
    *
    * @throws ProtocolError `TOO_MANY_REQUESTS` if the queue is full and the peer already has a waiting request;
    *   `PEER_GONE` if the peer disconnects before the queue begins the answer
@@ -109,8 +109,8 @@ export class FairAnswerQueue {
   }
 
   /**
-   * Removes and returns the oldest request of the peer whose turn it is; undefined if no request is waiting. The peer
-   * then moves to the end of the order.
+   * Removes and returns the oldest request of the peer whose turn it is; undefined if no request is waiting. If the
+   * peer has further waiting requests, it moves to the end of the order.
    */
   #next(): PendingRequest | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;

@@ -15,8 +15,8 @@ export interface GenerationProfile {
   readonly isTipAsked: boolean;
   /**
    * Whether a peer at our height may have a better chain. If true, the node also synchronises with peers that have our
-   * height and another broadhash. In generation 2, two parts of a network with chains of equal length would otherwise
-   * never join.
+   * height and another broadhash. Otherwise, two parts of a network of generation 2 with chains of equal length could
+   * stay apart, because the consensus can be too low for forging in both parts.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */
@@ -29,8 +29,8 @@ export interface GenerationProfile {
   /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedPerAnswerMax: number;
   /**
-   * Percentage of peers with our tip that forging requires; 0 for no requirement. It is enough if this percentage is
-   * reached among all connected peers, or among only the peers that this node dialled or that its operator named.
+   * Minimum percentage of peers with our tip for forging; 0 for no minimum. The percentage must reach the minimum among
+   * all connected peers, or among only the peers that this node dialled or that its operator named.
    */
   readonly forgingConsensusMin: number;
 }

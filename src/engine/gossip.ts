@@ -245,8 +245,9 @@ export class Gossip {
    * Adds the members' signatures in a message of a peer to the pending transactions that the signatures name. Stops
    * when the verification budget of the peer is used up. Honest peers verify a signature before they pass it on. An
    * attacker makes a false signature without work, but this node needs time to check it. After a false signature, the
-   * node therefore ignores the sender's signatures for a while. The sender gets no penalty. Two transactions can have
-   * the same id, and an honest peer may have verified the signature with the other one (`peers/penalties.ts`).
+   * node therefore ignores the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no penalty, because
+   * two transactions can have the same id. An honest sender may have the other transaction, for which the signature is
+   * correct (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

@@ -16,14 +16,15 @@ export const FAR_BEHIND_SLOTS = 1000;
 /**
  * Maximum lag of the indexes. The lag is the number of blocks whose transactions are not in the indexes yet, plus the
  * number of these transactions. The indexes are backfilled when the lag exceeds this maximum. A lag of this size takes
- * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries, which
- * takes some seconds for a short chain. The store holds the missing entries in memory, and drops them if the rules
- * refuse a downloaded block. Computing them again from the blocks also takes up to a few seconds.
+ * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries. On a
+ * short chain, this takes a few seconds. Until a backfill, the store has the missing entries in memory. If the rules
+ * refuse a downloaded block, the store drops the entries from memory. It then computes them again from the stored
+ * blocks, which also takes up to a few seconds.
  */
 export const LAG_MAX = 50_000;
 /**
  * Time in milliseconds after which lagging indexes are backfilled. The processes that query the store show a state that
- * lags behind the chain by up to this time plus the time of a backfill.
+ * lags behind the chain by at most about this time plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /** Interval in milliseconds at which a timer checks the limits. The limits are also checked at each commit. */
@@ -100,7 +101,7 @@ export class IndexDeferral {
     users.completed();
   }
 
-  /** True from `begin` to the end of the backfill, if `begin` deferred the indexes. */
+  /** True from a `begin` that deferred indexing until an `end` that completed the indexes. */
   get isLagging(): boolean {
     return this.#sinceMs !== undefined;
   }
@@ -156,8 +157,8 @@ export class IndexDeferral {
       }
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      // By the prefix `STORE_` of the code, the synchronizer knows that the peer did not cause this error. For example,
-      // the backfill fails if a store transaction of another part of the node fails between two steps.
+      // The prefix `STORE_` of the code tells the synchronizer that no peer caused this error. For example, the
+      // backfill fails if a store transaction of another part of the node fails between two steps.
       throw new ProtocolError('STORE_BACKFILL_FAILED', {}, `the indexes were not completed: ${messageOf(error)}`, {
         cause: error,
       });

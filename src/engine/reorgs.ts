@@ -25,7 +25,7 @@ export class Reorgs {
     return this.#latest;
   }
 
-  /** @param reverted blocks that were reverted as one unit, in any order */
+  /** @param reverted the blocks that one reorg reverted, in any order */
   record(reverted: readonly Pick<Block, 'height'>[]): void {
     if (reverted.length === 0) return;
     const lowest = reverted.reduce((least, { height }) => Math.min(least, height), Infinity);

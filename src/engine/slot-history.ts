@@ -1,10 +1,9 @@
 /**
  * Stores the events that this node observed, by slot. An event is, for example, a forged block, a pause of forging, a
  * refused block or a reverted block. The modules `chain` and `forge` log their events with the number of the slot, and
- * this class takes the events from the log. The class ignores log lines of other modules. The history therefore
- * explains a slot without a block only by events of this slot. Events of other slots at about the same time do not
- * appear in the explanation. The class separately stores three kinds of events that concern no single slot: switching
- * forging on or off, leaving a branch, and an uncertain order of delegates.
+ * this class takes the events from the log. The report of a slot therefore contains no events of other slots at about
+ * the same time. The class ignores log lines of other modules. The class separately stores three kinds of events that
+ * concern no single slot: switching forging on or off, leaving a branch, and an uncertain order of delegates.
  */
 
 import type { Clock } from '../ports/clock.ts';

@@ -51,9 +51,9 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the owner of a slot. The result is undefined if the store is empty, or if the slot has no owner. For a slot
-   * without a block, the result may also be undefined in two cases: the store has deleted the delegate list of the
-   * round, or this list disagrees with the blocks of the round.
+   * Returns the owner of a slot. The result is undefined if the store is empty, or if the slot has no owner (see
+   * `ownerOfSlot`). For a slot without a block, the result may also be undefined in two cases: the store has deleted
+   * the delegate list of the round, or this list disagrees with the blocks of the round.
    */
   of(slot: number): SlotOwner | undefined {
     const { params } = this.#rules;
@@ -67,8 +67,8 @@ export class SlotOwners {
   }
 
   /**
-   * Finds the first block in this slot or in a later slot, except the genesis block, and returns its height. The caller
-   * ensures that this block exists.
+   * Returns the height of the first block in this slot or in a later slot. The genesis block does not count. The caller
+   * ensures that such a block exists.
    */
   #heightAt(slot: number, tipHeight: number): number {
     let [low, high] = [2, tipHeight];

@@ -1,8 +1,9 @@
 /**
  * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
- * node asks another peer, because a dishonest peer can send false content for an id. After a few refusals, the node
- * asks no peer for a while, because honest nodes can also have transactions that this pool refuses.
+ * node asks another peer, because a dishonest peer can send false content for an id. After `REFUSALS_MAX` refusals, the
+ * node asks no peer for the transaction for a minute, because the pool may also refuse a transaction that honest nodes
+ * have.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -15,9 +16,9 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum number of ids that one peer announced and that the node has not asked the peer for yet. To make room for a
- * further id, the node drops the id of a refused transaction. If there is none, the node ignores the further id,
- * because other peers also announce it.
+ * Maximum number of ids that one peer announced and that wait for a request to this peer. To make room for a further
+ * id, the node drops the id of a refused transaction. If there is no such id to drop, the node ignores the further id,
+ * because other peers usually announce the same transaction.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
@@ -25,7 +26,7 @@ const WANTED_PER_PEER_MAX = 500;
  * number, so the node still remembers the bucket of a peer that reconnects.
  */
 const PEERS_MAX = 20_000;
-/** Maximum number of remembered ids that the node asked for. */
+/** Maximum number of requested ids that the node remembers. */
 const ASKED_MAX = 10_000;
 /**
  * Time in milliseconds for which the node asks only one peer for a transaction. After this time, the node asks another
@@ -72,7 +73,7 @@ export interface FetcherOptions {
   /**
    * Passes the transactions in an answer of a peer to the pool.
    *
-   * @returns the ids of the transactions that the pool examined, as the peer states these ids
+   * @returns the ids of the transactions that the pool examined. The ids are copied from the peer's answer
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a request, or the handling of its answer, failed. */

@@ -13,7 +13,7 @@ import type { HttpOptions } from './options.ts';
 import { accessDenied, Problem } from './problems.ts';
 import type { Route } from './route.ts';
 
-/** Maximum number of addresses for which a list remembers whether it includes them. Each takes 100 bytes of memory. */
+/** Maximum number of addresses in the cache of one list (see `listOf`). Each address takes 100 bytes of memory. */
 const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
@@ -24,8 +24,8 @@ export interface AddressList {
 
 /**
  * Reads a list of IPv4 and IPv6 addresses, each with an optional mask (`10.0.0.0/8`). An empty list includes no
- * address. An IPv4 address written as IPv6 (`::ffff:127.0.0.1`) matches IPv4 entries. An unreadable entry is reported
- * and skipped.
+ * address. An IPv4 address written as IPv6 (`::ffff:127.0.0.1`) matches IPv4 entries. The function logs and skips an
+ * entry that is neither an address nor a network.
  */
 export function readAddressList(entries: readonly string[], observer: Observer): AddressList {
   const list = new BlockList();
@@ -36,9 +36,9 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 }
 
 /**
- * Creates the check for every path, known or unknown. The returned function checks that the interface is enabled, and
- * that the method is allowed. Unless all addresses have access, the function also checks that all addresses of the
- * request (`clientAddresses`) are in the list `access.whiteList`.
+ * Creates the access rule that applies to every path, known or unknown. The returned function checks that the interface
+ * is enabled, and that the method is allowed. If `access.public` is false, the function also checks that every address
+ * of the request (`clientAddresses`) is in the list `access.whiteList`.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
@@ -53,7 +53,7 @@ export function createAccessRule(options: HttpOptions): (request: IncomingMessag
   };
 }
 
-/** Methods that change nothing. A browser sends OPTIONS before a GET request to another site with a custom header. */
+/** Methods that change nothing. A browser sends OPTIONS before a cross-origin GET request that has a custom header. */
 const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** The answer to a client whose address is not listed. */
@@ -63,9 +63,9 @@ const READ_ONLY = refused('API write access denied', 'API write access blocked.'
 
 /**
  * Returns the addresses from which a request comes. If proxies are trusted and the header `X-Forwarded-For` of the
- * request is not empty, these are the addresses in the header. The client itself may have written the first of these
- * addresses. In all other cases, the result is the address of the connection, or an empty text if the connection has
- * closed.
+ * request is not empty, the result is the list of addresses in the header. The client itself may have written the first
+ * of these addresses. In all other cases, the result is the address of the connection, or an empty text if the
+ * connection has closed.
  */
 export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy: boolean): readonly string[] {
   const forwarded = trustProxy ? headers['x-forwarded-for'] : undefined;
@@ -78,8 +78,8 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
 
 /**
  * Creates the function that recognises trusted addresses: this machine, and the addresses that the operator listed.
- * Some connections are reserved for trusted addresses. A very wide network in the list does not count, because such a
- * network does not name particular clients.
+ * The node reserves a share of its connections and event streams for trusted addresses. A very wide network in the list
+ * does not count, because such a network does not name particular clients.
  */
 export function createTrust(options: HttpOptions): (address: string) => boolean {
   const named = options.access.whiteList.filter((entry) => !isWide(entry));
@@ -119,8 +119,8 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   const isConcealed = noticeProxies(options);
   const isOwnName = ownNames(options.hostNames);
   /**
-   * True when the caller itself made the request. False if the request comes through an untrusted proxy, or from a page
-   * of another site (except the origin in `http.corsOrigin`), or if it names a foreign host.
+   * True when the caller itself made the request. False if the request comes through an untrusted proxy, comes from a
+   * page of another site (except the origin in `http.corsOrigin`), or names a foreign host in its `Host` header.
    */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
@@ -178,10 +178,11 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 }
 
 /**
- * True for a request of a page from another site: the user of a listed machine visited that page and did not intend the
- * request. A page belongs to the node only if the page was loaded from the host and port of the request. Another port
- * of this machine may belong to another program. Pages from the origin `allowed` count like pages of the node. Clients
- * other than browsers send neither `Origin` nor `Sec-Fetch-Site`.
+ * True for a request that a page of another site sends from the browser of its visitor. The visitor may be at a listed
+ * machine, but did not intend the request. A page belongs to the node only if the page was loaded from the host and
+ * port of the request. Another port of this machine may belong to another program. Pages from the origin `allowed`
+ * count like pages of the node. Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`, so the function
+ * is false for them.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -194,11 +195,11 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 
 /**
  * True for a request without a readable host name, or with a host name that does not belong to this node. In DNS
- * rebinding, an attacker points a page's host name to the node's address after the page was loaded. The browser then
- * regards the node as the site of the page. A proxy on this machine may also pass on a foreign name. DNS rebinding is
- * impossible if the request names an IP address. If a request from a loopback address names an IP address that is not a
- * loopback address, the request was sent to a proxy on this machine. The function is true for such a request, unless
- * proxies are trusted.
+ * rebinding, an attacker changes the DNS record of a page's host name to the node's address after the browser has
+ * loaded the page. The browser then regards the node as the site of the page. A request with a foreign name may also
+ * come from a proxy on this machine. DNS rebinding is impossible if the request names an IP address. If a request from
+ * a loopback address names an IP address that is not a loopback address, the request was sent to a proxy on this
+ * machine. The function is true for such a request, unless proxies are trusted.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -262,8 +263,8 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // A text that is not an address is not cached. Such a text may have any length, because a proxy passes on text
-        // of the client.
+        // The cache stores only addresses. Other text may come from the client through a proxy, and may have any
+        // length.
         if (family !== 0) known.set(address, isListed);
       }
       return isListed;

@@ -1,6 +1,6 @@
 /**
- * Answers requests of the HTTP interface without a listener. A tool that reads a stopped node's chain calls this module
- * in its own process.
+ * Answers requests of the HTTP interface without a listening socket. A tool that reads a stopped node's chain calls
+ * this module in its own process.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';

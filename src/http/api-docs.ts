@@ -20,8 +20,8 @@ export interface ApiDocs {
 }
 
 /**
- * Content security policy of the page. Images come from data in the style sheet, and everything else comes from the
- * node.
+ * Content security policy of the page. Images come from the node and from `data:` URLs in the style sheet. Everything
+ * else comes from the node.
  */
 const POLICY = [
   "default-src 'none'",
@@ -50,7 +50,7 @@ const PACKED = '.gz';
 
 /**
  * @param directory folder that `bin/api-docs.js` wrote
- * @returns undefined when the folder has no files
+ * @returns undefined when the folder does not contain `index.html`
  */
 export function openApiDocs(directory: string): ApiDocs | undefined {
   const file = join(directory, 'index.html');
@@ -58,8 +58,8 @@ export function openApiDocs(directory: string): ApiDocs | undefined {
   const assets = join(directory, 'assets');
   const names = new Map(readdirSync(assets).map((name) => [`/assets/api-docs/${name.slice(0, -PACKED.length)}`, name]));
   /**
-   * Files that were requested, by name. All files in both forms (packed and unpacked) together take two megabytes.
-   * Most nodes never need the files, so a file is read when it is first requested.
+   * Files that were requested, by name. All files in both forms (packed and unpacked) together take about 2.4 MB. Most
+   * nodes never need the files, so a file is read when it is first requested.
    */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {

@@ -1,4 +1,4 @@
-/** Gives names to the shapes in the interface's description, so that generated client code has named types. */
+/** Gives names to shapes in the OpenAPI document of the interface, so that generated client code has named types. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { OpenApiDocument } from './openapi.ts';

@@ -9,7 +9,7 @@ import type { AdmissionLimits } from './admission/limits.ts';
 
 type Limits = Pick<AdmissionLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
 
-/** The connections of an address, by the process that has them. */
+/** The number of connections of an address: in total, and by the process that has them. */
 interface Address {
   count: number;
   readonly byHolder: Map<number, number>;
@@ -40,10 +40,10 @@ export class ConnectionCounters {
   }
 
   /**
-   * Counts a connection of a stranger, unless its address already has the maximum number of connections. If all
-   * strangers together already have their maximum number of connections, the new connection is refused, too. If another
-   * address then has more connections than this address would have with the new one, a process is asked to close an
-   * idle connection of the address with the most connections. The caller may therefore call again after a moment.
+   * Counts a connection of a stranger. Refuses the connection if its address already has the maximum number of
+   * connections, or if all strangers together have their maximum. In the second case, another address may have more
+   * connections than this address would have with the new connection. Then this method asks a process to close an idle
+   * connection of the address with the most connections, and the caller may call again after a moment.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */
@@ -84,8 +84,8 @@ export class ConnectionCounters {
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
     // All connections of the address to the asked process may be busy, and then none is closed. Therefore the next call
-    // selects another address with the same number of connections, if there is one. When this address is selected
-    // again, another process that has connections of this address is asked.
+    // selects another address with the same number of connections, if there is one. A later call that selects this
+    // address again asks another process that has connections of this address.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

@@ -16,7 +16,7 @@ export function cursorText({ sort, value, tie }: SortedCursor): string {
   return Buffer.from(JSON.stringify([sort, value, tie]), 'utf8').toString('base64url');
 }
 
-/** Reads a text that `cursorText` returned; undefined for any other text. */
+/** Decodes a text that has the form of the texts of `cursorText`; undefined for any other text. */
 export function cursorIn(text: string): SortedCursor | undefined {
   if (text.length > TEXT_CHARACTERS_MAX || !/^[\w-]+$/.test(text)) return undefined;
   let parts: unknown;

@@ -22,16 +22,14 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 
 /** The name of an asset contains a hash of its content, so the content under a name never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
-/**
- * The page names the assets of this version, so the browser must check before each use whether the page has changed.
- */
+/** The page names the assets of one version, so the browser must check before each use whether the page has changed. */
 const ASK_EVERY_TIME = 'no-cache';
 
 /**
  * @param directory folder that `bin/bundle.js` wrote
  * @param isDevnet true if the page may show the controls of a devnet
- * @returns a handler that serves `/` and `/assets/...` and passes other requests on; undefined when the folder has no
- *   files
+ * @returns a handler that serves `/` and `/assets/...` and passes other requests on; undefined when the folder does not
+ *   contain `index.html`
  */
 export function serveDashboard(directory: string, isDevnet = false): RequestHandler | undefined {
   const page = join(directory, 'index.html');

@@ -1,6 +1,6 @@
 /**
- * Renders the description of the interface as one HTML page. The page has no scripts or fonts, and loads nothing from
- * other sites.
+ * Renders the OpenAPI document of the interface as one HTML page. The page has no scripts or fonts, and loads nothing
+ * from other sites.
  */
 
 import { createHash } from 'node:crypto';

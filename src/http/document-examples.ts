@@ -1,4 +1,4 @@
-/** Examples in the interface's description: recorded exchanges that the tests repeat. */
+/** Adds examples to the OpenAPI document of the interface: requests and answers that a test has recorded. */
 
 import type { OpenApiDocument, Operation, ResponseObject } from './openapi.ts';
 

@@ -19,9 +19,8 @@ export interface EnvelopeAnswer {
   /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
   /**
-   * The block whose state the answer shows. If the chain changed while the handler ran, this is the tip before the
-   * change. If the data contain a greater height than this tip has, this is the new tip. Undefined before the node has
-   * a chain.
+   * The block whose state the answer shows: the tip before the handler ran. If the data contain a greater height, the
+   * tip after the handler ran. Undefined before the node has a chain.
    */
   readonly position: ReadPosition | undefined;
   /**

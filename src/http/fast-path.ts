@@ -41,7 +41,7 @@ import { allRoutes } from './routes/all.ts';
  *
  * @param allowance allowance of the admitted client
  * @param takeSlowPath called if a handler that did not answer at once fails later
- * @returns false when the request must take the slow path; then nothing was sent
+ * @returns false when the request must take the slow path; the function has then sent nothing
  */
 export type FastPath = (
   request: IncomingMessage,
@@ -61,8 +61,8 @@ export function createFastPath(
   { dialect, responseCache }: FastPathParts,
 ): FastPath {
   const { origin } = options.cors;
-  // If `cors.origin` is a boolean, the CORS headers of the answers are not fixed. If `delayAfter` is above 0, the node
-  // must delay some answers. In both cases, all requests take the slow path.
+  // The fast path sends a fixed CORS origin and delays no answer. If `cors.origin` is a boolean, or if `delayAfter` is
+  // above 0, all requests therefore take the slow path.
   const isEnabled = typeof origin === 'string' && options.limits.delayAfter === 0;
   const routes = routesByPath(dialect, options);
   const fixed = fixedHeaders(origin);
@@ -125,7 +125,7 @@ export function createFastPath(
       if (result instanceof Promise) result.then(finish).catch(() => response.headersSent || takeSlowPath());
       else finish(result);
     } catch {
-      // The route refused the request, or failed. The slow path gets the same result and sends the error.
+      // The route refused the request, or failed. The slow path calls the handler again and sends the error.
       return false;
     }
     return true;
@@ -136,7 +136,7 @@ export function createFastPath(
     const { url: target = '' } = request;
     const encoding = request.headers['accept-encoding'];
     const acceptsGzip = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
-    // The slow path handles other encodings.
+    // Requests with any other `Accept-Encoding` take the slow path.
     if (encoding !== undefined && !acceptsGzip && encoding !== 'identity') return false;
     const cached = responseCache.find(target);
     if (cached === undefined) return !acceptsGzip && answerFromRoute(request, response, allowance, takeSlowPath);

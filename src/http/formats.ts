@@ -1,6 +1,6 @@
 /**
- * Defines the text formats of parameters and bodies. Each format allows all values that clients of Lisk expect to be
- * allowed.
+ * Defines the text formats of parameters and bodies. Like a real node, several formats also allow impossible values,
+ * for example an id beyond 64 bits.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -37,7 +37,7 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
-  // The 32-bit range is not checked. A height beyond this range is valid, but no block has this height.
+  // This format has no range of 32 bits. A height beyond this range is valid, but no block has this height.
   int32: (text) => Number.isInteger(Number(text)),
   cursor: (text) => cursorIn(text) !== undefined,
   'date-time': (text) => !Number.isNaN(Date.parse(text)),
@@ -45,9 +45,8 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 
 /**
  * True when a value has the format. An empty text passes, except as an IP address. If a parameter must not be empty,
- * the minimum length in its schema refuses an empty text. A value that is not a text is first converted to text. The
- * value null is checked as the text `null`, so it does not have most formats, for example `address`. It does not have
- * the declared type, either.
+ * the minimum length in its schema refuses an empty text. A value that is not a text is first converted to text. Most
+ * formats do not allow the text `null`, so the value null usually causes two errors: the type and the format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

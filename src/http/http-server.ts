@@ -4,10 +4,12 @@
  *
  * 1. `receive` counts the request. If a trusted proxy forwards the request of a stranger, the request waits for the
  *    turn of the stranger in the fair scheduler.
- * 2. `admitClient` checks the access and the rate of the client, and the form of the request (`request-checks.ts`).
- * 3. `waitForHeight` delays a read request that names a minimum height, until the node has the block of this height.
+ * 2. `admitClient` checks the access and the request rate of the client, and the head of the request
+ *    (`request-checks.ts`).
+ * 3. `waitForHeight` delays a read request that names a minimum height. The request continues when the node has the
+ *    block of this height. At a time limit, the node refuses the request.
  * 4. `dispatch` tries the fast path (`fast-path.ts`). A request that the fast path does not answer takes the slow path:
- *    `admitTarget` checks the path, the body is read, and the Express application (`express-app.ts`) answers.
+ *    `admitTarget` checks the path and the headers of the body, and the Express application (`express-app.ts`) answers.
  *
  * Each step either answers the request or calls the next step.
  */
@@ -43,18 +45,18 @@ export interface HttpServer {
   /**
    * Opens the listeners.
    *
-   * @returns the ports, because with port 0 the system chooses one
+   * @returns the ports on which the server listens; if a configured port is 0, the system has chosen the port
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
-  /** Returns the listening sockets after `start`. Other processes can accept connections from these sockets. */
+  /** Returns the listening sockets; throws before `start`. Other processes can accept connections from them. */
   sockets(): ListeningSockets;
   /**
-   * Accepts no new connections. Open connections end after their next answer, or at the time limit for idle
-   * connections, so no request is lost. Resolves when all connections are closed, or after ten seconds.
+   * Accepts no new connections. An open connection ends after the answer to its next request, or at the time limit for
+   * idle connections. Resolves when all connections are closed, or after ten seconds.
    */
   drain(): Promise<void>;
-  /** Refuses new connections, lets running answers finish for a moment, and then closes all connections. */
+  /** Refuses new connections, gives running answers half a second to finish, and then closes all connections. */
   close(): Promise<void>;
   /** Number of requests whose head was read since the start, including refused requests. */
   requestCount(): number;
@@ -135,8 +137,8 @@ export function createHttpServer(
     } else admitClient(request, response, expectation);
   };
   /**
-   * Finds the stranger whose request a trusted proxy forwards. The connection of a trusted proxy need not wait for
-   * turns, but the requests of its clients are scheduled like requests of direct connections.
+   * Finds the stranger whose request a trusted proxy forwards. The connection of a trusted proxy does not wait
+   * for turns, but the requests of strangers behind the proxy wait like requests on direct connections.
    *
    * @returns key of the client in the scheduler; undefined for a request without a trusted proxy, and for a trusted
    *   client
@@ -259,8 +261,8 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 }
 
 /**
- * Creates the server of node:http that parses requests. This server answers no request itself. By default, node:http
- * refuses requests without `Host`, or with an unknown `Expect`. Here, these requests go through the same checks as all
+ * Creates the server of node:http that parses requests. This server does not listen: it gets accepted connections from
+ * the listeners. By default, node:http refuses requests without `Host`, or with an unknown `Expect`. Here, these requests go through the same checks as all
  * other requests, so that the limits count both kinds alike. A request with an `Upgrade` header is answered like a
  * request without it.
  */

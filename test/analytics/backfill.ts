@@ -1,7 +1,6 @@
 /**
- * Measures how fast a sink fills an empty database from a store, and how fast ClickHouse inserts the rows of two tables
- * from files. Both measurements run one after the other on the same machine. Their ratio can be compared with the ratio
- * on another machine.
+ * Measures how fast a sink fills an empty database from a store. Then measures how fast ClickHouse inserts rows of this
+ * database from files. The ratio of the two speeds can be compared with the ratio on another machine.
  */
 
 import { spawn } from 'node:child_process';
@@ -24,9 +23,9 @@ export interface BackfillOptions {
 }
 
 export interface BackfillReport {
-  /** Number of rows in the tables of transactions and balance changes. */
+  /** Number of rows in the tables `transactions` and `balance_changes`. */
   readonly rows: number;
-  /** Processor time of this process in milliseconds, without the time of the server. */
+  /** Processor time in milliseconds that this process needed to fill the database, without the time of the server. */
   readonly cpuMs: number;
   readonly ms: number;
   readonly rowsPerS: number;
@@ -80,7 +79,7 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillRep
 
 /** @returns time in milliseconds */
 async function insertFile(url: string, table: string, file: string): Promise<number> {
-  // The port for clickhouse-client of a server of `servers.ts` is its HTTP port plus 1.
+  // A server that `servers.ts` starts accepts clickhouse-client on the port after its HTTP port.
   const port = Number(new URL(url).port) + 1;
   const query = `INSERT INTO ${table} FORMAT TabSeparated`;
   const startedMs = performance.now();

@@ -1,4 +1,4 @@
-/** Engines that run the queries of the guide on a sink that a test has filled. */
+/** Engines that run the queries of `docs/guides/analytics.md` on a sink that a test has filled. */
 
 import { systemClock } from '../../src/node/system.ts';
 import { existsSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { dropDatabase } from '../sinks/drop-database.ts';
 
 export interface Engine {
   readonly name: string;
-  /** Makes a new sink object for the same folder or database. */
+  /** Makes a new sink object for the folder or database of this engine. */
   open(): Sink;
   /** Opens the filled sink for queries. */
   ask(): Promise<Answers>;
@@ -24,7 +24,7 @@ export interface Engine {
 }
 
 export interface Answers {
-  /** Returns the rows that ClickHouse writes as JSON. Integers of 64 bits are text. */
+  /** Returns the rows of the answer, parsed from the JSON that ClickHouse writes. Integers of 64 bits are strings. */
   rows(sql: string): Promise<readonly object[]>;
   close(): Promise<void>;
 }
@@ -61,14 +61,15 @@ export function parquetEngine(folder: string, chdb: string): Engine {
   };
 }
 
-/** @param cluster over which the final tables are spread; undefined for tables on one server */
+/** @param cluster over which the tables of the final part are spread; undefined for tables on one server */
 export function clickHouseEngine(url: string, database: string, cluster?: string): Engine {
   return {
     name: cluster === undefined ? 'clickhouse' : 'clickhouse cluster',
     open: () => new ClickHouseSink(openServer(url, database, systemClock), systemClock, thisHolder(), cluster),
     ask: () => {
       const server = openServer(url, database, systemClock);
-      // The queries of the guide name no database, so the name is added to each table and view.
+      // The queries of the guide name no database, so `within` puts the database before the name of each table and
+      // view.
       const tables = /\b(FROM|IN) (blocks|transactions|balance_changes|votes|rounds|signatures|balances|flows)\b/g;
       const views = /\b(FROM) ((?:volume|active_addresses|delegate_productivity|balance_changes)_per_day)\b/g;
       const within = (sql: string): string =>

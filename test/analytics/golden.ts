@@ -1,4 +1,4 @@
-/** Chains recorded from the reference implementation, with the accounts from its database. */
+/** Chains recorded from a node of the reference, with the accounts from the node's database. */
 
 import { join } from 'node:path';
 import { createRules } from '../../src/protocol/generations.ts';
@@ -30,7 +30,7 @@ export function goldenChain(generation: 2 | 3, folder: string): GoldenChain {
   return { rules, blocks, accounts: linesOf(join(folder, 'accounts.ndjson.gz')) as RecordedAccount[] };
 }
 
-/** @returns a sentence for each account whose recorded figures differ from the sums of its rows */
+/** @returns a text for each account whose recorded figures differ from the sums of its rows */
 export function goldenDifferences({ rules, blocks, accounts }: GoldenChain): readonly string[] {
   const maker = new RowMaker(rules);
   const rows = joinedRows(blocks.map((block) => maker.rowsOf(block)));

@@ -43,12 +43,13 @@ export type FillerTarget =
     };
 
 const FILLER = fileURLToPath(new URL('./filler.js', import.meta.url));
-/** Milliseconds from the start of a process to the latest kill. A process without a kill fills the sink in 1 to 2 s. */
+/** Largest value of `killAfterMs`. A process that is not killed fills the sink in 1 to 2 s. */
 const KILL_SPAN_MS = 1500;
 
 /**
- * Starts `kills` processes one after the other, each with another time until its kill. The last process is not killed,
- * and completes the sink. If a process completes the sink before its kill, the function removes the sink.
+ * Starts `kills` processes one after the other, with different values of `killAfterMs`. If a process completes the sink
+ * before its kill, the function removes the sink. At the end, one more process runs without a kill and completes the
+ * sink.
  *
  * @returns the engine of the complete sink, and the number of killed processes
  */
@@ -61,11 +62,10 @@ export async function killSink(options: KillsOptions): Promise<{ readonly engine
     const ended = await fill({ place, rangeBlocks, target, killAfterMs });
     if (ended === 'killed') {
       count += 1;
-      // Without this call, the next process would be refused until the lease of the killed process expires after 30 s.
+      // Without this call, the next process would fail, because the lease of the killed process lasts up to 30 s.
       if (target.kind === 'clickhouse') await expireLease(target.url, target.database);
     }
-    // The next process would find a complete sink and end at once. To be killed during its work, it needs an empty
-    // sink.
+    // With a complete sink, the next process would end before its kill.
     else await clear();
   }
   await fill({ place, rangeBlocks, target, killAfterMs: undefined });

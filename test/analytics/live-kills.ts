@@ -1,7 +1,8 @@
 /**
- * Tests a sink that follows a devnet node. The node is disconnected from the other node again and again. Each time, it
- * forges a branch, which it reverts after the reconnection. During the run, the sink, the node and the server are
- * killed at random moments. At the end, the tables must contain each row of the node's chain exactly once.
+ * Tests a ClickHouse sink that follows one of the two nodes of a devnet. The test disconnects this node from the other
+ * node again and again. Each time, the disconnected node forges a branch, which it reverts after the reconnection.
+ * During the run, the test kills the sink, the node and the ClickHouse server at random moments. At the end, the tables
+ * must contain each row of the node's chain exactly once.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -34,10 +35,11 @@ import type { TestServer } from './servers.ts';
 export interface LiveKillsOptions {
   /** Number of kills of the sink. The node and the server are killed equally often. */
   readonly kills: number;
-  /** Minutes over which the kills are spread. A run that needs more than one and a half times this long fails. */
+  /** Minutes over which the kills are spread. The run fails if a kill would begin after 1.5 times this duration. */
   readonly minutes: number;
   /**
-   * ClickHouse servers. The sink sends its requests to the first server. Each kill hits a random server of the list.
+   * ClickHouse servers. The sink sends its requests to the first server. Each kill of a server hits a random one of
+   * them.
    */
   readonly servers: readonly TestServer[];
   readonly cluster: string | undefined;
@@ -54,7 +56,7 @@ export interface LiveKillsReport {
   readonly revertedBlocks: number;
   readonly blocks: number;
   readonly finalHeight: number;
-  /** A sentence for each table that differs. */
+  /** A sentence for each table that differs from the rows of the node's chain. */
   readonly differences: readonly string[];
 }
 
@@ -125,7 +127,7 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
       sending(devnet, other, isOver),
     ];
     for (const each of work) each.catch(() => (hasFailed = true));
-    // After a failure of one job, the others still end regularly. For example, a killed server starts again. Otherwise
+    // After a failure of one job, the others still end normally. For example, a killed server starts again. Otherwise
     // the steps below could fail for another reason, which would hide the first failure.
     await Promise.allSettled(work);
     await Promise.all(work);
@@ -197,7 +199,7 @@ class KeptSink {
 
   async #keep(): Promise<void> {
     while (!this.#isEnding) {
-      // Without this call, the next process would be refused until the lease of the killed process expires after 30 s.
+      // Without this call, each new process would fail until the lease of the killed process expires after up to 30 s.
       await expireLease(this.#url, DATABASE).catch(() => undefined);
       const child = spawn(process.execPath, [CLI_ENTRY, ...this.#args], { stdio: 'ignore' });
       const ended = once(child, 'exit');

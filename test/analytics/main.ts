@@ -1,22 +1,23 @@
 /**
  * `npm run analytics`: tests the sinks with the database engines that are installed on this machine. The program fills
  * a sink of each engine with a chain of each generation, and runs all queries of docs/guides/analytics.md. All engines
- * must return the same rows, and each panel of the dashboard must return the rows of its query. The program also runs the
- * tests of the ClickHouse sink, which `npm test` leaves out without a server. The program installs no engine. If an
- * engine is missing, the program says how to install it.
+ * must return the same rows, and the query of each dashboard panel must return the same rows as the matching query of
+ * the guide. The program also runs the tests of the ClickHouse sink, which `npm test` skips without a ClickHouse
+ * server. The program installs no engine. If an engine is missing, the program says how to install it.
  *
- * - `--golden DIR` also writes the chains that `npm run golden` replays, and compares every account with the record of
- *   the reference.
- * - `--kills N` also starts N processes for each sink, kills them while they fill the sink, and then compares all rows
- *   with the rows of the chain.
+ * - `--golden DIR` also fills the sinks with the chains that `npm run golden` replays, and compares every account with
+ *   the record of the reference.
+ * - `--kills N` also fills each sink a second time, and kills up to N processes that fill it. After the last process
+ *   has completed the sink, the program compares all rows with the rows of the chain.
  *
  * Each of the following flags replaces this run by another run:
  *
  * - `--live-kills N --minutes M` runs a devnet with reorgs, and kills the sink, the node and the server N times each.
- *   With `--spread`, the tables are on the cluster, and each kill hits a random server of the cluster.
- * - `--store DIR --network FOLDER` writes the chain of a data folder to ClickHouse, compares every range and every
- *   balance with the node, and runs the queries three times. With `--spread`, the run is repeated with the tables on
- *   the cluster.
+ *   With `--spread`, the tables are on a cluster of three servers that the program starts, and each kill of a server
+ *   hits a random one of the three.
+ * - `--store DIR --network FOLDER` copies the chain of a data folder to ClickHouse, and runs the queries three times.
+ *   The program also compares every range and every balance with the data folder. With `--spread`, the run is repeated
+ *   with the tables on the cluster.
  * - `--replica-faults N` fills N sinks on a cluster with two replicas of a shard, and kills replicas during the writes.
  * - `--lag M` measures for M minutes the time from a new block of a devnet until the tables contain the block.
  * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries

@@ -1,4 +1,6 @@
-/** Runs the queries of the dashboard docs/deploy/grafana-analytics.json, with the example values of the guide. */
+/**
+ * Runs the queries of the dashboard docs/deploy/grafana-analytics.json, with example values for the inputs of panels.
+ */
 
 import { messageOf } from '../../src/primitives/errors.ts';
 import { panelOf, sentSql, VARIABLE_QUERIES, type PanelInput } from '../deploy/grafana-analytics.ts';
@@ -7,7 +9,10 @@ import { exampleValues, questionsOfGuide, type ExampleValues } from './questions
 
 export interface AskedPanels {
   readonly asked: number;
-  /** A sentence for each query of the dashboard that failed, or whose rows differ from those of the guide's query. */
+  /**
+   * A sentence for each query of a panel that failed or returned other rows than the matching query of
+   * docs/guides/analytics.md. A query of a dashboard variable gets a sentence if it failed or returned no row.
+   */
   readonly differences: readonly string[];
 }
 

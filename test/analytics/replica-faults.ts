@@ -1,7 +1,7 @@
 /**
  * Tests a sink on a cluster with two replicas of a shard. While the sink writes, one replica is down, lacks rows or is
- * killed. After each fault, both replicas must contain the rows of the chain exactly once, and the stored sums of the
- * days must be the sums of all rows.
+ * killed. After each fault, the tables must contain each written row of the chain exactly once, whichever replica is
+ * stopped. The stored sums of the days must equal the sums of these rows.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,11 +17,13 @@ import { CLUSTER, startCluster, type TestServer } from './servers.ts';
 export interface ReplicaFaultsReport {
   /** Number of times that the test caused each fault. */
   readonly faults: Readonly<Record<Fault, number>>;
-  /** Number of times that the sink ended with an error, and was then started again as by a service manager. */
+  /**
+   * Number of times that the sink ended with an error. Each time, the test starts it again, as a service manager does.
+   */
   readonly restarts: number;
-  /** Number of times that the sink still waited just before the replica with the missing rows was started. */
+  /** Number of times that the sink was still waiting when the test restarted the only replica that had all rows. */
   readonly waits: number;
-  /** A sentence for each table that differs. */
+  /** A sentence for each table that differs from the rows of the chain. */
   readonly differences: readonly string[];
 }
 
@@ -35,7 +37,7 @@ type Fault = (typeof FAULTS)[number];
 
 const HEIGHT = 103;
 const RANGE_BLOCKS = 4;
-/** Number of blocks that the sink writes during one fault. After five faults, the sink is complete. */
+/** Number of blocks that the sink writes during one fault. After five faults, the sink contains 100 blocks. */
 const STEP_BLOCKS = 20;
 const LAG_MS = 2_000;
 const RUNS_MAX = 60;
@@ -99,7 +101,7 @@ class ReplicaTrial {
   async run(round: number): Promise<void> {
     this.#database = `bloomery_replicas_${process.pid}_${round}`;
     this.#engine = clickHouseEngine(this.#first.url, this.#database, CLUSTER);
-    // The first call creates the tables, for which all servers must be up.
+    // The first call creates the tables. All servers must be up for this.
     await this.#fill(RANGE_BLOCKS);
     for (let height = STEP_BLOCKS; height < HEIGHT; height += STEP_BLOCKS) {
       const fault = FAULTS[this.#turn % FAULTS.length] ?? 'down';
@@ -125,8 +127,8 @@ class ReplicaTrial {
         await this.#fill(height);
         return ill.start();
       case 'lags': {
-        // Only the healthy replica gets the rows of the first half. The second half is written while the healthy
-        // replica is down and the other replica still lacks the rows of the first half.
+        // Only the healthy replica gets the rows of the first half of the blocks. When the sink begins the second half,
+        // the healthy replica is down, and the other replica still lacks the rows of the first half.
         await ill.kill();
         await this.#fill(height - STEP_BLOCKS / 2);
         await healthy.kill();

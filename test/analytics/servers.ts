@@ -1,6 +1,6 @@
 /**
- * Starts ClickHouse servers and ZooKeeper on the loopback interface. Their programs must be installed. Their data are
- * in a given folder.
+ * Starts ClickHouse servers and ZooKeeper on the loopback interface. The programs of both must be installed. Both store
+ * their data in the folder that the caller gives.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -138,8 +138,8 @@ function startZooKeeper(folder: string, port: number): ChildProcess {
 }
 
 /**
- * Answer of ZooKeeper to the command `srvr`, which begins with its version. While ZooKeeper starts, the answer is
- * another text, or empty if ZooKeeper does not answer.
+ * Sends the command `srvr` to ZooKeeper. After the start of ZooKeeper, its answer begins with its version. Before that,
+ * the result is another text, or an empty text if ZooKeeper does not answer.
  */
 async function zooKeeperAnswer(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');

@@ -1,7 +1,8 @@
 /**
  * Copies the chain of a data folder to a sink, and compares the sink with the store of the node. The chain is too long
- * to compare every row. For each range of heights, the store and the tables must have the same number of transactions,
- * the same sums of amounts and fees, and the same XOR of ids. Each account must have the same balance.
+ * to compare every row. Instead, the store and the sink must have four equal values for each range of heights: the
+ * number of transactions, the sum of amounts, the sum of fees, and the XOR of ids. Each account must have the same
+ * balance in the store and in the sink.
  */
 
 import { createQueries } from '../../src/store/query/queries.ts';
@@ -23,10 +24,7 @@ export interface StoredChainReport {
   readonly differences: readonly string[];
 }
 
-/**
- * Number of heights in a range of the sink and in a range of the comparison. The last question of the guide has it,
- * too.
- */
+/** Number of heights in a range of the sink and in a range of the comparison. */
 const RANGE_BLOCKS = 1_000;
 /** Number of newest blocks that do not count as final in a chain of generation 2, so that the sink has a tail. */
 const DEPTH = 202;

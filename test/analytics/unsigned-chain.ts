@@ -1,7 +1,7 @@
 /**
- * Generates a long chain for queries over many rows. Its blocks follow all rules of generation 3, except that all
- * signatures are zeros, because real signatures would take most of the time. The source generates each block when the
- * sink reads it, and does not store it.
+ * Generates a long chain for queries over many rows. Its blocks follow all rules of generation 3 except one: all
+ * signatures are zeros. Real signatures would take most of the time. The source generates each block when the sink
+ * reads it, and does not store it.
  */
 
 import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
@@ -85,7 +85,7 @@ class UnsignedMaker {
     this.#keyPairs = new Map(network.delegates.map((keyPair) => [publicKeyOf(keyPair), keyPair]));
     this.#delegates = [...this.#keyPairs.keys()];
     const funded = network.accounts.map(publicKeyOf);
-    // The other accounts need no key pair, because they sign nothing.
+    // The other accounts need no key pair, because their transactions have no real signatures.
     const others = Array.from({ length: addresses - FUNDED }, (_, index) => hexOf(sha256(utf8(`address ${index}`))));
     this.#senders = [...funded, ...others].map((publicKey) => ({ publicKey, address: addressOf(publicKey) }));
   }

@@ -1,6 +1,7 @@
 /**
- * A devnet of real processes under attack. It offers what an attacker may know and use, and it measures the attacked
- * node. The attacked node is the first node of the devnet. The other nodes are its honest peers.
+ * A devnet of real processes under attack. The class gives an attack the keys, connections and messages of an attacker,
+ * and measures the attacked node. The attacked node is the first node of the devnet. The other nodes are its honest
+ * peers.
  */
 
 import { readFileSync } from 'node:fs';
@@ -32,14 +33,17 @@ export interface Tip {
 export class Arena {
   readonly devnet: TestDevnet;
   /**
-   * A node for attacks that need a victim behind the tip. It forges nothing, no node knows it, and it is not running.
+   * A node for attacks that need a victim behind the tip. It forges nothing. It does not run before such an attack
+   * starts it.
    */
   readonly latecomer: TestNode;
   readonly rules: Rules;
   readonly dialect: WireDialect;
   /** Whether any address may use the HTTP API of the nodes. */
   readonly isPublic: boolean;
-  /** A note that the attack adds to its row of the report, besides how its connections ended. */
+  /**
+   * A note that the report shows for the attack, instead of how the connections of the attack ended. Empty for none.
+   */
   remark = '';
   /** All connections of the current attack. */
   intruders: Presence[] = [];
@@ -217,7 +221,7 @@ export class Arena {
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
   }
 
-  /** Memory in bytes that the attacked node uses during an attack, after garbage collection. */
+  /** Bytes of JavaScript heap and external memory that the attacked node uses, after garbage collection. */
   async usedBytes(): Promise<number> {
     return (await this.#collector?.usedBytes()) ?? 0;
   }

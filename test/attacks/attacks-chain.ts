@@ -1,4 +1,4 @@
-/** Attacks with blocks and transactions that are well-formed but invalid. */
+/** Attacks with blocks, transactions and announcements that are well-formed but invalid or false. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,8 +60,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
           peer.sendFrame(arena.blockMessage({ ...arena.block(tip, keyPair), transactions }));
         };
         await bring();
-        // The node ignores a block that arrives after another block at its height, so the attack repeats it on the
-        // newest tip.
+        // The node ignores the attacker's block if another block of the same height arrives first. The attack therefore
+        // sends further blocks, each on the newest tip.
         await mustEnd(peer, 'a peer with a corrupted payload', bring);
       });
     },
@@ -125,8 +125,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const content = { kind: 'transfer', amount: 1n, recipientId: '1L' } as const;
         const transaction = makeTransaction(params, arena.keyPair('account_1'), content, { timestamp });
         const json = arena.rules.codec.transactionToJson(transaction);
-        // A generation 2 signature does not cover the network, so it is valid on every network. Replace the signature
-        // by a false one.
+        // A generation 2 signature does not cover the network, so it is valid on every network. The attack therefore
+        // replaces the signature by a false one.
         return arena.generation === 3 ? json : { ...json, signature: 'ab'.repeat(64) };
       });
     },
@@ -179,7 +179,9 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
 type Corrupt = (transfer: JsonObject, timestamp: number) => JsonObject;
 
 const MANY_SIGNATURES = Array.from({ length: 20_000 }, (_, index) => index.toString(16).padStart(128, 'a'));
-/** Far longer than the window in which a node counts the messages of an unknown address. */
+/**
+ * Time until the node must have banned an attacker. Far longer than the window of the rate limits (`RATE_WINDOW_MS`).
+ */
 const READ_MS_MAX = 90_000;
 
 function withManySignatures(transfer: JsonObject): JsonObject {
@@ -197,7 +199,7 @@ async function deliver(arena: Arena, untilMs: number, corrupt: Corrupt, isAlways
   await repeatInParallel(untilMs, 3, async () => {
     const { peer, bring } = await bringer(arena, corrupt);
     bring();
-    // Generation 3 penalises repeated announcements as such, so only generation 2 repeats.
+    // In generation 3, the node also penalises frequent announcements, so the attack repeats only in generation 2.
     const insist = arena.generation === 2 ? bring : undefined;
     if (isAlwaysOffence) await mustEnd(peer, 'a peer with a corrupted transaction', insist);
     else await sleep(100);

@@ -13,13 +13,13 @@ import type { Attack } from './measure.ts';
 const BLOCKS_SHOWN = 19;
 const LEAD_BLOCKS = 5;
 const LOOK_MS = 50;
-/** Share of a slot after which the claim is sent. A claim so late delays forging into the next slot. */
+/** Share of a slot after which the attacker sends its claim. A sync that starts so late can last into the next slot. */
 const LATE_IN_SLOT = 0.75;
 /** Longest time for which an attacker stays connected. */
 const STAY_MS_MAX = 10_000;
 /** Time for a node on a busy machine to start and to download a short chain. */
 const FOLLOW_MS_MAX = 120_000;
-/** Blocks that may be forged between asking two nodes for their heights. */
+/** Number of blocks that the devnet may forge between the requests for the heights of two nodes. */
 const BEHIND_BLOCKS_MAX = 2;
 
 export const CLAIMS_ATTACK: Attack = {
@@ -85,7 +85,7 @@ async function lateInSlot(arena: Arena): Promise<void> {
 
 let strangers = 0;
 
-/** Returns an address of another netgroup than the previous address and than every honest peer. */
+/** Returns an address whose netgroup differs from those of the previous address and of all honest peers. */
 function strangerIp(): string {
   strangers += 1;
   return `127.${100 + (strangers % 150)}.${(strangers >> 8) & 255}.${strangers & 255}`;

@@ -8,8 +8,9 @@ import type { Attack } from './measure.ts';
 
 /** Largest number of inbound connections that a node of the devnet accepts. */
 const INBOUND_MAX = 100;
-/** Bytes that each connection sends, as many as a node reads at once. Two workers open 40 connections a second. */
+/** Number of bytes of repeated requests on each connection. Node.js reads at most this number at once. */
 const PLAIN_BYTES = 65_536;
+/** Pause of a loop after each connection. The two loops together open at most 40 connections per second. */
 const PLAIN_INTERVAL_MS = 50;
 
 export const DOOR_ATTACKS: readonly Attack[] = [
@@ -119,8 +120,8 @@ export async function repeatInParallel(untilMs: number, lines: number, work: () 
 }
 
 /**
- * @param insist commits the offence again at intervals until the connection ends. A node ignores a message that comes
- *   too late or in too large a flood.
+ * @param insist commits the offence again at intervals until the connection ends. A single offence is not enough: a
+ *   node ignores a message that comes too late or exceeds a rate limit.
  * @throws Error when the node keeps a connection that it must close
  */
 export async function mustEnd(peer: Presence, who: string, insist?: () => unknown): Promise<void> {

@@ -171,7 +171,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   {
     name: 'large events without end',
     run: (arena, untilMs) => {
-      // The message has the largest size and the most values that the node accepts, so that parsing it is expensive.
+      // The message has 290,000 values and a size of 2.3 MB, so that it is expensive to parse.
       const values = Array.from({ length: 290_000 }, (_, index) => 1_000_000 + index).join();
       const event = `{"event":"remote-message","data":{"event":"nosuch","data":[${values}]}}`;
       return repeatInParallel(untilMs, 4, async () => {
@@ -248,7 +248,8 @@ function blocksRequest({ generation, devnet }: Arena): object {
 }
 
 /**
- * Opens peer connections that repeat the same messages. A closed connection is replaced by one from another address.
+ * Opens peer connections that repeat the same messages. After five rounds, or when the node has closed the connection,
+ * the next connection comes from another address.
  */
 async function texts(
   arena: Arena,
@@ -269,7 +270,10 @@ function strangersBlock(arena: Arena) {
   return arena.block({ id: ID, height: 5, timestamp: 100 }, arena.keyPair('account_1'));
 }
 
-/** Every message and request of the generation, with each of its fields replaced by each odd value or removed. */
+/**
+ * Messages and requests of the generation with one wrong field. For each field, the list has one frame with each odd
+ * value, and one frame without the field.
+ */
 function wrongFrames(arena: Arena): readonly unknown[] {
   const whole: Record<string, unknown>[] = [
     arena.blockMessage(strangersBlock(arena)),

@@ -21,7 +21,7 @@ const NAMES: Readonly<Record<FloodKind, string>> = {
 };
 const KINDS = Object.keys(NAMES) as FloodKind[];
 
-/** With 2,000 connections each address stays below the limit per address, so the node accepts all connections. */
+/** Below the node's limit of 100 connections per address, so that the node accepts all 2,000 connections of a flood. */
 const CONNECTIONS_PER_SOURCE = 50;
 const JUNK_BODIES = 200;
 
@@ -73,7 +73,7 @@ async function runFlood(
   arena.remark = `closed ${figures.closed}`;
 }
 
-/** Resolves when the attacker's process has ended. */
+/** Starts the attacker's process. Resolves with the figures that this process sends at the end of its flood. */
 function flooded(flood: Flood): Promise<FloodFigures> {
   const child = fork(fileURLToPath(new URL('./http-flood.js', import.meta.url)), [], { execArgv: [] });
   child.send(flood);

@@ -1,4 +1,6 @@
-/** The attacker's servers send peer lists with fakes when the node dials them and asks for peers. */
+/**
+ * The attacker runs servers (liars) that the node dials. When the node asks for peers, a liar sends false entries.
+ */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,14 +15,13 @@ import type { Attack } from './measure.ts';
 const LENGTHS = [1_000, 1_000, 30_000, 30_000];
 const ENTRIES_MAX = 1_000;
 /**
- * Time until the node must have asked the liars for peers. A node dials a peer that connected and left only after ten
- * seconds, in its next dialling round. Fakes may push a liar out of the peer book again and again, so one liar of each
- * length is enough.
+ * Time until the node must have asked liars for peers. A node dials new peers in rounds, at intervals of ten seconds.
+ * False entries may push a liar out of the peer book again and again, so one liar for each length of list is enough.
  */
 const ASKED_MS_MAX = 120_000;
 /**
- * The fakes of one list share a bucket of the peer book with the other liars and may evict a liar. An evicted liar
- * connects again after this interval.
+ * The false entries of one list share a bucket of the peer book with the other liars, and may evict a liar. An evicted
+ * liar connects again after this interval.
  */
 const INTRODUCED_AGAIN_MS = 20_000;
 
@@ -96,7 +97,7 @@ class Liar implements Presence {
     return this.#end;
   }
 
-  /** Keeps the server open, because the node may dial it only once. */
+  /** Does nothing. The attack may run several times, but the node may dial this server only in the first run. */
   leave(): void {
     return undefined;
   }
@@ -108,7 +109,7 @@ class Liar implements Presence {
 
   #serve(webSocket: WebSocket, peers: string, info: object): void {
     let farewell: number | undefined;
-    // The node closes a connection without pings after 20 s, and it may dial the other liars much later.
+    // The connection must stay open until the node has dialled other liars. Without pings, it would last only 20 s.
     const pings = setInterval(() => webSocket.send('#1'), PING_MS).unref();
     webSocket.on('error', () => undefined);
     webSocket.on('close', (code) => {

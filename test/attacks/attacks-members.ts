@@ -16,7 +16,7 @@ import type { Attack } from './measure.ts';
 const PEERS = 95;
 const SIGNATURES_PER_MESSAGE = 25;
 const WINDOW_MS = 10_000;
-/** Messages in a window of `WINDOW_MS` that cost a peer of each generation no penalty. */
+/** By generation, the number of messages that a peer may send within `WINDOW_MS` without a penalty. */
 const FREE_MESSAGES = { 2: 50, 3: 3 } as const;
 /** A generous limit for a node on a busy machine. */
 const PENDING_MS_MAX = 60_000;
@@ -87,7 +87,8 @@ function falseSignature(transactionId: string): MemberSignature {
 }
 
 /**
- * Number of false signatures that the node has checked so far. Other refusals of its pool may come from honest peers.
+ * Number of false signatures that the node has checked so far. The function ignores other refusals of the pool, because
+ * honest peers may cause them.
  */
 async function looks(arena: Arena): Promise<number> {
   const metrics = await (await fetch(`${arena.target.url}/metrics`)).text();

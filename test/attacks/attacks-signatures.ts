@@ -1,7 +1,7 @@
 /**
- * Multisignature transactions that cost the node many signature checks and the attacker little. All signatures of a
- * transaction are random. In some transactions valid signatures precede a random one, in the order that takes the
- * longest to check. The attacker owns a group of fifteen members and paid for its registration once.
+ * Multisignature transactions that cost the node many signature checks and the attacker little. In most transactions,
+ * all signatures of members are random. In the others, valid signatures precede a random one, in the order that takes
+ * the longest to check. The attacker owns a group of fifteen members and paid for its registration once.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -23,7 +23,7 @@ const PEERS = 5;
 /** Largest number of transactions in one message or answer. */
 const TRANSACTIONS_PER_MESSAGE = 25;
 const MESSAGE_INTERVAL_MS = 220;
-/** A node of generation 3 requests announced transactions from one peer at most once in this interval. */
+/** Pause between two announcements in generation 3, where a node requests transactions of one peer only every 5 s. */
 const ANNOUNCEMENT_INTERVAL_MS = 1_000;
 const HTTP_LINES = 4;
 /**
@@ -51,8 +51,8 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
       for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer({ answers }));
       const [first] = peers;
       const startedMs = performance.now();
-      // Continue until the end, and at least until the node has banned the first peer. A busy node reads its messages
-      // late.
+      // The attack lasts until `untilMs`, and at least until the node has closed the first connection. A busy node
+      // reads the attacker's messages late.
       while (performance.now() < untilMs || first?.end === undefined) {
         if (performance.now() - startedMs > CUT_MS_MAX) throw new Error('a peer with nothing but junk was kept');
         for (const peer of peers) sendJunk(arena, junk, peer);

@@ -1,4 +1,7 @@
-/** All attacks, preceded by a run without an attack that measures the cost of the machine itself. */
+/**
+ * The lists of attacks. `NO_ATTACK` is a run for comparison: it shows the missed slots and the memory growth that the
+ * machine itself causes.
+ */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';

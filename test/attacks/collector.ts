@@ -1,7 +1,7 @@
 /**
- * Makes a node collect its garbage through the inspector that Node.js opens on SIGUSR1. The memory in use afterwards is
- * what an attack made the node keep. Without a collection the figure would depend on when Node.js last collected
- * garbage.
+ * Makes a node collect its garbage through the inspector that Node.js opens on SIGUSR1. After the collection, the
+ * growth of the memory in use shows what an attack made the node keep. Without a collection, the growth would depend on
+ * when Node.js last collected garbage.
  */
 
 import { readFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ export class Collector {
     await this.#ask('HeapProfiler.collectGarbage', {});
   }
 
-  /** Bytes of the heap in use after a garbage collection, not the memory that the system has allocated. */
+  /** Bytes of JavaScript heap and external memory in use after a garbage collection. */
   async usedBytes(): Promise<number> {
     await this.collect();
     const expression = '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())';

@@ -1,7 +1,7 @@
 /**
  * An attacker of the HTTP interface. It runs in a process of its own, so that it takes no time from the measurement.
  * The parent process sends a `Flood` to the attacker. The attacker opens its connections, replaces each closed
- * connection, and sends as fast as the node reads. The attacker ends when its flood is over or when its parent ends.
+ * connection, and sends what `FloodKind` describes. The attacker ends when its flood is over or when its parent ends.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -20,12 +20,12 @@ export interface Flood {
 
 /**
  * - `pipelined`: requests without end; the answers are read
- * - `unread`: 64 kB of requests on each connection, then one byte at intervals; no answer is read
+ * - `unread`: 64 kB of requests on each connection, then one byte every 500 ms; no answer is read
  * - `bombs`: pipelined requests to existing paths and one missing path; their compressed bodies unpack to 2 MB
- * - `bodies`: large bodies to a path that accepts bodies, each byte as late as possible
+ * - `bodies`: the first half of a body of 128 kB on each connection, then one byte every 500 ms
  * - `silent`: connections that send nothing
  * - `events`: event streams that nobody reads
- * - `wave`: connections that send nothing for two seconds, then all at once 64 kB of requests
+ * - `wave`: every two seconds, all connections at once send 64 kB of requests each
  * - `peerPort`: `pipelined` on the port for WebSockets
  * - `junk`: the given bodies as transactions, each sent after the answer to the previous one
  */

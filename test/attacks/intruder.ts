@@ -1,4 +1,7 @@
-/** A WebSocket client that can send any frame from any address of the loopback network, so that no node knows it. */
+/**
+ * A WebSocket client that can send any frame. Each client can connect from a loopback address of its own, which no node
+ * knows.
+ */
 
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
@@ -11,11 +14,14 @@ export interface IntruderOptions {
   readonly target: string;
   /** Local address from which the client connects. */
   readonly ip: string;
-  /** Returns the answer to a remote call of the node. The client sends no answer for undefined. */
+  /** Returns the answer to a remote call of the node. If the result is undefined, the client sends no answer. */
   readonly answers?: (procedure: string, data: unknown) => unknown;
 }
 
-/** How a connection ended: the code of the close frame, or `refused` if it never opened. */
+/**
+ * How a connection ended: the code of the `#disconnect` event, otherwise the code of the close frame (1006 without a
+ * close frame). `refused` means that the WebSocket never opened.
+ */
 export type End = number | 'refused';
 
 /** A connection of an attacker to the node. */
@@ -61,7 +67,9 @@ export class Intruder implements Presence {
     });
   }
 
-  /** Connects and sends the handshake. Resolves when the node has answered or has closed the connection. */
+  /**
+   * Sends the handshake when the connection is open. Resolves when the node has answered or has closed the connection.
+   */
   async greet(): Promise<boolean> {
     if (!(await this.opened())) return false;
     const answered = new Promise<void>((settle) => {

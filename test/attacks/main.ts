@@ -2,10 +2,11 @@
  * `npm run attacks -- [--generation 2|3] [--setting default|public|portable] [--seconds 6] [--only TEXT] [--part 1/3]
  * [--nodes 3] [--tries 3] [--connections 1,50,2000] [--profile DIRECTORY]`: attacks the first node of a devnet of real
  * processes, one attack after the other. Prints a table with a verdict for each attack. Exits with code 1 if the node
- * did not withstand an attack.
+ * failed in at least one attack.
  *
- * `--connections` runs every HTTP flood instead, with each of the given numbers of connections. `--only` and `--part`
- * select attacks, so that a long run can be split. `--profile` writes a CPU profile of the node for each attack.
+ * With `--connections`, the command runs only the HTTP floods: each flood once with each of the given numbers of
+ * connections. `--only` and `--part` select attacks, so that a long run can be split. `--profile` writes a CPU profile
+ * of the node for each attack.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -34,7 +35,10 @@ const GENERATIONS =
   values.generation === undefined ? ([3, 2] as const) : ([values.generation === '2' ? 2 : 3] as const);
 
 const CHOSEN_SETTINGS = SETTINGS.filter((setting) => values.setting === undefined || values.setting === setting);
-/** Longest run without an attack, in seconds: the cost of the machine itself shows early. */
+/**
+ * Maximum duration, in seconds, of the run without an attack. The run shows the missed slots and the memory growth that
+ * the machine itself causes.
+ */
 const CALM_S_MAX = 60;
 
 let failures = 0;
@@ -54,8 +58,8 @@ async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
   if (chosen.length === 0) return 0;
   const arena = await Arena.open(generation, Number(values.nodes), chosen, setting);
   try {
-    // Lower the attacker's priority. It shares the machine with its victims and must not win by taking their
-    // processors.
+    // Lower the attacker's priority: it runs on the same machine as the nodes, and must not succeed by taking processor
+    // time from them.
     setPriority(10);
     let failed = 0;
     for (const attack of [NO_ATTACK, ...chosen]) {

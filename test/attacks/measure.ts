@@ -1,4 +1,7 @@
-/** Runs an attack in an arena and reports its effect on the node, its peers, its slots and its memory. */
+/**
+ * Runs an attack against the first node of a devnet. Reports lost connections to honest peers, missed slots, memory
+ * growth and other faults of the node.
+ */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,11 +11,14 @@ import { KEPT, LATE, OperatorWatch } from './operator-watch.ts';
 
 export interface Attack {
   readonly name: string;
-  /** Generation whose wire protocol the attack needs. An attack without a generation runs on both. */
+  /** Generation whose wire protocol the attack needs. Undefined for an attack that runs in both generations. */
   readonly generation?: 2 | 3;
   /** Whether an operator probes the node during the attack, see `OperatorWatch`. */
   readonly isWatched?: boolean;
-  /** Runs before the first of all attacks. It prepares what the node accepts only after some time. */
+  /**
+   * Runs before the first of all attacks. Prepares states that the node reaches only after some seconds, such as a
+   * registered multisignature account.
+   */
   prepare?(arena: Arena): Promise<void>;
   /** Attacks until `untilMs`, a time of `performance.now`. @throws Error that names the fault of the node */
   run(arena: Arena, untilMs: number): Promise<void>;
@@ -42,8 +48,8 @@ const SETTLE_MS_MIN = 300;
 /** Time for nodes on a busy machine to agree on a block again. */
 const SETTLE_MS_MAX = 150_000;
 /**
- * Time for the allocator to return unused memory to the system, which the allocator does besides other work. On a busy
- * machine it takes long.
+ * Time for the allocator to return unused memory to the system. The allocator does this in the background, which takes
+ * long on a busy machine.
  */
 const RETURN_MS_MAX = 40_000;
 const RETURN_LOOK_MS = 500;
@@ -52,15 +58,16 @@ const GREW = 'memory grew';
 export interface Pace {
   /** Duration of an attack. */
   readonly seconds: number;
-  /** Number of blocks that must follow an attack before the next one starts. */
+  /** Number of blocks that must follow an attack before the next attack starts. */
   readonly blocksAfter: number;
   readonly tries: number;
 }
 
 /**
- * @param pace `tries` is the number of runs that decide about a fault. A busy machine misses a slot in one run, an
- *   attack makes the node miss one in every run. Code and allocators keep memory after their first use only, whereas
- *   memory that an attacker can pile up grows in every run.
+ * @param pace `tries` is the maximum number of runs. The function repeats an attack while a busy machine may be the
+ *   cause of all its faults. A busy machine makes the node miss slots in single runs; an effective attack does so in
+ *   every run. Memory that code and allocators keep grows only in the first run; memory that an attacker can pile up
+ *   grows in every run.
  */
 export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise<Measured> {
   let best = await once(arena, attack, pace);
@@ -154,7 +161,7 @@ async function once(arena: Arena, attack: Attack, { seconds, blocksAfter }: Pace
   };
 }
 
-/** Lists how the attacker's connections ended, the most frequent end first. */
+/** Lists the three most frequent ends of the attacker's connections, with their numbers. */
 function offencesOf({ intruders }: Arena): string {
   const counts = new Map<string, number>();
   for (const { end } of intruders) {

@@ -1,6 +1,7 @@
 /**
- * Measures what the operator of an attacked node sees. A probe from this machine runs every 50 ms during the attack,
- * and the memory of the node is sampled. After the attack, ordinary requests must get the same answers as before it.
+ * Measures what the operator of an attacked node sees. Every 50 ms during the attack, `OperatorWatch` sends an HTTP
+ * request from 127.0.0.1 (a probe), and reads the resident memory of the node. After the attack, ordinary requests must
+ * get the same status codes as before the attack.
  */
 
 import { readFileSync } from 'node:fs';
@@ -11,12 +12,14 @@ import type { Arena } from './arena.ts';
 
 /** Suffix of the fault for late probes. A busy machine can cause this fault. */
 export const LATE = 'came late';
-/** Prefix of the fault for memory that stays in use. Allocators keep part of the memory after its first use. */
+/**
+ * Prefix of the fault for memory that stays in use. Allocators can cause this fault, because they keep part of the
+ * memory.
+ */
 export const KEPT = 'memory went from';
 
 /**
- * Limit for resident memory: three times the memory of an idle node, and below the lowest memory limit that can be
- * configured.
+ * Limit for resident memory: three times the memory of an idle node, and below the smallest valid `memory.limitMb`.
  */
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const GROWTH_MAX = 1.5;
@@ -82,7 +85,7 @@ export class OperatorWatch {
   }
 
   async #recovers(): Promise<boolean> {
-    // The extra time is for the requests themselves.
+    // `PROBE_MS_MAX` is for the duration of the requests themselves.
     const deadlineMs = performance.now() + RECOVERY_MS_MAX + PROBE_MS_MAX;
     for (;;) {
       const isWell =
@@ -94,7 +97,10 @@ export class OperatorWatch {
     }
   }
 
-  /** Waits until the node has returned memory to the system, which the allocator does besides other work. */
+  /**
+   * Returns the resident memory of the node. Waits first, because the allocator returns memory to the system in the
+   * background.
+   */
   async #bytesAfter(): Promise<number> {
     const deadlineMs = performance.now() + RECOVERY_MS_MAX;
     for (;;) {
@@ -126,8 +132,8 @@ export class OperatorWatch {
   }
 
   /**
-   * Milliseconds for which the node and this process have waited for a processor so far. Here attackers and other
-   * programs take processors from the node, whereas an attacker of a real node runs on another machine.
+   * Milliseconds for which the node and this process have waited for a processor so far. A probe does not count this
+   * time, because an attacker of a real node runs on another machine and takes no processor from the node.
    */
   #waitedMs(): number {
     return waitedMsOf(this.#arena.target.pid()) + waitedMsOf(process.pid);
@@ -146,7 +152,7 @@ function waitedMsOf(pid: number | undefined): number {
   }
 }
 
-/** Requests some common paths. @returns their statuses, and the id of the first block */
+/** Requests four common paths and a missing path. @returns the status codes, and the id of the first block */
 async function askedFrom(arena: Arena, localAddress: string): Promise<string> {
   const answers: string[] = [];
   for (const path of ['/healthz', '/api/node/constants', FIRST_BLOCK, '/api/accounts?limit=2', '/nothing']) {

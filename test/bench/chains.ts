@@ -1,4 +1,4 @@
-/** Shared parts of the benchmarks: chains that are made once, stores in temporary folders, and table output. */
+/** Shared parts of the benchmarks: they make a chain, apply it to a store in a temporary folder, and print tables. */
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ export interface MadeChain {
   readonly blocks: readonly Block[];
 }
 
-/** Makes a chain of empty blocks, or of blocks that are full of transfers between funded accounts. */
+/** Makes a chain. Each block contains `transfersPerBlock` transfers between funded accounts. */
 export function makeChain(blockCount: number, transfersPerBlock: number): MadeChain {
   const network = makeNetwork({ accounts: 200 });
   const maker = new ChainMaker(network);
@@ -78,7 +78,7 @@ export async function applyChain(chain: MadeChain, verifier: Verifier): Promise<
   }
 }
 
-/** Prints rows of figures under a title, right-aligned. */
+/** Prints rows of figures under a title. All columns except the first are right-aligned. */
 export function printTable(title: string, rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   console.log(`\n${title}`);

@@ -18,9 +18,9 @@ const POLL_MS = 20;
 const TICK_S = 0.01;
 
 export interface StartFigures {
-  /** Time until each node answers with a forged block. */
+  /** Time until each node reports the height of a forged block. */
   readonly seconds: number;
-  /** Processor time of the supervisor and the nodes until the last node answers; 0 if the system does not report it. */
+  /** Processor time that the supervisor and the nodes used during `seconds`. */
   readonly processorSeconds: number;
 }
 
@@ -74,7 +74,7 @@ function processorSecondsOf(pid: number): number {
       if (Number(name) !== pid && Number(fields[1]) !== pid) continue;
       seconds += (Number(fields[11]) + Number(fields[12])) * TICK_S;
     } catch {
-      // The process has ended, or the operating system has no folder `/proc`.
+      // The process has ended.
     }
   }
   return seconds;

@@ -1,4 +1,4 @@
-/** Measures the time until a devnet answers, and the memory of its nodes. */
+/** Measures the time until all nodes of a devnet answer, and the largest resident memory of a node. */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Measures whether a node that forges alone misses slots while many subscribers follow its events, and how soon the
- * subscribers get a block.
+ * Starts a devnet of one node with many subscribers to its event stream. Measures how soon the subscribers get a block,
+ * and how many slots the node misses.
  */
 
 import { get, type ClientRequest } from 'node:http';
@@ -21,7 +21,7 @@ export interface SubscriberFigures {
    * blocks.
    */
   readonly lastReceivedMs: { readonly median: number; readonly worst: number };
-  /** Number of missing deliveries: pairs of a subscriber and a block that did not reach it. */
+  /** Number of subscribers that did not get a block, summed over all counted blocks. */
   readonly missing: number;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Makes a large chain in little time: a real genesis block, followed by blocks that are written directly to the store.
- * The module verifies nothing, and only funding changes accounts, so benchmarks with this chain measure reading and not
- * applying. Every table and index has the same content as in a node.
+ * The module does not verify these blocks, and their transactions do not change accounts. The store writes the same
+ * indexes as in a node. A benchmark with this chain can measure reads, but not how fast a node applies blocks.
  */
 
 import { addressOf } from '../../src/crypto/keys.ts';

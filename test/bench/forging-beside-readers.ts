@@ -10,7 +10,7 @@ import { load } from './load.ts';
 
 export interface ForgingFigures {
   readonly slots: number;
-  /** Slots without a block, from the first slot under load to the last one. */
+  /** Slots without a block, among the slots that were completely under load. */
   readonly missed: readonly number[];
   readonly requestsPerSecond: number;
   readonly p99Ms: number;
@@ -47,8 +47,8 @@ export async function measureForgingBesideReaders(options: ForgingOptions): Prom
 }
 
 /**
- * Every second request is for the same page. The page of the other requests returns only after about 9,800 such
- * requests, so that it was not requested since the last block.
+ * Every second request is for the same page. The other requests are for about 9,800 different pages in turn, so the
+ * chain gets a new block between two requests for the same page.
  */
 function targetOf(request: number): string {
   if (request % 2 === 0) return '/api/blocks?limit=20';

@@ -1,4 +1,4 @@
-/** Makes a chain with many accounts from which a devnet can be forked. */
+/** Makes a chain with many accounts, for benchmarks that fork a devnet from this chain. */
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ export interface ForkSource {
   dispose(): void;
 }
 
-/** Makes a chain with real blocks, and adds the given number of accounts to the genesis state. */
+/** Makes a chain of valid blocks, and adds the given number of accounts to the genesis state. */
 export async function makeForkSource(accounts: number): Promise<ForkSource> {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-fork-'));
   const dispose = (): void => rmSync(folder, { recursive: true, force: true });

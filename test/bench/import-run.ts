@@ -23,11 +23,11 @@ export interface ImportRun {
   readonly cpuSeconds: number;
   /** Processor time of the main thread. */
   readonly mainThreadSeconds: number;
-  /** Largest memory of the process without mapped files, in each quarter of the run. */
+  /** Maximum memory of the process in each quarter of the run, mapped files excluded. */
   readonly quartersMegabytes: readonly number[];
   /**
-   * Largest memory of the process with mapped files, in each quarter of the run. The system frees the mapped pages of
-   * the store when other processes need memory.
+   * Maximum memory of the process in each quarter of the run, mapped files included. The system frees the mapped pages
+   * of the store when other processes need memory.
    */
   readonly mappedMegabytes: readonly number[];
 }

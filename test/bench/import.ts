@@ -1,6 +1,6 @@
 /**
- * Measures how fast a node imports a chain from a file and from a peer, compared with the speed of signature checks and
- * of the disk.
+ * Measures how fast a node imports a chain from a file and from a peer. Compares the import from a file with the speed
+ * of signature checks and of the disk.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -25,15 +25,14 @@ import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
 /** Every `FULL_EVERY`-th block of a mixed chain is full. */
 const FULL_EVERY = 5;
-/** A chain like those that real nodes forged for the golden data. */
+/** Height and share of full blocks, as in the chains that lisk-sdk nodes forged for `npm run golden`. */
 const GOLDEN_KIND = { height: 3000, fullEvery: 3 };
 /** Time in which a node without requests settles before its memory is measured. */
 const IDLE_MS = 10_000;
 const SYNC_MS_MAX = 600_000;
 
 /**
- * Number of addresses of the realistic chain of full blocks. At the end of the chain, each address has about fifty
- * transactions.
+ * Number of addresses of the chain `many`. At the end of this chain, each address has about fifty transactions.
  */
 const MANY_ADDRESSES = 20_000;
 
@@ -41,8 +40,8 @@ export interface ImportBenchOptions {
   readonly shortHeight: number;
   readonly longHeight: number;
   /**
-   * Height of the two chains of full blocks. One chain has many addresses. The other chain has 500 addresses, and the
-   * lists of each address become long near height 2,600.
+   * Height of the two chains of full blocks. The chain `many` has 20,000 addresses. The chain `busy` has 500 addresses,
+   * whose posting lists exceed `SHORT_LIST_ITEMS_MAX` near height 2,600.
    */
   readonly fullHeight: number;
 }
@@ -85,8 +84,8 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
       runImport({ ...placeOf(name), file: join(folder, `${name}.ndjson`) });
     const shortRun = await importOf('short');
     const longRun = await importOf('long');
-    // Throughput varies between runs on this machine, so the limit is measured before and after each chain that is
-    // compared with it.
+    // Throughput varies between runs on this machine, so the rate of signature checks is measured before and after each
+    // import that is compared with this rate.
     const checks = makeChecks();
     const limits = [await signaturesPerSecond(checks)];
     const manyRun = await importOf('many');
@@ -203,7 +202,7 @@ function makeChecks(): readonly SignatureCheck[] {
 }
 
 /**
- * Returns checks per second of all cores, in batches of the size of a download, and the processor time of one check.
+ * Returns the number of signature checks per second on all cores, and the processor time of one check.
  */
 async function signaturesPerSecond(
   checks: readonly SignatureCheck[],
@@ -221,14 +220,14 @@ async function signaturesPerSecond(
 }
 
 /**
- * Bytes that an import of full blocks writes to the disk per commit, measured as 66 MB for 2,040 blocks. Many blocks
- * share the written pages.
+ * Bytes that an import of full blocks writes to the disk per commit. In a measurement, the import of 2,040 blocks
+ * wrote 66 MB.
  */
 const COMMIT_BYTES = BLOCKS_PER_COMMIT * 32_000;
-/** Positions in the file at which commits are written in turn, as in a growing store. */
+/** Number of positions in the file. Commits are written to these positions in turn. */
 const COMMIT_PLACES = 10;
 
-/** Returns the number of durable writes of this size per second. */
+/** Returns the number of durable commits of `COMMIT_BYTES` per second. */
 function commitsPerSecond(folder: string): number {
   const file = openSync(join(folder, 'commits'), 'w');
   const bytes = Buffer.alloc(COMMIT_BYTES, 7);
@@ -237,7 +236,7 @@ function commitsPerSecond(folder: string): number {
   while (performance.now() - startedMs < 3000) {
     writeSync(file, bytes, 0, bytes.length, (commits % COMMIT_PLACES) * COMMIT_BYTES);
     fdatasyncSync(file);
-    // The page that makes a commit valid is written and flushed after all other pages.
+    // As in LMDB, flush all other pages first, and then the page that makes the commit valid.
     writeSync(file, bytes, 0, 4096, 0);
     fdatasyncSync(file);
     commits += 1;

@@ -1,4 +1,4 @@
-/** Measures how soon `bloomery/testing` has a node ready in a new process. */
+/** Measures how fast `bloomery/testing` starts a devnet in a new process. */
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Sends HTTP requests on some connections. Each connection waits for an answer before it sends the next request. */
+/** Sends HTTP requests on several connections. Each connection waits for an answer before it sends the next request. */
 
 import { createConnection, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -10,8 +10,8 @@ export interface LoadFigures {
 }
 
 /**
- * @param targetOf returns path and query of the request with a number, from 1 on; undefined after the last request
- * @param durationMs may be infinite if `targetOf` ends
+ * @param targetOf returns path and query of a request by its number (from 1), or undefined to close the connection
+ * @param durationMs may be `Infinity` if `targetOf` returns undefined after the last request
  * @throws Error for an answer other than 200
  */
 export async function load(

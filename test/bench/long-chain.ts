@@ -1,4 +1,7 @@
-/** Writes a long chain of mixed blocks to a file. Signing limits the speed. The chain is never in memory as a whole. */
+/**
+ * Writes a long chain of full and empty blocks to files. Signing limits the speed. The chain is never in memory as a
+ * whole.
+ */
 
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -44,8 +47,8 @@ export interface ChainPart {
 
 /**
  * How often the addresses of a chain send and receive. `equal`: all addresses equally often. `skewed`: as in public
- * networks, a few addresses have most of the transfers. The share of the address of rank r is about proportional to 1 /
- * r.
+ * networks, a few addresses have most of the transfers. The share of the r-th most active address is about
+ * proportional to 1 / r.
  */
 export type Activity = 'equal' | 'skewed';
 
@@ -75,7 +78,7 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
   const network = makeNetwork({ accounts: ACCOUNTS, accountBalance });
   const { rules } = new ChainMaker(network);
   const { codec } = rules;
-  // A store on the disk would take half of the time.
+  // The state is in memory, because a store on the disk would take half of the time for making the chain.
   const state = new MemoryState({ keptBlocks: KEPT_BLOCKS });
   state.append(network.genesis, (writer) => rules.applyGenesis(writer, network.genesis));
   const forger = new Forger(network, rules, addresses, { draw, firstAmountOf });
@@ -103,13 +106,13 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
 
 /**
  * First amount that an address receives, in beddows. The amount pays the fees of the transfers that the address sends,
- * 0.1 LSK each. The address receives about as much as it sends; the square root allows for the difference.
+ * 0.1 LSK each. The square root allows for random differences between the numbers of sent and received transfers.
  */
 function firstAmountFor(transfers: number): bigint {
   return (BigInt(Math.ceil(transfers + 25 * Math.sqrt(transfers) + 80)) * LSK) / 10n;
 }
 
-/** Balance with which each funded account can pay the first amounts of its share of the other addresses. */
+/** Balance from which each funded account can pay the first amounts to the addresses that it funds. */
 function balanceFor(firstAmountOf: (account: number) => bigint, addresses: number): bigint {
   const paid = new Array<bigint>(ACCOUNTS).fill(0n);
   for (let account = ACCOUNTS; account < addresses; account += 1) {
@@ -177,8 +180,8 @@ class Forger {
 }
 
 /**
- * Returns a pseudo-random account; equal numbers give equal accounts. If accounts were chosen in turn, an account would
- * occur again only after all other accounts.
+ * Returns a pseudo-random account; equal numbers give equal accounts. The accounts do not come in turn, because then an
+ * account would occur again only after all other accounts.
  */
 function drawnEqually(number: number, accounts: number): number {
   return mixed(number) % accounts;
@@ -186,7 +189,7 @@ function drawnEqually(number: number, accounts: number): number {
 
 /**
  * Returns a pseudo-random account. The last account has rank 1 and is drawn most often. The probability of rank r is
- * the logarithm of (r + 1) / r, divided by the logarithm of the number of accounts plus 1.
+ * log((r + 1) / r) / log(accounts + 1).
  */
 function drawnByRank(number: number, accounts: number): number {
   const rank = Math.floor((accounts + 1) ** (mixed(number) / 2 ** 32));

@@ -1,4 +1,4 @@
-/** Measures the first, the middle and the last page of sorted lists. */
+/** Measures the response times of the first, the middle and the last page of sorted lists. */
 
 import { load } from './load.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Prints figures of running nodes: forging in their slots, forging beside event subscribers and beside readers, and
- * reverting to snapshots.
+ * Prints figures of running nodes: the start of a devnet, forging in their slots, forging beside event subscribers and
+ * beside readers, and reverting to snapshots.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';
@@ -80,7 +80,7 @@ export async function benchCycles(cycles = CYCLES, height = CYCLE_HEIGHT): Promi
     `${figure(middle(all))} ms`,
     `${figure(all.at(-1) ?? 0)} ms`,
   ];
-  // If each cycle keeps some memory, the growth is visible after several hundred cycles.
+  // If each cycle keeps memory, the growth is visible only after 200 cycles or more.
   const isLeaking = cycles >= 200 && late.residentMb > LEAK_RATIO * early.residentMb;
   if (isLeaking || late.descriptors > early.descriptors + SPARE_DESCRIPTORS) process.exitCode = 1;
   printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [

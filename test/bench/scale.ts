@@ -115,13 +115,13 @@ function listsOf(million: number, { accounts, activity }: MadeChain): readonly L
     { path: '/api/accounts?sort=balance', total: accounts },
     ...(activity === 'equal' ? [] : ['senderId', 'recipientId', 'senderIdOrRecipientId']).map((filter) => ({
       path: `/api/transactions?${filter}=${busiest}&sort=amount`,
-      // The number of transactions of this account is random, and is somewhat above this number.
+      // Use 90 % of the expected number, because the number of the account's transactions is random.
       total: Math.floor(transactions * shareOf(accounts - 1, accounts) * 0.9),
     })),
   ];
 }
 
-/** Starts a node with one reading process on the chain and requests pages. The node is stopped at the end. */
+/** Starts a node with the chain and one reading process, requests pages, and stops the node. */
 async function serve(network: string, dataDir: string, lists: readonly List[], accounts: number): Promise<Served> {
   const node = await startServedNode({ network, dataDir, processes: 1 });
   const { port } = node;
@@ -149,7 +149,7 @@ function memoryOf(node: ServedNode): { readonly node: Memory; readonly reader: M
  * Every second request is for a page at any depth of a list. The other requests are for an account or its transactions.
  */
 function randomTarget(request: number, lists: readonly List[], addresses: readonly string[]): string {
-  // The multiplication mixes only the high bits, but the kind of a request depends on the low bits.
+  // The multiplication mixes only the high bits, but the remainders below depend on the low bits.
   const mixed = Math.imul(request, 0x9e3779b1) >>> 0;
   const drawn = (mixed ^ (mixed >>> 15)) >>> 0;
   const address = addresses[drawn % addresses.length] as string;

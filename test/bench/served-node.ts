@@ -1,4 +1,7 @@
-/** A real node over an imported chain, without peers and delegates. Reading processes answer its HTTP requests. */
+/**
+ * Starts a Bloomery node with an imported chain, without peers and delegates. If `processes` is above 0, reading
+ * processes answer its HTTP requests.
+ */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,6 @@
 /**
  * Measures how soon blocks come in their slots. Several chains run in this process, each with the production engine, a
- * store and a signing journal on disk. The slots take one second and start at different times on each chain.
+ * store and a signing journal on disk. A slot takes one second. The slots of the chains start at different times.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ export interface SlotFigures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** Own slots that passed without a block. */
+  /** Number of slots of the forging delegates that passed without a block. */
   readonly missed: number;
 }
 

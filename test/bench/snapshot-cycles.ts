@@ -1,7 +1,7 @@
 /**
- * Repeatedly takes snapshots of four real nodes and reverts to them. Each cycle adds blocks with transactions, reverts
- * the blocks, and checks that all nodes have their earlier state. At the end, no process of the devnet may remain. The
- * result contains the memory and the open descriptors of the nodes.
+ * Repeatedly takes a snapshot of a devnet of four nodes and reverts to it. Each cycle adds blocks with transactions,
+ * reverts the blocks, and checks that all nodes have their earlier state. At the end, no process of the devnet may
+ * remain. The result contains the memory and the open descriptors of the nodes.
  */
 
 import { spawn } from 'node:child_process';
@@ -46,7 +46,7 @@ const MINED_AT_ONCE = 500;
 const BLOCKS_PER_CYCLE = 3;
 const SNAPSHOT = 'cycle';
 
-/** @throws Error if a node does not have its earlier state, or if a process remains */
+/** @throws Error if a node does not have its earlier state after a revert, or if a process remains at the end */
 export async function runCycles({ root, cycles, height }: CycleOptions): Promise<CycleFigures> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-cycles-'));
   const { http, ws } = await freePortRanges(NODES);
@@ -133,7 +133,7 @@ function footprintOf(pids: readonly number[]): Footprint {
   };
 }
 
-/** @throws the last error of `holds`, or an Error if `holds` does not return true in time */
+/** @throws the last error of `holds`, or an Error if `holds` does not return true within `withinMs` */
 async function until(holds: () => Promise<boolean>, withinMs: number): Promise<void> {
   const endMs = performance.now() + withinMs;
   for (;;) {

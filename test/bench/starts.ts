@@ -1,6 +1,6 @@
 /**
- * Measures how soon a devnet forges, on a new chain and on an existing chain, and how soon a node of the test kit is
- * ready.
+ * Measures how soon a devnet forges, on a new chain and on an existing chain, and how soon the test kit
+ * (`bloomery/testing`) starts a devnet.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';

@@ -9,8 +9,9 @@ import { photographer, problemsOf } from './looks.ts';
 const WAIT_MS = 60_000;
 
 /**
- * Rules of axe that the library of the page itself breaks. Its headings skip a level, the head of an operation is a
- * button inside another button, and the part above the operations is outside every landmark.
+ * Rules of axe that Swagger UI, the library of the page, breaks. The headings skip a level. The head of an operation is
+ * a button inside another button. The part above the operations is outside every landmark. A select element has no
+ * accessible name.
  */
 const OF_THE_LIBRARY = ['heading-order', 'nested-interactive', 'region', 'select-name'];
 
@@ -24,7 +25,7 @@ export interface ReferenceVisit {
 
 /**
  * @returns number of screenshots
- * @throws AssertionError if the page lacks something or logs an error to the console
+ * @throws AssertionError if the page lacks an expected element or logs an error to the console
  */
 export async function visitApiDocs(browser: Browser, visit: ReferenceVisit): Promise<number> {
   const { url, name, look, directory } = visit;
@@ -60,7 +61,7 @@ export async function visitApiDocs(browser: Browser, visit: ReferenceVisit): Pro
   return photographs.taken();
 }
 
-/** Opens an operation. On a phone its group is closed at first and must be opened too. */
+/** Opens an operation. On a phone, the group of the operation is closed at first, and is opened too. */
 async function openOperation(page: Page, group: string, id: string): Promise<void> {
   const operation = page.locator(`[id="operations-${group}-${id}"]`);
   if ((await operation.count()) === 0) await page.locator(`[id="operations-tag-${group}"]`).click();

@@ -8,11 +8,14 @@ import type { Untyped } from '../support/untyped.ts';
 import { LOOKS } from './looks.ts';
 
 const WAIT_MS = 60_000;
-/** Position of the visitor on the long page. */
+/** Scroll position at which the visitor follows a link. */
 const PLACE_PX = 900;
 /** Row with the link that the visitor follows. */
 const ROW = 40;
-/** Delegates of a round in the slow visit, so that the devnet has ended rounds soon. */
+/**
+ * Number of delegates of a round that `checkSlowReturn` reports to the page. With such short rounds, the page soon
+ * shows ended rounds.
+ */
 const ROUND = 5;
 /** Delay of the slow answers in milliseconds. Each is shorter than the timeout of the page for a request. */
 const LATE_MS: Readonly<Record<string, number>> = { delegates: 2000, blocks: 6000, 'node/slots': 6000 };
@@ -25,8 +28,8 @@ export async function checkBackButton(page: Page): Promise<void> {
 }
 
 /**
- * Goes back while the node answers slowly. The last rounds are above the list of delegates and arrive many seconds after
- * it. The visitor must see the same rows as before.
+ * Goes back while the node answers slowly. The last rounds are above the list of delegates and arrive several seconds
+ * after the list. The visitor must see the same rows as before.
  */
 export async function checkSlowReturn(browser: Browser, devnet: TestDevnet): Promise<void> {
   const context = await browser.newContext(LOOKS['phone-dark'] ?? {});
@@ -60,7 +63,7 @@ export async function checkSlowReturn(browser: Browser, devnet: TestDevnet): Pro
 
 /** Scrolls down and follows a link. @returns the scroll position when the visitor left */
 async function leave(page: Page): Promise<number> {
-  // Content that arrives above the position would move it.
+  // Wait for all content, because content that arrives above the position later would move the rows.
   await isComplete(page);
   await waitFor(
     'a long page',
@@ -68,8 +71,8 @@ async function leave(page: Page): Promise<number> {
     WAIT_MS,
   );
   await page.evaluate(`scrollTo(0, ${PLACE_PX})`);
-  // The page stores its scroll position when scrolling stops. Position and click are one step in the browser, because
-  // a new block may change the page between two steps.
+  // The page stores its scroll position when scrolling stops. The script reads the position and clicks in one step,
+  // because a new block may change the page between two steps.
   let place = 0;
   const follow = `{
     const place = scrollY;

@@ -1,4 +1,4 @@
-/** A page of another origin than the node that uses `bloomery/client`, like an application in a browser. */
+/** Tests `bloomery/client` in a web page whose origin is not the node, like an application in a browser. */
 
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
@@ -32,8 +32,8 @@ interface Seen {
 }
 
 /**
- * In the browser, requests an account, reads a list over several pages, follows an event, waits for a transaction and
- * has one refused.
+ * In the browser, requests an account, reads a list over several pages, receives an event, and waits for a transaction.
+ * Then sends an invalid transaction, which the node must refuse.
  *
  * @throws Error with the received and the expected values if they differ
  */
@@ -102,7 +102,7 @@ async function useClient({ url, generation, to }: { url: string; generation: num
 }
 
 /**
- * Runs `work` after the page has requested events, because the node sends no events from before the stream was open.
+ * Runs `work` when the event stream of the page is open, because the node sends no events from before that time.
  */
 async function whenItFollows<T>(page: Page, work: () => Promise<T>): Promise<T> {
   await page.waitForResponse(/\/api\/events/);

@@ -1,6 +1,6 @@
 /**
- * A visitor's actions on lists, the search and the forging view: filters, sorts, follows a suggestion, switches a
- * delegate.
+ * A visitor of the dashboard filters and sorts lists, pages through them, follows a search suggestion, and switches the
+ * forging of a delegate.
  */
 
 import { strict as assert } from 'node:assert';
@@ -20,7 +20,7 @@ export interface ListsVisit {
 
 const WAIT_MS = 60_000;
 
-/** Sets filters in the form, checks the address of the page, and goes back to the previous one. */
+/** Sets filters in the form, checks the URL fragment, and goes back to the previous fragment. */
 export async function visitLists({ page, photographs, isPhone, address }: ListsVisit): Promise<void> {
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
   const field = (title: string) => page.locator(`.filters label:has(> span:text-is("${title}")) > :is(input, select)`);
@@ -76,7 +76,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
   const heights = async (): Promise<readonly string[]> => page.locator('tbody td:first-child').allInnerTexts();
   const pages = page.getByRole('navigation', { name: 'Pages' });
-  // All delegates fit on one page, so this test pages transactions and blocks.
+  // Use the list of blocks, because all delegates fit on one page.
   await page.evaluate("location.hash = '#/blocks?sort=height%3Aasc'");
   await page.getByRole('heading', { level: 1, name: 'Blocks' }).waitFor();
   await pages.getByText('Page 1', { exact: true }).waitFor();
@@ -105,7 +105,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   assert.equal(await hash(), place);
   await pages.getByRole('link', { name: 'Previous' }).click();
   await pages.getByText('Page 1', { exact: true }).waitFor();
-  // A shared address opens the same page, with a link to the first page.
+  // A URL from another user opens the same page, with a link to the first page.
   await page.evaluate(`location.hash = '${second}'`);
   await waitFor('the page of the address', async () => (await heights())[0] === '26', WAIT_MS);
   await pages.getByRole('link', { name: 'First' }).click();

@@ -1,4 +1,4 @@
-/** Looks of the pages under test: screen sizes, screenshots, problems in the browser. */
+/** Parts of all visits: screen sizes and colour schemes, screenshots with checks, and problems of the browser. */
 
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ export function photographer(
  */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Violations that axe finds on the current page, each with its first elements. */
+/** Violations that axe finds on the current page, each with its first three elements. */
 async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Promise<readonly string[]> {
   await page.evaluate(AXE);
   const rules = Object.fromEntries(rulesOff.map((rule) => [rule, { enabled: false }]));
@@ -72,7 +72,7 @@ export function problemsOf(page: Page): readonly string[] {
   });
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('requestfailed', (request) => {
-    // A closed event stream counts as a failed request. A page closes its stream at its end, or after the first events.
+    // A closed event stream counts as a failed request. The stream closes with the page, or after the first events.
     if (!/\/api\/events(\?|$)/.test(request.url())) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on('response', (response) => {

@@ -1,11 +1,11 @@
 /**
  * `npm run browse -- [--out DIR] [--generation 2] [--look phone-dark]`: opens the dashboard of a devnet of four nodes
  * in Chromium. It clicks through all pages on a desktop, a wide screen and a phone, light and dark, and leaves
- * screenshots. It fails at any error in the browser's console, and axe checks every page of which it takes a
- * screenshot.
+ * screenshots. It fails if the browser reports an unexpected error or warning, or if axe finds a violation on a page of
+ * which the command takes a screenshot.
  *
- * A separate page tests `bloomery/client` first; `--client` tests nothing else. `--look` may be repeated. Without it,
- * all five looks are used.
+ * First, the command tests `bloomery/client` on a separate page. With `--client`, the command makes only this test.
+ * `--look` may be repeated. Without `--look`, the command uses all five looks.
  */
 
 import { mkdtempSync } from 'node:fs';

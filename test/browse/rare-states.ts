@@ -1,6 +1,6 @@
 /**
- * Opens the dashboard in rare states: abandoned branches, lost consensus, waiting delegates, and nodes that cannot take
- * part.
+ * Opens the dashboard in rare states, for example during a sync, without peers, after a reorg, or with a delegate that
+ * waits after a hand-over.
  */
 
 import { strict as assert } from 'node:assert';
@@ -19,13 +19,13 @@ interface RareState {
   readonly alarms: number;
   /** Texts that must appear, by view. */
   readonly views: Readonly<Record<string, readonly (string | RegExp)[]>>;
-  /** Element to open in a view before the screenshot, and texts that must appear then. */
+  /** By view: a text to click before the screenshot, and texts that must appear after the click. */
   readonly opened?: Readonly<Record<string, readonly [string, ...string[]]>>;
 }
 
 /** Age in seconds of the tip of a chain that is still being synchronized. */
 const BEHIND_S = 7200;
-/** Time in which the page repeats its requests several times. */
+/** Time limit for the alarming figures. Meanwhile, the page repeats its requests several times. */
 const SMOOTHING_MS = 15_000;
 
 const RARE_STATES: Readonly<Record<string, RareState>> = {
@@ -108,7 +108,7 @@ const RARE_STATES: Readonly<Record<string, RareState>> = {
     },
     opened: { pool: ['signatures of its group, has 1 of 3', 'missing', 'signed'] },
   },
-  // Use rounds of five slots, so that the list has complete rounds, one of them with a missed slot.
+  // Use rounds of five slots, so that the list has complete rounds. `withMissedSlot` makes one slot empty.
   rounds: {
     answers: {
       'node/constants': (constants) => ({ ...constants, activeDelegates: ROUND }),
@@ -158,7 +158,7 @@ const STILL_EVENTS = `globalThis.EventSource = class extends EventTarget {
 };`;
 
 /**
- * Shows states that do not occur in a healthy devnet, by changing its answers on their way to the page.
+ * Shows states that do not occur in a healthy devnet, by changing the answers of the node on their way to the page.
  *
  * @returns number of screenshots
  */
@@ -200,14 +200,15 @@ function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Pro
       const answer: Untyped = await (await route.fetch({ maxRetries: 3 })).json();
       await route.fulfill({ json: { meta: {}, ...answer, data: edit(answer.data) } });
     } catch (error) {
-      // A failure of the visit closes the page, and then no request can be answered. The page reports other failures.
+      // If the visit has failed, the page is closed and needs no answer. After any other failure, `problemsOf` reports
+      // the aborted request.
       if (!page.isClosed()) await route.abort().catch(() => undefined);
       if (!page.isClosed()) console.error(`${route.request().url()}: ${messageOf(error)}`);
     }
   });
 }
 
-/** Changes a peer so that none is connected and the first one is banned. */
+/** Makes the first peer of the list banned, and each other peer known but not connected. */
 function lonely({ ip, wsPort }: Untyped, index: number): Untyped {
   const known = { ip, wsPort, verdict: 'known', roles: [], reputation: 100 };
   return index > 0
@@ -221,7 +222,7 @@ function lonely({ ip, wsPort }: Untyped, index: number): Untyped {
       };
 }
 
-/** Moves the newest blocks by one slot: all blocks of the current round, and one or two of the previous round. */
+/** Moves the newest seven blocks to the next slot, so that the slot before the seven blocks is empty. */
 function withMissedSlot(blocks: Untyped): Untyped {
   const from = blocks[0].height - ROUND - 1;
   return blocks.map((block: Untyped) => (block.height >= from ? { ...block, timestamp: block.timestamp + 2 } : block));

@@ -20,7 +20,7 @@ export interface BrowseOptions {
   /** Folder for the screenshots. */
   readonly directory: string;
   readonly generation: 2 | 3;
-  /** Names of looks, by default all. */
+  /** Names of the looks (the keys of `LOOKS`) to visit, by default all. */
   readonly looks?: readonly string[];
   /** Path of the browser's executable. */
   readonly chromium: string;
@@ -44,7 +44,7 @@ const load = createRequire(import.meta.url);
 
 /**
  * @returns number of screenshots
- * @throws AssertionError if the page lacks something or logs an error to the console
+ * @throws Error if a page lacks an expected element or text, or logs an error to the console
  */
 export async function browse(options: BrowseOptions): Promise<number> {
   mkdirSync(options.directory, { recursive: true });
@@ -277,8 +277,9 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
 }
 
 /**
- * Stops a peer, then pauses and stops the node itself. The page must show each loss and must recover by itself. While a
- * node is paused, the rows of the other nodes must stay current.
+ * Pauses the node that serves the page, and then another node. Later stops both, and starts the first node again. The
+ * page must show each loss and must recover by itself. While a node is paused, the rows of the other nodes must stay
+ * current.
  */
 async function watchLosses(browser: Browser, devnet: TestDevnet, directory: string): Promise<number> {
   const page = await browser.newPage();

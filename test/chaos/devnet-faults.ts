@@ -4,8 +4,8 @@
  */
 
 /**
- * `pause` and `kill` are commands of the devnet. `stop` and `crash` are signals, of which the devnet's supervisor does
- * not know.
+ * `pause` and `kill` are commands of the devnet. `stop` and `crash` are signals that the test sends to the node without
+ * the devnet's supervisor.
  */
 export type FaultKind = 'pause' | 'stop' | 'kill' | 'crash';
 
@@ -25,11 +25,11 @@ export interface Outage {
 }
 
 /**
- * Draws the times of the faults of one node, in ascending order.
+ * Draws the kinds and times of the faults of one node, in ascending order of time.
  *
  * @param span the run, or the rest of the run
- * @param spacingMs minimum time between two faults of the node, in which the node must recover
- * @param chance uniform in [0, 1)
+ * @param spacingMs minimum time between the starts of two faults
+ * @param chance returns a random number, uniform in [0, 1)
  * @throws RangeError if the span is too short for all faults
  */
 export function drawFaults(
@@ -50,19 +50,20 @@ export function drawFaults(
 export interface ChainGaps {
   readonly slots: number;
   readonly emptySlots: number;
-  /** Longest time between the starts of two consecutive slots with blocks. */
+  /** Longest time from the slot of a block to the slot of the next block. */
   readonly longestMs: number;
-  /** Empty slots during which no node was down. */
+  /** Number of empty slots that no outage overlaps. */
   readonly unexplainedSlots: number;
   /** Length of the longest run of unexplained empty slots. */
   readonly unexplainedInARow: number;
 }
 
 /**
- * Compares the empty slots of a chain with the outages of nodes.
+ * Compares the empty slots of a chain with the outages of nodes. An outage explains each empty slot that it overlaps,
+ * even in part.
  *
  * @param blockTimesMs Unix times of the slots of the blocks, ascending
- * @param slotMs length of a slot; an outage also explains a slot that it overlaps only in part
+ * @param slotMs length of a slot
  */
 export function gapsOf(blockTimesMs: readonly number[], slotMs: number, outages: readonly Outage[]): ChainGaps {
   let [emptySlots, longestMs, unexplainedSlots, unexplainedInARow] = [0, 0, 0, 0];

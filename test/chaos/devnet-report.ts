@@ -1,9 +1,9 @@
-/** Runs a devnet for minutes, and prints and judges the results. */
+/** Runs a devnet for several minutes, and prints and judges the results. */
 
 import { tableLines } from '../../src/cli/table.ts';
 import { runDevnetWithFaults, type NodeFigures, type DevnetRunOptions } from './devnet-run.ts';
 
-/** Maximum number of empty slots in a row that a busy machine can explain while no node is down. */
+/** Maximum number of consecutive empty slots without an outage. A busy machine can cause a few such slots. */
 const UNEXPLAINED_IN_A_ROW_MAX = 2;
 
 /** @returns whether the devnet passed. @throws Error that names the first broken guarantee */

@@ -1,5 +1,5 @@
 /**
- * Runs a devnet for minutes, as a user runs it, with faults on every node. Each node is suspended twice for 20 s and is
+ * Runs `bloomery devnet` for several minutes, with faults on every node. Each node is suspended twice for 20 s and is
  * killed twice: once by a command of the devnet, and once by a signal that the supervisor does not expect. Another node
  * joins during the run. The chain must go on, and all nodes must have the same state at the end.
  */
@@ -21,7 +21,7 @@ import { runningDevnet, type RunningDevnet } from './running-devnet.ts';
 export interface DevnetRunOptions {
   readonly minutes: number;
   readonly generation: 2 | 3;
-  /** Uniform in [0, 1). Draws the times and the order of the faults. */
+  /** Returns a random number, uniform in [0, 1). The numbers determine the times and the order of the faults. */
   readonly chance: () => number;
   readonly log: (line: string) => void;
 }
@@ -43,7 +43,7 @@ export interface NodeFigures {
 export interface DevnetRunReport extends ChainGaps {
   readonly nodes: readonly NodeFigures[];
   readonly digest: string;
-  /** How often the timer of this process was late by a second or more, because the machine was busy. */
+  /** How often this process got no processor time for more than a second, because the machine was busy. */
   readonly machinePauses: number;
   readonly signedHeaders: number;
   readonly contradictions: readonly string[];
@@ -52,20 +52,20 @@ export interface DevnetRunReport extends ChainGaps {
 
 const NODES = 4;
 const STOP_MS = 20_000;
-/** Minimum time between two faults of one node. Between two faults, the node must recover and work for some blocks. */
+/** Minimum time between the starts of two faults of one node: enough to recover from the first and to forge again. */
 const SPACING_MS = 45_000;
 /**
- * Part of the run in which the additional node joins. The rest of the run is long enough for the faults of the
- * additional node.
+ * The additional node joins at a random time between these two fractions of the run. The rest of the run is long enough
+ * for the faults of this node.
  */
 const JOIN_PART = { from: 0.1, to: 0.3 };
-/** Longest time for which a node is down after the kill command. */
+/** Maximum time from the command `kill` to the command `restart`. */
 const DOWN_MS_MAX = 5000;
 /** Time limit for a node to reach the height of the others, on a machine that is busy with other work. */
 const BACK_MS_MAX = 150_000;
 /**
- * If a timer of this process is late by more than this time, the test assumes that the nodes got no processor time
- * either.
+ * If more than this time passes between two ticks of a timer, the test assumes that neither this process nor the nodes
+ * got processor time.
  */
 const MACHINE_PAUSE_MS = 1000;
 const TICK_MS = 100;
@@ -211,7 +211,7 @@ class DevnetRun {
     }
   }
 
-  /** Waits until the node has the greatest height of all answering nodes, and returns how long that took. */
+  /** Waits until the node has the greatest height that the other nodes had at the call. Returns the waiting time. */
   async #back(index: number): Promise<number> {
     const startedMs = Date.now();
     const heights = await Promise.all(
@@ -259,7 +259,7 @@ class DevnetRun {
     }, TICK_MS);
   }
 
-  /** Returns the timestamps of all blocks except the genesis block, in seconds since the epoch. */
+  /** Returns the timestamps of all blocks except the genesis block, in seconds since the epoch of the network. */
   async #timestamps(): Promise<readonly number[]> {
     const found: number[] = [];
     for (;;) {

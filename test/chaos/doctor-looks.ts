@@ -1,7 +1,7 @@
 /**
- * Runs the doctor many times on a healthy network. One node of the network has caught up twice without a restart: first
- * from the genesis block, then after a time without connections. The doctor must find nothing, neither on the disk nor
- * over HTTP.
+ * Runs the doctor many times (each run is a look) on a healthy network. One node of the network has caught up twice
+ * without a restart: first from the genesis block, then after a time without connections. The doctor checks the nodes
+ * over HTTP and their data folders, and must find no fault.
  */
 
 import { runChecks } from '../../src/cli/doctor/run-checks.ts';
@@ -28,7 +28,7 @@ export interface LooksOptions {
 
 export interface LooksReport {
   readonly looks: number;
-  /** The blocks that each download of the late node brought. */
+  /** Number of blocks that each of the two downloads of the late node brought. */
   readonly downloads: readonly number[];
   /** Faults that the doctor named, each with its evidence, except the faults that a busy machine causes. */
   readonly alarms: readonly string[];
@@ -39,13 +39,13 @@ export interface LooksReport {
 const NODES = 3;
 const START_MS_MAX = 150_000;
 /**
- * The number of blocks that the node lacks at its start, and that it misses later during the cut. The cut lasts longer
+ * Minimum number of blocks that the late node lacks at its start, and again at the end of the cut. The cut lasts longer
  * than a node keeps a stalled connection open.
  */
 const BLOCKS_BEHIND = 25;
 const BACK_MS_MAX = 180_000;
 const ROOM_BYTES = 1e12;
-/** Faults that all nodes show when a busy machine gives the nodes no processor time. */
+/** Faults that the doctor can find because a busy machine gives the nodes no processor time. */
 const OF_STARVED_MACHINES: readonly FaultCode[] = [...OF_BUSY_MACHINES, 'NODE_SILENT', 'NETWORK_STANDS_STILL'];
 /** Number of looks after which the run prints its progress again. */
 const PROGRESS_EVERY_LOOKS = 100;
@@ -71,7 +71,7 @@ async function looksAt(devnet: TestDevnet, { looks, log }: LooksOptions): Promis
   const ofMachine: string[] = [];
   let done = 0;
   while (done < looks) {
-    // At each node the looks run one after the other, as the looks of operators and monitors do.
+    // At each node, the looks run one after the other, as when an operator or a monitor runs the doctor.
     const due = nodes.slice(0, looks - done);
     await Promise.all(
       due.map(async (node) => {
@@ -104,7 +104,7 @@ async function lookAt(
   });
 }
 
-/** @returns blocks of each download */
+/** @returns the number of blocks of each download */
 async function syncTwice({ nodes, wires }: TestDevnet): Promise<readonly number[]> {
   const late = nodes[NODES];
   if (late === undefined || wires === undefined) throw new Error('the devnet lacks a node or its wires');

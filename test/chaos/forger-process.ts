@@ -1,7 +1,7 @@
 /**
- * A process with a node that forges every slot of a network by itself, a thousand times faster than real time, on a
- * real disk. The tests kill this process at any moment. Arguments: data folder, start of the network's first slot (Unix
- * time in ms), `waive` or `guard`.
+ * A process with one node that forges a block in every slot of its network. The clock of the node runs a thousand times
+ * faster than real time. The store is on a real disk. The tests kill this process at random moments. Arguments: data
+ * folder, start of the network's first slot (Unix time in ms), `waive` (forge with `riskDoubleForging`) or `guard`.
  */
 
 import { join } from 'node:path';

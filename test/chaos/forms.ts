@@ -1,4 +1,4 @@
-/** The forms of `npm run chaos`: each form runs its tests, prints the results, and returns whether all was well. */
+/** The forms of `npm run chaos`: each form runs its tests, prints the results, and returns whether the tests passed. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { RESTART_MS_MAX, chanceOf, runChaos } from './killed-nodes.ts';
 import { reportDevnetRun } from './devnet-report.ts';
 import { runLoad } from './steady-load.ts';
 
-/** How often or how long each form runs; 0 leaves the form out. */
+/** Options of `npm run chaos`. If the option with the name of a form is 0, the form does not run. */
 export interface ChaosFlags {
   readonly kills: number;
   readonly lateBlocks: number;
@@ -38,9 +38,9 @@ export interface ChaosFlags {
 }
 
 export interface Form {
-  /** The flag with the number of repetitions or the duration of this form. */
+  /** The option with the number of repetitions, the duration or (for `hosts`) the number of hosts of this form. */
   readonly name: keyof ChaosFlags;
-  /** @returns whether all was well. @throws Error that names the first broken guarantee */
+  /** @returns whether the tests passed. @throws Error that names the first broken guarantee */
   readonly run: (flags: ChaosFlags) => Promise<boolean>;
 }
 

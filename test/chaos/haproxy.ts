@@ -9,7 +9,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 import { waitFor } from '../support/devnet.ts';
 
 export interface Haproxy {
-  /** The output of HAProxy, with the nodes that it removed from the pool, and the reasons. */
+  /** Standard error of HAProxy. It shows which nodes HAProxy took out of service, and why. */
   log(): string;
   /** Returns counts from HAProxy's statistics, each as the sum over all nodes. */
   counts(): Promise<HaproxyCounts>;
@@ -17,7 +17,7 @@ export interface Haproxy {
 }
 
 export interface HaproxyCounts {
-  /** Number of requests that HAProxy sent a second time. */
+  /** How often HAProxy retried a connection or a request. */
   readonly retries: number;
   /** How often a node changed from up to down. */
   readonly downs: number;
@@ -27,7 +27,7 @@ export interface HaproxyCounts {
 const PLACES = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/haproxy', '/usr/local/bin/haproxy'];
 const START_MS_MAX = 30_000;
 
-/** Undefined if HAProxy is not installed. */
+/** @returns path of HAProxy; undefined if HAProxy is not installed */
 export function haproxyProgram(): string | undefined {
   return PLACES.find((place) => existsSync(place));
 }
@@ -43,7 +43,7 @@ export function complaintAbout(program: string, file: string): string | undefine
 }
 
 /**
- * Starts HAProxy with the file of docs/deploy and the addresses of the test.
+ * Starts HAProxy with the configuration file of docs/deploy, whose addresses it replaces with those of the test.
  *
  * @param ports the ports of HAProxy itself and of the three nodes
  */

@@ -1,5 +1,5 @@
 /**
- * Kills a node that forges alone, again and again, each time within a second after it accepted transactions. Each
+ * Repeatedly kills a node that forges alone, each time within a second after the node accepted transactions. Each
  * accepted transaction must get into a block. One of the transactions registers a multisignature group, whose members
  * sign after later restarts.
  */
@@ -17,20 +17,26 @@ import { fundedAccount, isConfirmed, post, postTransaction, recentS, transfer } 
 export interface AcceptedOptions {
   readonly generation: 2 | 3;
   readonly kills: number;
-  /** Uniform in [0, 1). Draws the number of transactions and the times of the kills. */
+  /**
+   * Returns a random number, uniform in [0, 1). The numbers determine how many transactions the test sends before each
+   * kill, and when it kills the node.
+   */
   readonly chance: () => number;
   readonly log: (line: string) => void;
 }
 
 export interface AcceptedReport {
   readonly accepted: number;
-  /** Transactions that a restart found in no block and restored to the pool. */
+  /** Number of transactions that the node restored to its pool, summed over all restarts. */
   readonly restored: number;
   /** Ids of transactions that the node accepted and that are in no block. */
   readonly lost: readonly string[];
 }
 
-/** The account that becomes a multisignature group. A registered group can send nothing without its members. */
+/**
+ * The account that becomes a multisignature group. Another account sends the transfers, because every transaction of a
+ * group needs signatures of its members.
+ */
 const GROUP = 'account_1';
 const PER_LIFE_MAX = 4;
 const KILL_MS_MAX = 1000;
@@ -57,7 +63,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOption
   const { registration, signatures } = groupOf(devnet);
   const first: JsonObject[] = [registration];
   for (let kill = 1; kill <= kills; kill += 1) {
-    // Several transactions at once share one write to the disk.
+    // The node writes several transactions that arrive together to its journal in one write.
     const count = 1 + Math.floor(chance() * PER_LIFE_MAX);
     const transactions = Array.from({ length: count }, (_, index) => transfer(network, kill * PER_LIFE_MAX + index));
     const posts = transactions.map((transaction) => postTransaction(node.url, network, transaction));

@@ -35,8 +35,8 @@ export interface KillReport {
 
 const PROCESS = fileURLToPath(new URL('./forger-process.js', import.meta.url));
 /**
- * Height at which all delegates have signed. Above this height, the node must take care of signatures that it does not
- * know.
+ * Height at which the first process is killed. The first process forges with `riskDoubleForging`, until the journal
+ * contains a header of each delegate. The later processes forge without this option.
  */
 const FIRST_LIFE_HEIGHT = 120;
 const LIFE_MS_MAX = 200;
@@ -133,7 +133,10 @@ async function live(args: readonly string[], { untilHeight, lifeMs, startingMs }
   return { first, last, complaint };
 }
 
-/** Collects the signed headers of the journal before the node rewrites it. The last line may be incomplete. */
+/**
+ * Adds the headers in the journal to `signed`, because a node that rewrites the journal drops old headers. The last
+ * line of the journal may be incomplete.
+ */
 function learn(signed: Map<string, Map<string, SignedHeader>>, directory: string): void {
   for (const line of readFileSync(journalFileOf(directory), 'utf8').split('\n')) {
     if (!line.endsWith('}')) continue;

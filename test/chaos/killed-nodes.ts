@@ -21,7 +21,7 @@ export interface ChaosOptions {
   readonly kills: number;
   /** Blocks that the late node lacks when it starts. */
   readonly lateBlocks: number;
-  /** Uniform in [0, 1). Draws the times and the victims of the kills. */
+  /** Returns a random number, uniform in [0, 1). The numbers determine the times and the victims of the kills. */
   readonly chance: () => number;
   readonly log: (line: string) => void;
 }
@@ -36,12 +36,12 @@ export interface ChaosReport {
 }
 
 const NODES = 4;
-/** Longest time from the restart of a killed node to its first answer. */
+/** Time limit from the restart of a killed node to its first answer. */
 export const RESTART_MS_MAX = 3000;
 const CATCH_UP_MS_MAX = 150_000;
-/** Longest time for which a node is down. At most one whole slot passes while a node is down. */
+/** Maximum time from the kill of a node to its restart. */
 const DOWN_MS_MAX = 3000;
-/** Longest time between two kills. Some blocks pass between two kills, so that the killed node works again. */
+/** Maximum time from the recovery of a killed node to the next kill. */
 const BETWEEN_MS_MAX = 6000;
 
 /** @throws Error that names the first broken guarantee */
@@ -100,7 +100,7 @@ async function chaosIn(devnet: TestDevnet, { kills, lateBlocks, chance, log }: C
   };
 }
 
-/** Returns a stream of random numbers that depends only on the seed. */
+/** Returns a source of random numbers in [0, 1). The seed determines the sequence of the numbers. */
 export function chanceOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

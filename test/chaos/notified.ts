@@ -1,7 +1,7 @@
 /**
  * A node forges alone and reports missed slots to a receiver. The test repeatedly kills the node or the receiver, so
- * that the node misses slots, events wait, and deliveries break off. At the end, the receiver must have exactly one
- * event for each slot without a block.
+ * that the node misses slots, events wait, and deliveries break off. At the end, the events of the receiver must report
+ * each slot without a block exactly once.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -20,7 +20,7 @@ import { chainOf, missedIn } from './hosts/judge.ts';
 
 export interface NotifiedOptions {
   readonly kills: number;
-  /** Uniform in [0, 1). Draws the times and the victims of the kills. */
+  /** Returns a random number, uniform in [0, 1). The numbers determine the times and the victims of the kills. */
   readonly chance: () => number;
   readonly log: (line: string) => void;
 }
@@ -30,14 +30,14 @@ export interface NotifiedReport {
   readonly missed: readonly number[];
   /** Number of slots that the events report. Each event counts once, by its id. */
   readonly reported: number;
-  /** `lost`: slots that no event reports. `twice`: events that report a slot that another event reports too. */
+  /** `lost`: slots that no event reports. `twice`: slots in more than one event, and reported slots with a block. */
   readonly lost: readonly number[];
   readonly twice: readonly string[];
-  /** Events that arrived again with the same id. */
+  /** Number of repeated deliveries: an event arrived again with the same id. */
   readonly repeated: number;
   /**
-   * For each event, the time in milliseconds from the end of its last slot to its arrival. If a process was down at the
-   * end of the slot, the time starts when both processes run again.
+   * For each event, the time in milliseconds from the end of its last slot to its arrival. If the node or the receiver
+   * was restarted during this time, the measurement starts at the end of the restart.
    */
   readonly delaysMs: readonly number[];
   readonly slotMs: number;
@@ -51,7 +51,7 @@ interface Received extends Notice {
 
 const START_MS_MAX = 150_000;
 const LIFE_MS_MAX = 6000;
-/** Longest time for which a process is down: some slots of two seconds. */
+/** Maximum time from a kill to the restart: three slots of two seconds. */
 const DOWN_MS_MAX = 6000;
 /** Share of the kills that hit the node. Kills of the receiver cause no missed slots. */
 const NODE_SHARE = 0.7;

@@ -1,7 +1,7 @@
 /**
  * Starts two nodes on one folder in separate process namespaces. The first node is paused until its lock on the folder
  * expires, the second node starts, and the first node resumes. At the end exactly one node must run and forge. Usage:
- * `node dist/test/chaos/paused-container.js [times]`. Needs the permission to create namespaces.
+ * `node dist/test/chaos/paused-container.js [times]`. Requires permission to create namespaces.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';

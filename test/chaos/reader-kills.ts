@@ -24,7 +24,7 @@ export interface ReaderKillsOptions {
   /** Number of kills of readers, and of kills of the node. */
   readonly kills: number;
   readonly nodeKills: number;
-  /** Uniform in [0, 1). Draws the victims and the times of the kills. */
+  /** Returns a random number, uniform in [0, 1). The numbers determine the victims and the times of the kills. */
   readonly chance: () => number;
   readonly log: (line: string) => void;
 }
@@ -36,7 +36,8 @@ export interface ReaderKillsReport {
   /** Times in milliseconds from the restart of a killed node to its first answer. */
   readonly answeredMs: readonly number[];
   /**
-   * Slots in the reader table of the store that no living process owns, or that stay at an old transaction for long.
+   * Slots in the reader table of the store that, after 15 s, still have no living owner or still pin an old LMDB
+   * transaction.
    */
   readonly stale: readonly string[];
   readonly wrong: readonly string[];
@@ -52,8 +53,8 @@ const LIFE_MS_MAX = 300;
 const NODE_LIFE_MS_MAX = 2_000;
 const START_MS_MAX = 150_000;
 /**
- * Maximum number of transactions by which a reader may be behind the store. The store commits a few transactions
- * between two looks, even without a new block.
+ * Maximum number of LMDB transactions by which a reader may be behind the store. Even without a new block, the store
+ * commits a few transactions, so a small difference is no fault.
  */
 const BEHIND_MAX = 50;
 
@@ -134,7 +135,7 @@ function readersOf(node: TestNode): readonly number[] {
   return readerPidsOf(node.pid());
 }
 
-/** Resolves when the configured number of readers answers, without the killed reader. */
+/** Resolves when all `READERS` readers are up and the killed reader is gone. */
 async function bothUp(node: TestNode, killed = 0): Promise<void> {
   await waitFor(
     'two readers',
@@ -161,7 +162,7 @@ function allGone(pids: readonly number[]): Promise<boolean> {
   return Promise.resolve(true);
 }
 
-/** Returns the unexpected slots of the reader table, one line per slot, with process, thread and transaction. */
+/** Returns the unexpected slots of the reader table, one line for each slot. */
 async function staleOf(node: TestNode, folder: string): Promise<readonly string[]> {
   // A slot of a killed reader becomes free when the next reader opens the store, or when another reader frees the slot.
   const isFree = async (): Promise<boolean> => {

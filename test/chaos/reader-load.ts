@@ -1,6 +1,6 @@
 /**
- * Clients that send requests to a node without pause, each on its own connection. For each failed request, the report
- * names the process that had the connection.
+ * Clients that send requests to a node one after the other, each client on its own connection. For each lost request,
+ * the report names the process that had the connection, if the process is known.
  */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -20,7 +20,7 @@ const REST_MS = 5;
 
 export interface LoadReport {
   readonly answered: number;
-  /** Requests that failed because their process was killed. */
+  /** Number of requests that failed because the process that had the connection was killed. */
   readonly ofKilled: number;
   /** Requests to living processes that got no answer, or an answer with a status other than 200. */
   readonly lost: readonly string[];
@@ -75,8 +75,8 @@ export class ReaderLoad {
       const { status, socket, error } = await ask(agent, this.#port, target);
       const known = socket && owners.get(socket);
       if (socket !== undefined && !openedAfter.has(socket)) openedAfter.set(socket, killsBefore);
-      // If the owner of a connection is killed between its first answer and the search for the owner, the owner stays
-      // unknown.
+      // If a process is killed after its first answer on a connection and before `ownerOf` finds it, the owner of the
+      // connection stays unknown.
       const opened = (socket && openedAfter.get(socket)) ?? killsBefore;
       if (status === 200) {
         this.#answered += 1;

@@ -1,8 +1,8 @@
 /**
- * Clients of several nodes behind one address. Each client reads height and balance, and sends the highest height that
- * it has seen with each request. The client records each answer that is older than an earlier answer. As a control, the
- * client also reads without sending a height. Heights and balances may decrease between the answers to control
- * requests.
+ * Clients of several nodes behind one address. Each client reads heights and a balance. With each request, the client
+ * sends the highest height that it has seen. The client records each answer that is older than an earlier answer. As a
+ * control, the client also sends requests without a height. The answers to these requests may be older than earlier
+ * answers.
  */
 
 import { Agent, get } from 'node:http';
@@ -34,12 +34,12 @@ export interface ReplicaAnswer {
 
 /** Pause between two requests of a client, so that the machine can do other work. */
 const REST_MS = 150;
-/** Every `CONTROL_EVERY`-th request is a control request, without a height. */
+/** In one of `CONTROL_EVERY` passes over the targets, a client sends control requests, without a height. */
 const CONTROL_EVERY = 3;
 /** Time limit for an answer, longer than the balancer waits for two nodes. */
 const ANSWER_MS_MAX = 60_000;
 const SLOW_MS = 5_000;
-/** Maximum number of failures in the report. */
+/** Each list of the report contains the text of at most this number of failures. Further failures are empty strings. */
 const NAMED_MAX = 20;
 
 export class ReplicaClients {
@@ -100,10 +100,10 @@ export class ReplicaClients {
   }
 }
 
-/** The newest values that a client has seen. */
+/** The highest values that a client has seen. */
 class Seen {
   height = 0;
-  /** Height of the block in the newest body. */
+  /** Highest block height that a body contained. */
   #bodyHeight = 0;
   #balance = 0n;
 

@@ -12,7 +12,7 @@ export type ReplicaFault = 'kill' | 'stop' | 'pause' | 'freeze' | 'cut';
 
 export interface FaultyReplicas {
   readonly replicas: readonly TestNode[];
-  /** The node whose height is the tip. */
+  /** The node with whose height the test compares the heights of the replicas. */
   readonly forger: TestNode;
   readonly wires: LoopbackWires;
   readonly chance: () => number;
@@ -21,7 +21,7 @@ export interface FaultyReplicas {
 
 export interface FaultReport {
   readonly faults: Readonly<Record<ReplicaFault, number>>;
-  /** Answers of `/readyz` that were too early: the node had just started and was too many blocks behind. */
+  /** Answers of `/readyz` that came too early: after a fault, the node reported readiness, but was too far behind. */
   readonly early: readonly string[];
 }
 
@@ -36,8 +36,10 @@ const LOOK_MS_MAX = 10_000;
 const LAG_BLOCKS_MAX = 3;
 
 /**
- * Draws and injects faults until the run is over. When the promise resolves, all nodes follow the chain again. @throws
- * Error if a node does not recover
+ * Injects one fault after another into randomly drawn replicas until the run is over. When the promise resolves, all
+ * nodes follow the chain again.
+ *
+ * @throws Error if a node does not recover
  */
 export async function troubleReplicas(
   world: FaultyReplicas,
@@ -62,7 +64,7 @@ export async function troubleReplicas(
 
 type InjectFault = (world: FaultyReplicas, victim: TestNode) => Promise<void>;
 
-/** After each fault, the node works again. */
+/** Each function injects a fault and then ends it. */
 const FAULTS: Readonly<Record<ReplicaFault, InjectFault>> = {
   async kill({ chance }, victim) {
     await victim.kill();

@@ -1,6 +1,6 @@
 /**
- * Three nodes that do not forge run behind HAProxy with the file of docs/deploy, and clients read through HAProxy. The
- * test kills, stops, freezes and cuts off the nodes, and causes reorgs. No client may see a height or a balance go
+ * Three nodes that do not forge run behind HAProxy, which uses docs/deploy/haproxy.cfg. Clients read through HAProxy.
+ * The test kills, stops, freezes and cuts off the nodes, and causes reorgs. No client may see a height or a balance go
  * back. Every request must get an answer after at most two retries of the balancer.
  */
 
@@ -49,7 +49,7 @@ const REPLICAS = 3;
 const TRANSFER_EVERY_MS = 1_000;
 const START_MS_MAX = 180_000;
 const BRANCH_MS_MAX = 240_000;
-/** Minimum number of blocks that each reorg reverts. */
+/** Minimum number of blocks on the losing branch before the test reconnects the nodes. */
 const REVERTED_MIN = 2;
 /** Maximum number of characters of the balancer's log in the message of a failure. */
 const LOG_CHARS = 2_000;
@@ -128,10 +128,10 @@ async function troublesOf(
 
 /**
  * Separates the two forging nodes. Reconnects the nodes when the branch that the replicas do not see is the better
- * branch. The two branches have the same transfers, because a reorg would rightly remove a transfer of the losing
- * branch only.
+ * branch and both branches contain the same transfers. A reorg may remove a transfer that only the losing branch
+ * contains, and the balance of the recipient would then rightly go back.
  *
- * @returns number of reverted blocks
+ * @returns number of reverted blocks; one too many if both nodes had a further block before the cut
  */
 async function reorganiseOnce(
   { nodes, wires }: TestDevnet,
@@ -155,7 +155,7 @@ async function reorganiseOnce(
     BRANCH_MS_MAX,
   );
   const [ours = 0] = await heights();
-  // The block right after `common` does not count: the two nodes may have had it before the cut.
+  // Compare the blocks at height `ours`, because both nodes may have had the block after `common` before the cut.
   const left = await seen.client.blockId(ours);
   wires.mend(hidden.plan.wsPort);
   await waitFor(
@@ -208,7 +208,7 @@ class Transfers {
       const { network } = this.#devnet;
       const transaction = transfer(network, this.#count, 1);
       this.#count += 1;
-      // A node may have the transfer already from gossip, or may be busy, so every forger gets the transfer.
+      // One success is enough. A forger may refuse a transfer that it already has from gossip, or be too busy.
       const sent = this.#forgers.map(({ url }) => postTransaction(url, network, transaction));
       if ((await Promise.allSettled(sent)).some(({ status }) => status === 'fulfilled')) {
         this.#sum += BigInt(this.#count);

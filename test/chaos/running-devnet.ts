@@ -1,6 +1,6 @@
 /**
- * Runs `bloomery devnet` as a user does: one process starts the nodes as its child processes. The test uses only the
- * commands of the devnet.
+ * Runs `bloomery devnet` as a user does: one process starts the nodes as its child processes. `bloomery devnet`
+ * commands control the devnet.
  */
 
 import { spawn } from 'node:child_process';
@@ -28,27 +28,29 @@ const ADDED_MAX = 1;
 export interface RunningDevnet {
   readonly directory: string;
   /**
-   * Runs `bloomery devnet ARGS` to its end and returns its JSON output. @throws Error with the error output of the
-   * command
+   * Runs `bloomery devnet ARGS` to its end and returns its JSON output.
+   *
+   * @throws Error with the error output of the command
    */
   command(...args: readonly string[]): Promise<unknown>;
   nodes(): Promise<readonly ControlNode[]>;
-  /** A client of the node with the given number, which may be down. */
+  /** Returns a client of the node with number `index`. The node may be down. */
   client(index: number): NodeClient;
   url(index: number): string;
   /** Returns why further waiting is useless (the devnet has ended); undefined while the devnet runs. */
   lost(): string | undefined;
   lastWords(count: number): string;
   /**
-   * Runs `bloomery devnet stop`. Resolves with the exit code when all processes have ended. @throws Error if a process
-   * stays
+   * Runs `bloomery devnet stop`. Resolves with the exit code of the devnet when all processes have ended.
+   *
+   * @throws Error if a node still runs after `END_MS_MAX`
    */
   stop(): Promise<number | null>;
   /** Ends the devnet in any state and removes its folder. */
   close(): Promise<void>;
 }
 
-/** Starts a devnet with default values, except ports and folder, and waits until all nodes answer. */
+/** Starts a devnet with `flags`, free ports and a temporary folder, and waits until all nodes answer. */
 export async function runningDevnet(count: number, flags: readonly string[]): Promise<RunningDevnet> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-devnet-run-'));
   const { http, ws } = await freePortRanges(count + ADDED_MAX);

@@ -1,6 +1,6 @@
 /**
- * Puts honest nodes under load. Four nodes of a devnet announce every second. A fifth node has the default
- * configuration and discovers three of the four by itself. No node may penalise or drop another node, and every
+ * Puts honest nodes under load. Four nodes of a devnet forge. The configuration of a fifth node contains the address of
+ * one of the four, and the fifth node discovers the other three. No node may penalise or drop another node, and every
  * transaction must get into a block.
  */
 
@@ -28,17 +28,15 @@ export interface LoadOptions {
 export interface LoadReport {
   readonly sent: number;
   readonly confirmed: number;
-  /** Peers that the fifth node had at the end. */
+  /** Number of connected peers of the fifth node at the end. */
   readonly peersOfFifth: number;
-  /**
-   * The metrics of all nodes that count penalties, bans or dropped messages of peers, by name. Empty if all is well.
-   */
+  /** Counters of penalties, bans and dropped messages that are not zero, by node and name. Empty if all is well. */
   readonly wrongs: Readonly<Record<string, number>>;
 }
 
 const NODES = 4;
 const START_MS_MAX = 150_000;
-/** Time limit for the transactions that are in a pool when the last one is sent, on a busy machine. */
+/** Time from the last sent transaction until all transactions must be in blocks, also on a busy machine. */
 const CONFIRM_MS_MAX = 180_000;
 const CONFIRM_LOOK_MS = 2_000;
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {

@@ -11,7 +11,7 @@ import type { JsonObject, KeyPair, Transaction } from '../../src/protocol/types.
 import { makeTransaction } from '../support/chain-maker.ts';
 
 const ANSWER_MS_MAX = 60_000;
-/** The timestamps are slightly in the past, for nodes whose clock is a moment behind. */
+/** The timestamps of the transactions are this far in the past, so that a node accepts them if its clock is behind. */
 const BEFORE_S = 5;
 
 /** @param name name of a funded account */
@@ -32,7 +32,7 @@ export function transfer(network: Network, number: number, recipients = Infinity
   return makeTransaction(network.params, fundedAccount(network), content, { timestamp: recentS(network) });
 }
 
-/** A chain time that is in the past for every node. */
+/** Chain time of `BEFORE_S` seconds ago. */
 export function recentS({ params }: Network): number {
   return epochTimeS(Date.now(), params) - BEFORE_S;
 }

@@ -27,7 +27,7 @@ interface CommandFixture {
   run(command: string, ...args: readonly string[]): Promise<CliResult>;
 }
 
-/** Creates a network folder, a file with the chain and a data folder. The commands get both folders as options. */
+/** Creates a network folder and a file with the chain. Each command gets the network folder and a data folder. */
 function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
   const folder = temporaryFolder(t);
   const networkFolder = writeNetworkFolder(join(folder, 'net'), its);
@@ -36,7 +36,7 @@ function setUpCommands(t: ExecutionContext, its = network): CommandFixture {
   writeFileSync(file, text);
   const run = async (command: string, ...args: readonly string[]): Promise<CliResult> => {
     const result = await runCli([command, '--data-dir', data, '--network', networkFolder, ...args]);
-    // On a slow machine a command reports its progress.
+    // Remove the progress lines, which a command writes only on a slow machine.
     return {
       ...result,
       stderr: result.stderr.replace(/^([0-9]+ %, )?(im|ex)porting: .*\n|^([0-9]+ %, )?verifying: .*\n/gm, ''),
@@ -177,12 +177,12 @@ test.serial(
     const args = ['import', '--data-dir', data, '--network', networkFolder, '-'];
     const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['pipe', 'ignore', 'inherit'] });
     t.teardown(() => child.kill('SIGKILL'));
-    // The lines are enough for two commits, and the test waits for the first one.
+    // The lines are enough for one commit of the import (510 blocks), but not for a second commit.
     child.stdin.write(lines.slice(0, 800).join(''));
     const deadlineMs = Date.now() + 200_000;
     while ((await heightNow()) < 100 && Date.now() < deadlineMs) await sleep(20);
-    // The import builds the indexes last. A command that needs no index works; `verify` compares indexes and must ask
-    // to wait.
+    // The import builds the indexes last. Until then, a command that needs no index works. `verify` compares the
+    // indexes, so `verify` must tell the user to wait for the end of the import.
     t.is((await run('export', '--to', '99')).stdout, lines.slice(0, 99).join(''));
     const early = await run('verify');
     t.is(early.code, 1);

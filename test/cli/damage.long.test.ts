@@ -1,7 +1,7 @@
 /**
- * Catalogue of damage: folders whose data file a faulty disk has changed, and the messages of the commands. With
- * `DAMAGED_FOLDERS=50` the test damages fifty folders and flips a byte in every table; by default the test uses fewer
- * folders and tables.
+ * Damages the data file of a chain, as a faulty disk may do, and checks the messages of the commands. By default, the
+ * test damages pages in 8 folders and flips a bit in every seventh table. With `DAMAGED_FOLDERS=50`, the test damages
+ * pages in 50 folders and flips a bit in every table.
  */
 
 import { spawn } from 'node:child_process';
@@ -23,7 +23,7 @@ const PAGE_BYTES = 4096;
 const FOLDERS = Number(process.env['DAMAGED_FOLDERS'] ?? 8);
 const { network, blocks } = madeChain(300);
 const TABLE_NAMES = Object.keys(TABLES) as TableName[];
-/** Tables to which the chain of the catalogue writes nothing. */
+/** Tables to which the chain of this test writes nothing. The test flips no bit in them. */
 const LACKING: readonly TableName[] = ['facts', 'transactionsByData', 'longLists', 'secondPublicKeys', 'memberships'];
 
 let folder: string;
@@ -42,7 +42,7 @@ test.before(async () => {
 });
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Reverts a block and applies it again. The revert leaves the note of the finalized height. */
+/** Reverts the last block and applies it again. The revert writes the note of the finalized height. */
 async function leaveNotes(place: ChainLocation): Promise<void> {
   const { chain, close } = await openChain(place, true);
   try {
@@ -53,7 +53,7 @@ async function leaveNotes(place: ChainLocation): Promise<void> {
   }
 }
 
-/** Returns a pseudo-random number from the position in the catalogue, so that a failure is reproducible. */
+/** Returns a pseudo-random number that depends only on the arguments, so that a failure is reproducible. */
 function pick(seed: number, below: number): number {
   return (Math.imul(seed + 1, 2_654_435_761) >>> 0) % below;
 }
@@ -115,7 +115,7 @@ const RAW = /MDB_|Assertion|mdb_|lmdb error|defect of the program|\n {4}at /;
 for (let index = 0; index < FOLDERS; index += 1) {
   const kind = (['zeroed', 'garbled', 'cut off', 'another’s'] as const)[index % 4];
   test.serial(`folder ${index}: a page that is ${kind} is reported by every command, with the remedy`, async (t) => {
-    // The first folder damages the root page, each further folder a pseudo-random page.
+    // Damage the root page in the first folder, and a pseudo-random page in each further folder.
     const page = pages[index === 0 ? 0 : pick(index, pages.length)] as PageInUse;
     const at = page.number * PAGE_BYTES;
     const all = await endings(`folder-${index}`, (bytes) => {
@@ -181,7 +181,7 @@ test.serial(
   async (t) => {
     const [account] = network.accounts;
     const name = Buffer.from(addressOf(hexOf(account?.publicKey ?? new Uint8Array())));
-    // The bytes before the name are needed, because undo records contain the name too.
+    // Search for the address with the bytes before it, because undo records also contain the address.
     const key = Buffer.from([name.length + 1, 0, TABLES.accounts.number, ...name]);
     const found = pages
       .filter(({ kind }) => kind === 'leaf')

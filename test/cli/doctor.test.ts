@@ -56,10 +56,10 @@ async function listen(t: ExecutionContext, server: Server): Promise<string> {
   return `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`;
 }
 
-/** Answer of a closed node, for paths that are not in the list of answers. */
+/** Answer of a node that does not admit the client. */
 const CLOSED = { status: 403, body: { message: 'API access denied' } };
 
-/** @param refusal status and body for each path that has no answer */
+/** @param refusal status and body for each path that `answers` lacks */
 function scripted(t: ExecutionContext, answers: Record<string, Untyped>, refusal = CLOSED): Promise<string> {
   const server = createServer((request, response) => {
     const path = (request.url ?? '').replace(/^\//, '').replace(/\?.*/, '');
@@ -75,7 +75,7 @@ interface NodeFixture extends DiskFixture {
   readonly folder: string;
 }
 
-/** Creates the folder of a healthy node and serves its answers. */
+/** Creates the folder of a healthy node, and serves `answers` over HTTP (`silent`: no server listens at the URL). */
 async function setUpNode(
   t: ExecutionContext,
   answers: Record<string, Untyped> | 'silent' = healthy(),
@@ -103,7 +103,7 @@ async function setUpNode(
   };
 }
 
-/** Returns the codes of the findings, and checks that the doctor is fast enough for an operator. */
+/** Returns the codes of the findings, and checks the processor time that the doctor takes. */
 async function found(t: ExecutionContext, request: DoctorRequest): Promise<readonly FaultCode[]> {
   // Measure processor time, because other programs on the machine must not count.
   const before = process.cpuUsage();
@@ -154,7 +154,7 @@ for (const [code, induce] of Object.entries(diskFaults)) {
     const codes = await found(t, its);
     t.true(codes.includes(code as FaultCode), codes.join(', '));
     t.is(new Set(codes).size, codes.length, 'each is reported once');
-    // The only other allowed finding is that the node does not run, which is true here.
+    // The only other allowed finding is that the node does not run. In this test, no node runs.
     t.deepEqual(
       codes.filter((each) => each !== code && each !== 'NODE_NOT_RUNNING'),
       [],
@@ -178,7 +178,7 @@ function decided(module: string, code: string, fields: object, times = 3): objec
 const status = (changes: object) => ({ 'node/status': { ...healthy()['node/status'], ...changes } });
 const missed = { slot: 9_990, reason: 'no peers' };
 
-/** Faults of a running node, by the answers that show them. */
+/** For each fault of a running node: the answers that show the fault. */
 const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   NODE_OF_OTHER_NETWORK: { 'node/constants': { nethash: 'ff'.repeat(32), protocolVersion: '2.0' } },
   NODE_REFUSES: { 'node/status/forging': undefined },
@@ -249,7 +249,7 @@ for (const [reason, code] of [
   });
 }
 
-/** Builds diagnostics from entries whose newest is the last. */
+/** Builds diagnostics from entries. The first entry is the oldest. */
 function decidedInTurn(entries: readonly (readonly [module: string, code: string, fields: object])[]): object {
   const all = entries.map(([module, code, fields], index) => {
     const time = new Date(NOW_MS - (entries.length - index) * 10_000).toISOString();
@@ -336,7 +336,7 @@ test.serial('a pause of forging logged within one slot after the recovery of the
   ] as const;
   const recovered = ['chain', 'STORE_RECOVERED', {}] as const;
   const other = ['p2p', 'PEER_DROPPED', {}] as const;
-  // Two entries are 10 s apart, which is the length of a slot.
+  // Successive entries are 10 s apart, which is the length of a slot.
   const within = decidedInTurn([pause, recovered, pause]);
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...within })), []);
   const later = decidedInTurn([pause, recovered, other, pause]);
@@ -384,7 +384,7 @@ test.serial(
     });
     const its = await setUpNode(t, healthy());
     t.deepEqual(await found(t, { ...its, url: await scripted(t, waverer) }), []);
-    // Most peers need a moment to receive a new block, and some need two.
+    // Peers need time to receive a new block, so the first reads of the status may show a low consensus.
     let looks = 0;
     const slowPeers = healthy();
     Object.defineProperty(slowPeers, 'node/status', {

@@ -1,4 +1,4 @@
-/** Tests that a devnet passes the slots of stopped nodes when a transaction waits for a block. */
+/** Tests that the clock of a devnet moves past the slots of stopped nodes when a transaction waits for a block. */
 
 import test from 'ava';
 import { slotAtMs } from '../../src/protocol/slots.ts';

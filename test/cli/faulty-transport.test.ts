@@ -1,4 +1,4 @@
-/** Tests faults of devnet links, over the in-memory transport of the test kit and a clock that the test moves. */
+/** Tests faults of devnet links with the in-memory transport of the test kit. The tests move the clock. */
 
 import test from 'ava';
 import { FaultyTransport } from '../../src/cli/devnet/faulty-transport.ts';
@@ -112,7 +112,7 @@ test('on a link without a fault, the transport below sets the time-out of an ans
   const first = outcomeOf(a.transport.request(b.peerId, { kind: 'peers' }));
   await pass(clock, SLOW_ANSWER_MS);
   t.deepEqual(first.state, []);
-  // A fault may start while a request is pending, and may drop its answer.
+  // A fault that starts while a request is pending may drop the answer, so the request then gets a time limit.
   const second = outcomeOf(a.transport.request(b.peerId, { kind: 'peers' }));
   await pass(clock, 2_000);
   set({ isCut: true });
@@ -149,7 +149,7 @@ test('no node dials across a cut link', async (t) => {
   const { clock, a, set } = await twoNodes();
   set({ isCut: true });
   const across = outcomeOf(a.transport.connect({ ip: '127.0.0.1', wsPort: PORTS[1] }));
-  // Another port belongs to another node, so the transport below decides how long the dial may take.
+  // The link to port 5003 has no fault, so the underlying transport sets the time limit of the dial.
   const elsewhere = outcomeOf(a.transport.connect({ ip: '127.0.0.1', wsPort: 5003 }));
   await arrived();
   t.deepEqual([across.state, elsewhere.state], ['DIAL_FAILED', 'waits']);
@@ -228,7 +228,7 @@ test('a lossy link loses its share of messages and requests, and all others arri
     b.heard,
     [...b.heard].sort((x, y) => Number(x) - Number(y)),
   );
-  // A request succeeds only if neither message is lost, which has a probability of 49 %.
+  // A request succeeds only if neither the request nor its answer is lost. The probability is 0.7 * 0.7 = 49 %.
   const answered = requests.filter(({ state }) => typeof state === 'object').length;
   t.true(answered > 70 && answered < 130, `${answered} of 200`);
   t.true(requests.every(({ state }) => state !== 'waits'));

@@ -180,7 +180,7 @@ test.serial(
       `signing record of one delegate imported into ${at('into/devnet')}; this node may sign for them now\n`,
     );
     t.deepEqual(knownIn('into'), { last: HEADER, heldSinceS: 0 });
-    // The first import marks the file itself as a copy, and the mark stays when the file is moved.
+    // The first import marked the file as a copy.
     const second = await run(['import', file], 'other', { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' });
     t.regex(second.stdout, /it is a copy, so the node first makes sure that no other node signs/);
     t.true(knownIn('other').heldSinceS > HEADER.timestamp);

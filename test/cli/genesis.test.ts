@@ -74,7 +74,7 @@ test.serial('a failed genesis create leaves nothing behind', async (t) => {
   const { code, stderr } = await runCli(['genesis', 'create', '--name', 'mine', '--out', join(file, 'out')]);
   t.is(code, 1);
   t.true(isProblemLine(stderr), stderr);
-  // The path is of --out, so the remedy must not name the option of another folder alone.
+  // The path comes from --out, so --data-dir alone would be a wrong remedy.
   t.regex(
     stderr,
     /is not a folder: choose another folder, for the data of a node with --data-dir \((EEXIST|ENOTDIR)\)\n$/,

@@ -65,7 +65,7 @@ const oddity: fc.Arbitrary<Oddity> = fc.record({
   isWrapped: fc.boolean(),
 });
 
-/** Starts a server that answers like a node, except for one changed part in each answer. */
+/** Starts a server that answers like a node. Many answers have a changed part, an error status or no JSON. */
 async function hostileNode(t: ExecutionContext, seed: number): Promise<string> {
   const oddities = fc.sample(oddity, { numRuns: 2000, seed });
   let asked = 0;

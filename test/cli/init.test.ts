@@ -133,7 +133,7 @@ test('a network folder of the working directory is written as an absolute path, 
     ['mine', join(cwd, 'mine')],
     ['./mine', join(cwd, 'mine')],
     ['devnet', 'devnet'],
-    // The folder is also the packaged network, but a path does not name it in another directory.
+    // The relative path points to the packaged network, but in another working directory, the path would be wrong.
     [relative(cwd, resolve('networks', 'devnet')), resolve('networks', 'devnet')],
   ] as const) {
     const args = ['init', '--yes', '--network', network, '--data-dir', data, '--unit'];

@@ -1,4 +1,4 @@
-/** Arguments of commands that name no regular file: pipes without a writer, endless devices, folders. */
+/** Runs commands with a pipe without a writer, an endless device or a folder in the place of a regular file. */
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ test.before(async () => {
 
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Commands with a file of the kind under test. */
+/** Arguments of commands that would read `file`, by the purpose of the file. */
 function commands(file: string): Readonly<Record<string, readonly string[]>> {
   const fresh = mkdtempSync(join(folder, 'fresh-'));
   const data = ['--data-dir', join(fresh, 'data'), '--network', work.network];

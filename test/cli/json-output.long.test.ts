@@ -1,4 +1,4 @@
-/** Runs commands with `--json` and compares their output with the schemas in docs/cli. */
+/** Runs commands with `--json` and compares their output with the schemas that docs/cli publishes. */
 
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ test.after.always(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Output that other tests compare with its schema, over a real node or a real devnet. */
+/** Commands whose output other tests compare with the schemas, by the place of the tests. */
 const ELSEWHERE = {
   'stopped-node.long.test.ts': ['block', 'tx', 'account', 'delegates', 'pool'],
   'devnet/control.long.test.ts': commandPaths().filter((path) => /^devnet (?!accounts|run)/.test(path)),
@@ -50,7 +50,7 @@ function ofForging(name: string): string {
   return `forging ${name}`;
 }
 
-/** Arguments in place of the usual ones, which name the standard output. */
+/** Commands to which `argumentsOf` gives the standard output as the target. With `--json`, they need a file instead. */
 const TO_FILE: ReadonlySet<string> = new Set(['export', 'forging export']);
 
 for (const path of Object.keys(jsonSchemas()).filter((each) => !elsewhere.has(each))) {
@@ -131,7 +131,7 @@ test.serial('sink clickhouse prints what its schema says, with the same schema a
   t.timeout(300_000);
   const schemas = jsonSchemas();
   t.deepEqual(schemas['sink clickhouse'], schemas['sink parquet']);
-  // Where ClickHouse is not installed, the equal schemas and the run of `sink parquet` above are all that is compared.
+  // Without ClickHouse, this test compares only the two schemas. A test above checks the output of `sink parquet`.
   if (missingServer() !== undefined) return;
   const fresh = mkdtempSync(join(folder, 'fresh-'));
   const clickHouse = await startServer(join(fresh, 'server'));
@@ -152,7 +152,7 @@ test.serial('an empty BLOOMERY_CHDB counts as unset', async (t) => {
   t.true(code === 0 || stderr.includes('beside this program'), stderr);
 });
 
-/** Makes a package with the interface of chdb that answers every query with this document. @returns its folder */
+/** Makes a package `chdb` that returns `answer` for every query. @returns the folder that contains the package */
 function engineThatAnswers(answer: object): string {
   const engine = mkdtempSync(join(folder, 'engine-'));
   const place = join(engine, 'node_modules', 'chdb');

@@ -95,7 +95,7 @@ for (const [network, generation] of [
     async (t) => {
       const folder = temporaryFolder(t);
       const from = foreignFolder(t, network);
-      // The slots are long enough for a busy machine to use them.
+      // With slots of 5 s, a busy machine also has enough time to forge.
       editJson(from, 'config.json', (config) => {
         config.app.genesisConfig.BLOCK_TIME = 5;
         config.modules.network.seedPeers = [{ ip: '127.0.0.1', wsPort: 5050 }];
@@ -125,7 +125,7 @@ for (const [network, generation] of [
   ['devnet-gen2', 2],
   ['devnet', 3],
 ] as const) {
-  // This test runs in parallel with the other tests, because it mostly waits.
+  // The tests of both generations run in parallel, because they mostly wait.
   test(`generation ${generation}: a node with some delegates of an imported network waits before it forges, and says how long`, async (t) => {
     t.timeout(300_000);
     const folder = temporaryFolder(t);
@@ -160,7 +160,8 @@ for (const [network, generation] of [
       const untilMs = Date.parse(until);
       t.true(untilMs > Date.now() - slotMs && untilMs <= Date.now() + (ACTIVE_DELEGATES + 1) * slotMs, until);
     }
-    // The node lets its first slots pass unused. The same delegates get their next slots one turn later.
+    // The node lets its first slots pass unused. The same delegates get their next slots `ACTIVE_DELEGATES` slots
+    // later.
     const nextSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(3 * slotMs);
     t.is(await heightOf(), 1);
@@ -169,8 +170,8 @@ for (const [network, generation] of [
     const response = await fetch(`${node.url}/api/blocks?height=2`);
     const { data } = (await response.json()) as { readonly data: readonly { readonly timestamp: number }[] };
     const turn = slotAt(data[0]?.timestamp ?? 0, params) - nextSlot;
-    // On a busy machine the node may start late. Then it watched some slots before, or missed the first slot that it
-    // could fill.
+    // On a busy machine, block 2 may come earlier if the node also watched slots before `nextSlot`. Block 2 may come
+    // later if the node missed the first slot that it could fill.
     t.true(turn >= ACTIVE_DELEGATES - 5 && turn <= ACTIVE_DELEGATES + 5, `${turn} slots after one that was watched`);
   });
 }

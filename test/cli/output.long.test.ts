@@ -87,12 +87,12 @@ test('the table of commands has a row for every command of the program', (t) => 
 });
 
 /**
- * Commands that send a request to a running devnet. All these commands print with the same code, so the tests run only
- * one command.
+ * Commands that send a request to a running devnet. They print with the same code as `devnet mine`, so the tests run
+ * only `devnet mine`.
  */
 const ASKS_DEVNET =
   /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate|partition|delay|loss|skew|heal)$/;
-/** Commands that need a server or an optional package. They print with the same code as `sink parquet`. */
+/** Commands that need a server or an optional package. `sink clickhouse` uses the output code of `sink parquet`. */
 const NEEDS_ENGINE = /^(sink clickhouse|query)$/;
 const representatives = commandPaths().filter((path) => !ASKS_DEVNET.test(path) && !NEEDS_ENGINE.test(path));
 
@@ -137,7 +137,7 @@ const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
 for (const path of representatives.filter((each) => !NODES.has(each))) {
   test.serial(`${path} succeeds when its output can be written`, async (t) => {
     const { code, stderr } = await run(path, openSync(join(folder, 'stdout'), 'w'));
-    // The doctor reports that the chain belongs to another node than the one that answers.
+    // The doctor reports that the chain and the node that answers belong to different networks.
     t.is(code, path === 'doctor' ? 1 : 0, stderr);
     t.false(stderr.startsWith('bloomery: '), stderr);
   });

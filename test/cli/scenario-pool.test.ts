@@ -1,4 +1,4 @@
-/** Compares the transaction pools that a scenario expects with the answers of nodes. */
+/** Tests how a scenario checks the number of transactions in the pool of each node. */
 
 import test, { type ExecutionContext } from 'ava';
 import { Expectations } from '../../src/cli/devnet/scenario/expectations.ts';

@@ -26,7 +26,7 @@ import { freePort } from '../support/ports.ts';
 import { readerPidsOf } from '../support/reader-pids.ts';
 
 const ATTEMPTS = 10;
-/** Time in which a node starts whose reading process was ready before it was paused. */
+/** Time within which the node starts if its reading process became ready before the pause. */
 const SETTLED_MS = 1_000;
 
 let folder: string;
@@ -84,7 +84,7 @@ test.serial('a signal during the start ends a node whose reading process hangs',
   const startPaused = async (): Promise<ChildProcess> => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       rmSync(log, { force: true });
-      // A file, because a pipe stays open while the paused reading process has it, too.
+      // Standard error is a file, because the paused reading process would keep a pipe open after the end of the node.
       const output = openSync(printed, 'w');
       const node = spawn(process.execPath, [CLI_ENTRY, ...args, '--no-peers'], { stdio: ['ignore', 'ignore', output] });
       closeSync(output);

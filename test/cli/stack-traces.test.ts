@@ -77,7 +77,7 @@ test('a trace that a library reads in the constructor of its own error reads no 
     'console.log(JSON.stringify([new OldError().stack, thrown()]));',
   ];
   writeFileSync(file, lines.join('\n'));
-  // A source map that maps every position of the file to the same source.
+  // This source map maps each line of the file from line 3 on to the start of `odd.ts`.
   const map = { version: 3, sources: ['odd.ts'], names: [], mappings: ';;AAAA;AAAA;AAAA' };
   writeFileSync(`${file}.map`, JSON.stringify(map));
   const { stdout } = await promisify(execFile)(process.execPath, [file]);

@@ -2,7 +2,7 @@ import test from 'ava';
 import { earlierHeight, staleTipS, unusedSlotsMin, type BlockState } from '../../src/cli/doctor/stale-tip.ts';
 
 const BLOCK_TIME_S = 10;
-/** Returns a tip and the block `blocks` below it, with `unused` slots without a block between them. */
+/** Returns a tip and the block that is `blocks` heights below it. Between the two, `unused` slots have no block. */
 function chain(unused: number, blocks = 100): { readonly tip: BlockState; readonly earlier: BlockState } {
   return {
     tip: { height: 1000, timestamp: 100_000 },

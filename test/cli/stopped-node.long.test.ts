@@ -164,7 +164,7 @@ async function compareStoppedWithRunning(t: ExecutionContext, { maker, network, 
   t.false(ajv.validate(schemas['block'] ?? true, { block: {}, transactions: [] }));
 }
 
-/** Writes the chain with the log from which events are served, as a node does. */
+/** Writes the chain and the event log, as a node does. */
 async function storeLoggedChain(place: ChainLocation, blocks: readonly Block[]): Promise<void> {
   const { store, rules, close } = await openChain(place, true);
   createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });

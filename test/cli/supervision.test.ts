@@ -1,4 +1,4 @@
-/** The supervisor of a devnet on a clock that the test sets, with fake nodes. */
+/** Tests the supervisor of a devnet with fake nodes and with a clock that the test sets. */
 
 import test from 'ava';
 import type { NodeClient } from '../../src/cli/node-client.ts';

@@ -72,7 +72,7 @@ while True:
     for fd in fds: os.close(fd)
 `;
 
-/** Runs a node until it has notified systemd twice, then stops it. */
+/** Runs a node until it has sent two keep-alives, then stops it. */
 async function run(
   t: ExecutionContext,
   data: string,

@@ -1,4 +1,4 @@
-/** A devnet in one process: engines without peers, whose agents the timekeeper calls directly. */
+/** A devnet in one process. The engines have no peers, and the timekeeper calls the agent of each node directly. */
 
 import type { ExecutionContext } from 'ava';
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
@@ -148,7 +148,7 @@ export async function inProcessDevnet({
   };
 }
 
-/** The accounts of a devnet, as after its start. `FUNDER` is the only known account. */
+/** Creates the `DevnetAccounts` of a devnet, as a start of the devnet does. `FUNDER` is the only known account. */
 export function accountsOf({ network: { params }, timekeeper }: InProcessDevnet): DevnetAccounts {
   const network: Network = {
     ...{ name: 'test', directory: '', params, genesisJson: {}, protocolVersion: '2.0', appVersion: '3.0.2' },
@@ -157,7 +157,7 @@ export function accountsOf({ network: { params }, timekeeper }: InProcessDevnet)
   return new DevnetAccounts({ directory: undefined, network, timekeeper, accounts: [FUNDER] });
 }
 
-/** A devnet whose timekeeper has begun, with its accounts. It closes with the test. */
+/** Creates a devnet with its accounts, and begins its timekeeper. The devnet closes when the test ends. */
 export async function begunDevnet(t: ExecutionContext, options?: InProcessOptions) {
   const devnet = await inProcessDevnet(options);
   t.teardown(() => devnet.close());

@@ -70,7 +70,7 @@ test('a slot that ends while the nodes are asked to forge is not left empty', as
   const { timekeeper, network, machine, nodes } = devnet;
   await timekeeper.begin(undefined);
   await timekeeper.mine(1);
-  // The nodes forge one after the other, and the machine's clock enters the next slot between two of them.
+  // The nodes forge one after another. Before one of them forges, the machine's clock enters the next slot.
   let requestsBefore = Infinity;
   let previous: Promise<unknown> = Promise.resolve();
   for (const { agent } of nodes) {
@@ -207,7 +207,7 @@ test('in the mode on-demand, mining takes a transaction that any one node accept
   await timekeeper.begin(undefined);
   for (let sent = 1; sent <= 5; sent += 1) {
     const json = transferOf(network, BigInt(sent), timekeeper.nowMs());
-    // The node forges at most one of the next blocks, and no gossip runs in this devnet.
+    // Other nodes forge most of the five blocks, and no gossip runs in this devnet.
     t.true(nodes[0]!.engine.pool.submit(json).accepted);
     t.is(tips(devnet)[0]!.height, sent);
     await timekeeper.mine(1);

@@ -40,7 +40,7 @@ function temporaryFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** Builds the same transaction with the reference library. */
+/** Builds the transaction of a command with the reference library. */
 type Make2 = (common: Untyped) => Untyped;
 
 const CASES: readonly (readonly [args: readonly string[], second: boolean, make2: Make2, make3: Make2])[] = [

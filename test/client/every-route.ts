@@ -1,6 +1,6 @@
 /**
- * Sends real requests to every route of the OpenAPI document with the client, and compares its answers with the bytes
- * of the node.
+ * Sends requests to every route of the OpenAPI document with the client, and compares the results of the client with
+ * the responses of the node.
  */
 
 import type { ExecutionContext } from 'ava';
@@ -10,7 +10,7 @@ import type { Untyped } from '../support/untyped.ts';
 import { documentOf } from './generate.ts';
 import type { RouteFixture } from './route-fixture.ts';
 
-/** Lists that are empty in this test, with the reason. */
+/** Requests whose lists may be empty in this test, with the reason. */
 const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
   [/ offset=1$/, 'the list may have one item'],
   [/^GET \/dapps/, 'no application can be registered on a devnet'],
@@ -23,7 +23,6 @@ const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
   [/^GET \/node\/transactions( |$)/, 'it lists the queue `verified`'],
 ];
 
-/** A request to a route. */
 interface RouteRequest {
   readonly name: string;
   readonly method: string;
@@ -34,7 +33,7 @@ interface RouteRequest {
 /**
  * @param refused expected error status of each route that this devnet must refuse
  * @returns routes that were answered, as `METHOD path`
- * @throws Error for a parameter without a real value, so that no parameter is left out
+ * @throws Error if the fixture has no value for a parameter, so that the test omits no parameter
  */
 export async function askEveryRoute(
   t: ExecutionContext,
@@ -90,7 +89,7 @@ function* askings({ generation, values }: RouteFixture): Generator<RouteRequest>
   }
 }
 
-/** Parameter for requests to lists of votes, which need one account. */
+/** By path, the parameter that names the account. The node refuses requests for these paths without an account. */
 const BARE_PARAMETERS: Readonly<Record<string, string>> = { '/votes': 'address', '/voters': 'address' };
 const LEADING = ['address', 'publicKey', 'secondPublicKey', 'username'];
 
@@ -145,7 +144,7 @@ async function sendBodies(
 /** For the oldest clients, this route reports a refusal with status 200 and `success: false`. */
 const EMPTY_IS_ANSWERED = 'PUT /signatures';
 
-/** Reads the stored events with the client, and compares each event with the bytes of the node. */
+/** Reads the stored events with the client, and compares each event with the text that the node sends. */
 async function askEvents(
   t: ExecutionContext,
   fixture: RouteFixture,
@@ -227,7 +226,7 @@ function amountsSeen(): readonly string[] {
 }
 
 /**
- * Amounts that the test cannot see. Transactions leave a queue too quickly, and the node sends an event about a revert
- * or a pool only at the moment when it happens.
+ * Amounts that the test cannot see. Transactions leave the queue `verified` too quickly, the test reverts no block, and
+ * the event log does not store the events of the pool.
  */
 const UNSEEN = /^(GET \/node\/transactions|event (blocks\/delete|transactions\/(new|reverted))) /;

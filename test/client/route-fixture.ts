@@ -10,7 +10,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { waitFor } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-/** Requirements of the fixture for a devnet of at least two nodes, in this process or in processes of their own. */
+/** The devnet that the fixture uses: at least two nodes, either in this process or each in its own process. */
 export interface FixtureDevnet {
   readonly generation: Generation;
   /** URL of node 0. */
@@ -38,7 +38,7 @@ export interface RouteFixture {
   readonly client: Untyped;
   /** Returns the last exchange of the client. */
   exchange(): Exchange;
-  /** Real values of parameters, by `path name` or by `name`. A list holds several values. */
+  /** Real values of parameters, by `path name` or by `name`. If a value is a list, each item is for one request. */
   readonly values: Readonly<Record<string, Untyped>>;
   /** Functions that return a valid body, by route. Each body may be sent only once. */
   readonly bodies: Readonly<Record<string, () => unknown>>;
@@ -50,7 +50,7 @@ const USERNAME = 'everyroute';
 const DATA = 'a grüezi';
 const WAIT_MS_MAX = 150_000;
 
-/** Prepares the chain. Afterwards blocks are made only on demand, so that nothing changes during the requests. */
+/** Prepares the chain. Afterwards, nodes forge only on demand, so that nothing changes during the requests. */
 export async function setUpRoutes(devnet: FixtureDevnet): Promise<RouteFixture> {
   const { generation, url } = devnet;
   let last: Exchange | undefined;
@@ -81,7 +81,7 @@ interface History {
 }
 
 interface Waiting {
-  /** A transaction of the group that lacks signatures. */
+  /** A transaction of the multisignature group, without the signatures of the members. */
   readonly pending: Untyped;
   readonly ready: Untyped;
 }
@@ -101,7 +101,7 @@ class TransactionSender {
     this.#common = generation === 3 ? { networkIdentifier } : {};
   }
 
-  /** Writes a delegate with a second passphrase and voters, and a multisignature group. */
+  /** Makes blocks that contain transfers, a second passphrase, a delegate, votes and a multisignature group. */
   async writeHistory(): Promise<History> {
     const [alice, bob, dave, erin] = [1, 2, 4, 5].map((index) => this.#account(index)) as [
       ...[KnownAccount, KnownAccount, KnownAccount, KnownAccount],

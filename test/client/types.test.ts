@@ -47,27 +47,27 @@ await three.get('/nothing');
 await three.get('/accounts/{address}/multisignature_groups');
 // @ts-expect-error there is no such parameter
 await three.get('/blocks', { hight: 3 });
-// @ts-expect-error cursors read the list
+// @ts-expect-error items() reads the pages with cursors, not with offsets
 three.items('/blocks', { offset: 5 });
-// @ts-expect-error cursors read the list
+// @ts-expect-error items() sets the cursors itself
 three.items('/blocks', { after: '1' });
 // @ts-expect-error there is no such parameter
 three.items('/blocks', { hight: 3 });
-// @ts-expect-error its pages have no cursors
+// @ts-expect-error the pages of this route have no cursors
 three.items('/peers');
 // @ts-expect-error no list
 three.items('/node/status');
-// @ts-expect-error its items are a member of data
+// @ts-expect-error data of this route is not the list of the items
 three.items('/voters', { address: '1L' });
 // @ts-expect-error amounts are bigint
 const wrong: string | undefined = accounts[0]?.balance;
-// @ts-expect-error only event types of the node
+// @ts-expect-error there is no such event type
 three.events({ types: ['blocks/nowhere'] });
-// @ts-expect-error a transaction has more
+// @ts-expect-error members of the transaction are missing
 await three.post('/transactions', { type: 8 });
 // @ts-expect-error amounts are bigint
 await net.send('account_1', { kind: 'transfer', to: '1L', amount: 1 });
-// @ts-expect-error there are three ways
+// @ts-expect-error there is no such mining mode
 await startDevnet({ mine: 'sometimes' });
 
 export { balance, height, limit, metrics, place, weight, wrong };

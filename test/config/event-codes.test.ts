@@ -20,7 +20,7 @@ const SOURCES = join(packageDirectory(), 'src');
 const FILE = join(SOURCES, 'config', 'event-codes.ts');
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
-/** The name under which the files of a folder log. */
+/** Module name in the log lines of the files of each folder. */
 const MODULES: Readonly<Record<string, string>> = {
   engine: 'chain',
   'engine/forge': 'forge',
@@ -29,20 +29,20 @@ const MODULES: Readonly<Record<string, string>> = {
   'engine/sync': 'sync',
   'node/notify': 'notify',
 };
-/** The name under which single files of other folders log. */
+/** Module name in the log lines of single files of other folders. */
 const FILES: Readonly<Record<string, string>> = {
   'node/seeds.ts': 'peers',
   'node/transaction-journal-file.ts': 'pool',
   'node/watermark-files.ts': 'forge',
 };
-/** Files of these folders that log under another name, or that only pass on log lines. */
+/** Files in the folders of `MODULES` that use another module name, or that only pass on log lines. */
 const OTHER_FILES = new Set(['engine/diagnostics.ts', 'engine/gossip.ts', 'engine/slot-history.ts']);
 
 const CODE = /'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g;
 /** A log call; the groups are the level and the code. */
 const LOG_CALL = /\.#?log\(\s*([^,(){}]+),\s*([^,(){}]+),/g;
 
-/** The codes of log calls that compute the code, by file. An empty list: another log call in the file has the codes. */
+/** By file, the codes of log calls whose code is not a literal. A list is empty if other log calls have the codes. */
 const COMPUTED: Readonly<Record<string, () => readonly string[]>> = {
   'engine/block-importer.ts': blockRejectionCodes,
   'engine/disk-watch.ts': () => ['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER'],
@@ -133,8 +133,8 @@ test('the list of codes has each code that the node can send, and no other', (t)
   t.true(codes.length > 50);
   const lines = codes.map((code) => `  ${code}`).join('\n');
   const text =
-    '/**\n * Lists the codes of the events that a node can send (`notify.events`). `test/config/event-codes.test.ts` with\n' +
-    ' * `UPDATE_DOCS=1` generates the list.\n */\n' +
+    '/**\n * Lists the codes of the events that a node can send to a webhook or a command (option `notify.events`).\n' +
+    ' * `test/config/event-codes.test.ts` with `UPDATE_DOCS=1` generates the list.\n */\n' +
     `\nexport const EVENT_CODES: ReadonlySet<string> = new Set(\n  \`\n${lines}\n\`\n    .trim()\n    .split(/\\s+/),\n);\n`;
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(FILE, text);
   t.is(readFileSync(FILE, 'utf8'), text, 'run the test with UPDATE_DOCS=1, then build');
@@ -161,7 +161,7 @@ test('an old name of a code is refused with the new name', (t) => {
 });
 
 test('a code that the node never sends is refused', (t) => {
-  // Environment variables, errors of commands, a log line that is no diagnostic, and a log line of another module.
+  // Two environment variables, an error of a command, a log line that is no diagnostic, and one of another module.
   for (const code of ['NOTIFY_SOCKET', 'XDG_STATE_HOME', 'BACKUP_EXISTS', 'BLOCK_APPLIED', 'HTTP_READER_LOST']) {
     t.throws(() => load(code), { message: /notify\.events|BLOOMERY_NOTIFY_EVENTS/ }, code);
   }

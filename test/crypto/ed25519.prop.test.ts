@@ -9,7 +9,7 @@ const noble = createNoble();
 const sodium = loadSodium() ?? noble;
 
 const ORDER = Point.CURVE().n;
-/** A point of order 8. Its multiples are all points of small order. */
+/** A point of order 8. The eight multiples of this point are the only points of small order. */
 const TORSION = Point.fromHex('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a', true);
 
 const bytes = (length: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: length, maxLength: length });

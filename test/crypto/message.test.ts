@@ -1,4 +1,4 @@
-/** Compares signed messages with the library of Lisk. */
+/** Compares signed messages with messages that the Lisk library signs. */
 
 import { createRequire } from 'node:module';
 import test from 'ava';

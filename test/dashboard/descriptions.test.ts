@@ -4,7 +4,7 @@ import { descriptionOf, targetsOf, type Described, type Part } from '../../src/d
 const KEY = 'ab'.repeat(32);
 const OTHER = 'cd'.repeat(32);
 
-/** Returns the description as text, with each linked thing in brackets. */
+/** Returns the description as text. Each part that is not plain text is in brackets. */
 function textOf(transaction: Partial<Described> & Pick<Described, 'type'>, describe = descriptionOf): string {
   const shown = (part: Part): string => {
     if (typeof part === 'string') return part.replaceAll('\u202f', ' ');

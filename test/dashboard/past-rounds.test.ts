@@ -8,7 +8,8 @@ const BLOCK_TIME_S = 10;
 const FIRST_SLOT = 1002;
 
 /**
- * The genesis block, then a block by the slot owner in each slot from `FIRST_SLOT`, except for the slots in `leftOut`.
+ * Returns the genesis block and the blocks of `slots` slots from `FIRST_SLOT` on. Each slot has a block of the slot
+ * owner, except the slots in `leftOut`.
  */
 function chain(slots: number, leftOut: readonly number[] = []): readonly Block[] {
   const blocks: Block[] = [blockAt(1, 0)];
@@ -43,7 +44,7 @@ test('only finished rounds are shown, the newest first, and the first one lacks 
 });
 
 test('a missed slot belongs to the delegate with the same place later in the round', (t) => {
-  // The second round has slots 4 to 9. Slot 4 is missed, and slot 9 belongs to the same delegate.
+  // Counted from `FIRST_SLOT`, the second round has slots 4 to 9. Slot 4 is missed, and slot 9 has the same delegate.
   const [second] = roundsOf(chain(10, [4]));
   t.like(second, { number: 2, forged: 5, missed: 1 });
   const missed = second?.slots.filter(({ block }) => block === undefined);

@@ -16,8 +16,8 @@ function forgersFrom(currentSlot: number): readonly Forger[] {
 }
 
 /**
- * The genesis block, then a block in each slot from `FIRST_SLOT` except for the slots in `leftOut`. The newest block
- * comes first.
+ * Returns the genesis block and the blocks of `slots` slots from `FIRST_SLOT` on, newest first. Each slot has a block,
+ * except the slots in `leftOut`.
  */
 function chain(slots: number, leftOut: readonly number[] = []): readonly Block[] {
   const blocks = [blockAt(1, 0)];

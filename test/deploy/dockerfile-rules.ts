@@ -1,6 +1,6 @@
 /**
- * The rules of hadolint that need no shell parser, for machines without a container engine. Each rule has its number in
- * hadolint; DL rules are about the instructions of the Dockerfile itself.
+ * The rules of hadolint that need no shell parser, for machines without a container engine. Each rule has the number
+ * that it has in hadolint.
  */
 
 export interface Instruction {
@@ -119,7 +119,10 @@ function aboutImages(stages: readonly Stage[]): readonly Complaint[] {
   });
 }
 
-/** DL3021: several files need a folder as their target. DL3022 and DL3023: `--from` must name an earlier stage. */
+/**
+ * DL3021: several files need a folder as their target. DL3022 and DL3023: `--from` must name an earlier stage, or an
+ * image with a tag or digest.
+ */
 function aboutCopies(stages: readonly Stage[]): readonly Complaint[] {
   return stages.flatMap((stage, index) =>
     stage.instructions

@@ -1,15 +1,15 @@
 /**
- * The Grafana dashboard for the tables of a sink. It has a panel for each question of the guide, with variables instead
- * of the guide's example values.
+ * The Grafana dashboard for the tables of a sink. It has a panel for each question of `docs/guides/analytics.md` (the
+ * guide), with variables instead of the guide's example values.
  */
 
 import { questionsOfGuide, type Question } from '../analytics/questions.ts';
 
 /** An example value of the guide and the dashboard variable that replaces it. */
 export interface PanelInput {
-  /** SQL expression in the guide whose value is an example. */
+  /** Example value in the SQL of the guide, such as `'ADDRESS'`. */
   readonly example: string;
-  /** SQL expression in the panel. */
+  /** SQL expression that replaces the example value in the panel. */
   readonly choice: string;
 }
 
@@ -31,7 +31,7 @@ const EXAMPLES: readonly PanelInput[] = [
   { example: "'DELEGATE'", choice: CHOICES.delegate },
   { example: "'at 2'", choice: CHOICES.text },
 ];
-/** A time, or a day. */
+/** SQL expression of a time or a day. */
 const MOMENT = /toDateTime\('[^']+', 'UTC'\)|toDate\('[^']+'\)/g;
 
 /** SQL queries that list the values of the dashboard's variables. */
@@ -49,7 +49,7 @@ export function panelOf({ title, sql }: Question): Panel {
   const moments = [...sql.matchAll(MOMENT)].map(([example]) => example);
   const inputs = [
     ...EXAMPLES.filter(({ example }) => sql.includes(example)),
-    // The last time of a query is the end of the shown range. An earlier time is the start of the range.
+    // The last time in a query becomes the end of the dashboard's time range. An earlier time becomes the start.
     ...moments.map((example, index) => {
       const choice = index === moments.length - 1 ? TO : FROM;
       return { example, choice: example.startsWith('toDate(') ? `toDate(${choice}, 'UTC')` : choice };
@@ -102,7 +102,7 @@ export function dashboardJson(): string {
 }
 
 /**
- * The SQL text that the data source sends.
+ * The SQL that Grafana's data source sends to the database after it has replaced the macros and variables.
  *
  * @param valueOf returns the chosen value of an input; times are Unix times in seconds
  */

@@ -1,4 +1,4 @@
-/** The Prometheus queries of the Grafana file. */
+/** The Prometheus queries of the dashboard file `docs/deploy/grafana.json`. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 
 export interface Query {
   readonly panel: string;
-  /** PromQL expression that contains variables of the file such as `$instance`. */
+  /** PromQL expression, which may contain variables of the dashboard such as `$instance`. */
   readonly expression: string;
 }
 

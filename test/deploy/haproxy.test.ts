@@ -11,7 +11,7 @@ import { asking } from '../chaos/replica-clients.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { freePort, freePorts } from '../support/ports.ts';
 
-/** Lines of each section without comments, by the first line of the section. */
+/** Lines of each section of the HAProxy file, without comments. The key is the first line of the section. */
 function sections(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   let lines: string[] = [];
@@ -105,7 +105,8 @@ test('a client gets an answer although two of three nodes end during the request
     }
   });
   const ask = asking(own);
-  // HAProxy answers 502 to the first request of a connection, and closes the connection at a later request.
+  // If no node answers, HAProxy sends status 502 for the first request of a connection, but closes the connection at a
+  // later request. The test asks for the status first, so that `/api/end` is a later request.
   t.is((await ask('/api/node/status')).status, 200);
   const answer = await ask('/api/end');
   t.is(answer.status, 200, `${answer.body}\n${haproxy.log()}`);

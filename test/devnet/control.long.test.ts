@@ -278,7 +278,7 @@ test.serial(
       const payload = { kind: 'transfer', amount, recipientId: '78L' } as const;
       const json = signer.toJson(signer.sign({ payload, timestamp: secondsSinceEpoch, keyPair: stranger }));
       const { id: _id, senderId: _senderId, ...rest } = json;
-      // Generation 3 computes the transaction id itself.
+      // A node of generation 3 ignores this id and computes the id itself.
       return { ...rest, id: '1', senderPublicKey, signature: '00'.repeat(64) };
     };
     const post = async (index: number, body: object): Promise<Untyped> => {
@@ -303,7 +303,8 @@ test.serial(
     const { height } = await ask('mine');
     await waitFor('node 2', async () => (await heights())[2] === height, START_MS_MAX);
     t.is((await get(2, 'accounts?address=78L'))[0].balance, '7');
-    // The data folder of the node works only within the devnet, because a node does not verify stored blocks again.
+    // A node outside the devnet refuses this data folder. Such a node would not detect the unsigned transaction,
+    // because a node does not verify stored blocks again.
     await ask('kill', '2');
     const alone = await runCli([
       'start',
@@ -326,7 +327,7 @@ test.serial(
   async (t) => {
     t.timeout(300_000);
     const cut = await ask('partition', '0', '1,2');
-    // The added node is in no part of the partition, so it is alone.
+    // The command does not name the added node 3, so this node becomes a part of its own.
     t.deepEqual(cut, { parts: [[0], [1, 2], [3]], nodes: [] });
     t.deepEqual((await list()).faults, cut);
     const [before = 0] = await heights();
@@ -337,7 +338,7 @@ test.serial(
     const after = await Promise.all(clients().map((each) => each.blockId(before + 1)));
     t.not(after[0], after[1], 'no block crossed');
     t.is(after[1], after[2]);
-    // A node that restarts in its part receives no blocks from another part.
+    // After a restart, node 0 is still alone and receives no blocks from the other part.
     await ask('kill', '0');
     await ask('mine', '5');
     await ask('restart', '0');
@@ -496,7 +497,7 @@ test.serial('in the mode interval, blocks come by themselves until another mode 
   t.deepEqual(await ask('interval'), { mode: 'interval' });
   await waitFor('two more blocks', async () => ((await heights())[0] ?? 0) >= before + 2, 60_000);
   t.deepEqual(await ask('on-demand'), { mode: 'on-demand' });
-  // A block of the slot that ran at the change may still come.
+  // The mode can change in the middle of a slot, and the block of this slot may arrive after the change.
   await waitFor('equal heights', async () => new Set(await heights()).size === 1, 60_000);
 });
 

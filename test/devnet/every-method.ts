@@ -1,4 +1,4 @@
-/** Calls every method of every resource of a client library on one node of a devnet that forges. */
+/** Calls every method of a client library on one node of a running devnet. */
 
 import type { ExecutionContext } from 'ava';
 import type { KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
@@ -11,14 +11,14 @@ export interface MethodFixture {
   readonly devnet: TestDevnet;
   /** Clients of all nodes, in the order of the nodes. */
   readonly clients: readonly Untyped[];
-  /** A transfer between two other accounts, in a block. */
+  /** A transfer that a block contains. */
   readonly transfer: Untyped;
   /** Owner of a multisignature group whose members must sign its transactions. */
   readonly groupOwner: KnownAccount;
   readonly members: readonly KnownAccount[];
   /** The only account that votes for `newcomer`. It votes for nobody else. */
   readonly voter: KnownAccount;
-  /** Makes a transfer from the group that has no member signatures yet. */
+  /** Creates a transfer from the account of the group, without signatures of the members. */
   readonly transferFromGroup: () => Untyped;
   readonly signatureOf: (transaction: Untyped, member: KnownAccount) => Untyped;
 }
@@ -54,7 +54,7 @@ export async function callEveryMethod(t: ExecutionContext, fixture: MethodFixtur
 
   const [newcomer] = await listOf('delegates.get', { username: 'newcomer' });
   t.is(newcomer.username, 'newcomer');
-  // 101 delegates forge, so the delegate with the fewest votes is in standby.
+  // The chain has 102 delegates, of which 101 forge. The delegate with the fewest votes is in standby.
   t.is((await listOf('delegates.getStandby', {})).length, 1);
   const forgers = await listOf('delegates.getForgers', { limit: 100 });
   t.is(new Set(forgers.map(({ publicKey }) => publicKey)).size, 100);
@@ -81,7 +81,7 @@ export async function callEveryMethod(t: ExecutionContext, fixture: MethodFixtur
   );
 
   const own = plan.delegates.map(({ publicKey }) => publicKey).sort();
-  // Generation 2 ignores the filter and lists all delegates.
+  // The test filters the answer, because the API of generation 2 has no parameter `forging`.
   const forging = async (): Promise<readonly string[]> =>
     (await listOf('node.getForgingStatus', {}))
       .filter((delegate) => delegate.forging)

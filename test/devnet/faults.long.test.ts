@@ -1,7 +1,7 @@
 /**
- * Catalogue of faults on real nodes. Processes, clocks, disks and links cause each fault as in practice. The doctor
- * must name each fault within the time that an operator waits, and must raise no alarm for healthy networks of both
- * generations. test/cli/doctor.test.ts checks the findings for single answers of a node.
+ * Tests whether the doctor names the faults of real nodes. The tests cause each fault as in practice, for example with
+ * a stopped process or a limit on the file size. The doctor must name most faults within ten seconds, and must find no
+ * fault in a healthy network. test/cli/doctor.test.ts checks the findings for single answers of a node.
  */
 
 import { once } from 'node:events';
@@ -30,15 +30,15 @@ import type { Untyped } from '../support/untyped.ts';
 const SLOT_MS = 2000;
 /** Largest number of unfinalized blocks that the doctor accepts. */
 const UNFINAL_BLOCKS_MAX = 404;
-/** Size limit for files that leaves no room for any block. */
+/** Limit on the file size that is too small for another block. */
 const NO_ROOM_BYTES = 32_768;
 const NAPS_MAX = 8;
-/** Milliseconds between two kills, fewer than a reading process needs to start. */
+/** Time between two kills of a reading process. The process needs more time to start. */
 const KILL_INTERVAL_MS = 100;
 const SHOWS_WITHIN_MS = 150_000;
 
 let devnet: TestDevnet;
-/** A devnet without faults, until the test kills its forgers. */
+/** A devnet of generation 2 without faults, until a test kills its forgers. */
 let devnet2: TestDevnet;
 let watch: FaultWatch;
 
@@ -80,8 +80,7 @@ test.serial(
     t.timeout(480_000);
     const alone = await startOne(t, { flags: ['--no-peers'] });
     t.deepEqual(await watch.found(t, alone), []);
-    // Start a node as a newcomer does: the devnet folder has the keys of all delegates, and the node forges with none
-    // of the keys.
+    // Like the node of a new user, this node forges for no delegate. The devnet folder has the keys of all delegates.
     const follower = await startOne(t, { config: { forging: {} } });
     await waitFor('nothing to find', () => isNothingFound(t, follower), SHOWS_WITHIN_MS);
     const lost = await startOne(t, { fixedPeers: [`127.0.0.1:${await freePort()}`] });
@@ -189,8 +188,7 @@ test.serial('the doctor reports a machine that sleeps, and a wrong clock', async
   if (sleeper === undefined) return t.fail('the devnet has no second node');
   const pid = sleeper.pid() ?? 0;
   let wokenMs = 0;
-  // Half of the delegates belong to this node, so ten slots contain at least three of its own with a probability of 95
-  // %.
+  // Half of the delegates belong to this node, so the node owns at least three of ten slots with a probability of 95 %.
   for (let naps = 0; naps < NAPS_MAX; naps += 1) {
     process.kill(pid, 'SIGSTOP');
     await sleep(20_000);
@@ -234,8 +232,8 @@ test.serial('the doctor reports a network folder with other rewards, whose node 
   await devnet.nodes[1]?.stop();
   const fixedPeers = [`127.0.0.1:${astray.wsPort}`];
   const lonely = await startOne(t, { fixedPeers, config: { forging: { ...forging, consensusMin: 0 } } });
-  // The node's only peer refuses all blocks and disconnects. If the node finds other peers later, it may have signed on
-  // a branch that they abandoned.
+  // The node's only peer refuses all blocks and disconnects. If the node finds other peers later, it may let slots
+  // pass, because it has signed headers of a branch that these peers do not have.
   await watch.named(t, lonely, ['CONSENSUS_LOW'], { beside: ['SYNC_FAILS', 'SLOTS_MISSED'] });
   lonely.process.kill('SIGKILL');
   await lonely.ended;
@@ -262,7 +260,7 @@ test.serial('the doctor reports a network that stands still without its forgers'
   if (tip === undefined) return t.fail('there is no tip');
   const slots = unusedSlotsMin(tip, await ask(`height=${earlierHeight(tip.height)}`), SLOT_MS / 1000);
   t.log(`slots that pass unused first: ${slots}`);
-  // The peer from which the node then requests blocks is gone too.
+  // The node may request blocks from a killed peer.
   const beside: readonly FaultCode[] = ['SYNC_FAILS'];
   await watch.named(t, two, ['NETWORK_STANDS_STILL'], { beside, sinceMs, unavoidableMs: (slots + 1) * SLOT_MS });
 });
@@ -306,7 +304,7 @@ async function isNothingFound(t: ExecutionContext, { url }: OneNode): Promise<bo
   return (await watch.found(t, { url })).every((code) => watch.isOfMachine(code));
 }
 
-/** Starts a further node with the options of an operator, by default in the first devnet. */
+/** Starts one more node, by default as a peer of the nodes of `devnet`. */
 function startOne(t: ExecutionContext, options: OneNodeOptions): Promise<OneNode> {
   const fixedPeers = devnet.nodes.map(({ plan }) => `127.0.0.1:${plan.wsPort}`);
   return startOneNode(t, { network: devnet.network.directory, fixedPeers, ...options });

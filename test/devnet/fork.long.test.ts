@@ -1,4 +1,4 @@
-/** Devnets that fork a chain without having the keys of its delegates: real processes, started like a user does. */
+/** Real devnets that fork a chain without the keys of the chain's delegates. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,8 +29,8 @@ import type { Untyped } from '../support/untyped.ts';
 
 const START_MS_MAX = 150_000;
 /**
- * Number of blocks of the original chain. `HEIGHT` and `MINED` each exceed a round, so that delegates with blocks on
- * the chain forge again.
+ * Number of blocks of the original chain. `HEIGHT` and `MINED` each exceed a round, so that delegates of the original
+ * chain also forge on the fork.
  */
 const HEIGHT = 150;
 const MINED = 110;
@@ -148,7 +148,8 @@ test('generation 3: a fork continues a chain under another identifier, and the c
 
   const funded = await fork.ask('fund', '42L', '12.5');
   t.is((await fork.get(1, 'accounts?address=42L'))[0].balance, String(12.5 * LSK));
-  // A node that was added after a snapshot cannot download the chain of a fork, so a revert must give it the chain.
+  // In a fork, a node that was added after a snapshot cannot download the chain. A revert must therefore copy the chain
+  // to this node.
   await fork.ask('snapshot', 'early');
   const added = await fork.ask('add');
   t.like(added, { index: 2, delegates: 0 });
@@ -162,8 +163,8 @@ test('generation 3: a fork continues a chain under another identifier, and the c
   const again = await fork.ask('mine', '3');
   t.is((await fork.get(2, 'node/status')).height, again.height);
 
-  // A running node can be forked too. Here the node belongs to the first fork, and its network folder is beside its
-  // data.
+  // The source of a fork can be a running node, here a node of the first fork. The command finds the network folder
+  // beside the data folder of this node.
   const second = await startFork(t, {
     nodes: 1,
     directory: join(temporaryFolder(t), 'second'),
@@ -194,7 +195,7 @@ test('generation 2: a fork begins from a snapshot, and the rules of a real node 
   t.like(await fork.ask('mine', '5'), { emptySlots: 0, height: HEIGHT + 5 });
   await fork.ask('fund', '42L', '1');
   t.is((await fork.get(0, 'accounts?address=42L'))[0].balance, String(LSK));
-  // A single node of generation 2 has no peers whose consensus it could wait for.
+  // A single node of generation 2 must forge although it has no peers, and therefore no consensus.
   await fork.ask('interval');
   const { height } = await fork.get(0, 'node/status');
   await waitFor('a block in its slot', async () => (await fork.get(0, 'node/status')).height > height, START_MS_MAX);

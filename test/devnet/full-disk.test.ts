@@ -19,7 +19,7 @@ import {
 } from '../support/devnet.ts';
 import { limitFileSize } from '../support/full-disk.ts';
 
-/** Size limit for files that leaves no room for a block, but room for the signing record. */
+/** Limit on the file size that is too small for another block, but large enough for the signing record. */
 const NO_ROOM_BYTES = 32_768;
 /** Number of newest blocks that another branch may replace if a block arrives late. */
 const TIP_BLOCKS = 2;
@@ -46,7 +46,8 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   t.regex(failed.message, /free space on the disk/);
   t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
 
-  // The store may have free pages for one more block. With this limit, no further block fits.
+  // With the first limit, the store may still have free pages for one more block. With this limit, no further block
+  // fits.
   limitFileSize(pid, NO_ROOM_BYTES);
   const { height } = await full.client.status();
   const tip = await full.client.blockId(height);

@@ -1,6 +1,6 @@
 /**
- * Networks of a user, made and started with the commands of the guide. They must forge, and their blocks must become
- * final.
+ * Networks that a user creates and starts with the commands of `docs/guides/devnet.md`. Each network must forge blocks.
+ * In small networks of generation 3, blocks must also become final.
  */
 
 import { spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ import { freePortRanges } from '../support/ports.ts';
 const NODES = 2;
 /** A generous limit, because the node is not at fault if the machine is busy. */
 const RUN_MS_MAX = 240_000;
-/** A round of a large network takes minutes, so the test waits only for its first blocks. */
+/** Number of blocks that the test waits for after three rounds, or after 12 blocks if three rounds are longer. */
 const BLOCKS_WAITED_FOR = 6;
 
 for (const [generation, delegates, way] of [

@@ -17,7 +17,7 @@ export interface ClientLibrary {
   /** Arguments that all functions for transactions accept. */
   commonArguments(devnet: TestDevnet): Record<string, unknown>;
   createSignatureObject(transaction: Untyped, passphrase: string, common: Record<string, unknown>): Untyped;
-  /** Checks the answers that differ between the generations. */
+  /** Checks the constants, which differ between the generations. */
   checkConstants(t: ExecutionContext, constants: Untyped, devnet: TestDevnet): void;
   amountOf(transaction: Untyped): string;
   checkDelegate(t: ExecutionContext, delegate: Untyped, votersBalance: string): void;
@@ -64,8 +64,8 @@ class Wallet {
 }
 
 /**
- * Sends every kind of transaction to alternating nodes. Compares the final answers of all nodes, and calls every method
- * of the library on one node.
+ * Sends transfers, registrations and votes to alternating nodes. Compares the final answers of all nodes, and calls
+ * every method of the library on one node.
  */
 export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary): Promise<void> {
   t.timeout(900_000);
@@ -116,7 +116,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   );
   t.is(refused.errno ?? refused.status ?? 409, 409);
 
-  // A delegate registration, votes for the delegate and others, and a vote that is withdrawn.
+  // A delegate registration, votes for this delegate and another one, and the withdrawal of the second vote.
   const registration = transactions.registerDelegate({
     username: 'newcomer',
     passphrase: carol.passphrase,
@@ -128,7 +128,8 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   await wallet.include(transactions.castVotes({ ...vote, votes: [carol.publicKey, firstDelegate] }));
   await wallet.include(transactions.castVotes({ ...vote, unvotes: [firstDelegate] }));
 
-  // A group of erin and two members, each signature posted to another node, and a transfer from the group.
+  // Registration of a group of erin with two members, and a transfer from the group. Each signature goes to another
+  // node.
   const members = [bob, dave];
   const group = transactions.registerMultisignature({
     passphrase: erin.passphrase,
@@ -146,8 +147,8 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   });
   await includeWithSignatures(wallet, fromGroup, members);
 
-  // All nodes must report the same chain. The wait is needed, because a node may still be on another branch. The last
-  // blocks of that branch contain the same transactions.
+  // All nodes must report the same chain. The test waits, because a node may have the same transactions in other blocks
+  // until it changes to the branch of the other nodes.
   let stories: readonly Untyped[] = [];
   const isAgreed = async (): Promise<boolean> => {
     stories = await Promise.all(
@@ -192,7 +193,7 @@ async function includeWithSignatures(
   for (const { passphrase } of members) {
     const signature = wallet.library.createSignatureObject(transaction, passphrase, wallet.common);
     const client = wallet.nextClient();
-    // A node refuses a signature before the announcement of its transaction has arrived.
+    // A node refuses a signature until the node has received the transaction.
     await waitFor('a node that knows the transaction', () => client.signatures.broadcast(signature), INCLUSION_MS);
   }
   await wallet.included(transaction.id);

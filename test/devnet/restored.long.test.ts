@@ -1,7 +1,7 @@
 /**
- * A node restarts from a backup of its data folder. It has all delegates of a network of two nodes. The other node has
- * the whole chain and is running when the first one starts, or it starts 22 seconds later. Clocks are moved forward by
- * one round, because the delegates that signed after the backup then have slots again.
+ * A node that forges for all delegates restarts from a backup of its data folder. The second node of the network has
+ * the whole chain. The second node is already running at this restart, or starts 22 seconds later. The clocks of both
+ * nodes are set forward, so that the delegates that signed after the backup soon have slots again.
  */
 
 import { cpSync, readFileSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ import { freePortRanges } from '../support/ports.ts';
 
 const BACKUP_HEIGHT = 6;
 const BLOCKS_AFTER = 14;
-/** Slots that a process may take to start, before the first slot of a delegate that signed after the backup. */
+/** Slots from the start of a process to the first slot of a delegate that signed after the backup. */
 const START_SLOTS = 5;
 const LATE_MS = 22_000;
 const WAIT_MS_MAX = 120_000;
@@ -41,7 +41,8 @@ for (const [generation, packaged, when, lateMs] of [
   test(`generation ${generation}: a node with a data folder from a backup signs nothing on its old tip when its peers ${when}, then continues`, async (t) => {
     t.timeout(600_000);
     const network = devnetCopy(t, packaged);
-    // With the notice of a devnet with public passphrases, a node would trust its own folder alone.
+    // Without the `notice`, the default of `forging.riskDoubleForging` is false, so the node searches for headers that
+    // its delegates signed elsewhere.
     editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
     const { params, name } = loadNetwork(network);
     const folder = temporaryFolder(t);
@@ -107,7 +108,7 @@ async function waitForHeight(node: OneNode, height: number): Promise<void> {
   await waitFor(`height ${height}`, async () => (await client.status()).height >= height, WAIT_MS_MAX);
 }
 
-/** Reason that the node reports for its first waiting delegate. */
+/** Report of the node on its first waiting delegate, with the reason. */
 async function waitingOf(node: OneNode): Promise<string> {
   const response = await fetch(`${node.url}/api/node/status/forging`);
   const { data } = (await response.json()) as { readonly data: readonly { readonly waiting?: object }[] };

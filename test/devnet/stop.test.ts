@@ -1,4 +1,4 @@
-/** Stops a node in the middle of its work, by either signal or by a second signal, and checks what is on the disk. */
+/** Stops a busy node with SIGTERM, SIGINT or both signals, and checks the data on the disk. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -46,7 +46,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     t.true(tookMs < STOP_MS_MAX || !(await machine.wasQuick()), `${tookMs} ms`);
     await waitFor('ends of all connections', async () => isClosed(), START_MS_MAX);
     t.notRegex(output(), /ERROR/);
-    // A node that takes far too long logs this message, so the check is limited to a fast stop.
+    // A node that stops too slowly logs this message, so only a node that stops fast must not log it.
     if (tookMs < STOP_MS_MAX) t.notRegex(output(), /did not stop in time/);
 
     const again = startAlone(t);

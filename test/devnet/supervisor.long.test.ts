@@ -22,7 +22,7 @@ import { isAlive } from '../support/alive.ts';
 const NODES = 2;
 /** A generous limit, because the node is not at fault if the machine is busy. */
 const START_MS_MAX = 150_000;
-/** A slow devnet prints what it waits for. This limit only ends a devnet that prints nothing. */
+/** A generous limit, because the devnet is not at fault if the machine is busy. */
 const RUN_MS_MAX = 400_000;
 
 test.serial(

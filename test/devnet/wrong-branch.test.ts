@@ -36,7 +36,7 @@ test('the doctor names a node whose branch became final while all its peers were
       ...options,
     });
 
-  // The same delegate forges two chains, like a key that was enabled on two machines.
+  // One delegate forges two chains, as after a mistake of an operator who enabled the delegate on two machines.
   const first = await forger('other', { ports: otherPorts, flags: ['--no-peers'] });
   await waitForFinal(first, FINAL_HEIGHT);
   const alone = await forger('alone', { ports: alonePorts, fixedPeers: [`127.0.0.1:${otherPorts.ws}`] });

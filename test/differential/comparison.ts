@@ -13,7 +13,7 @@ export interface Comparison {
   readonly ours: Outcome;
   readonly reference: Outcome;
   /**
-   * Name of the difference, or undefined without one. Only targets that compare the outcomes themselves set this
+   * Name of the difference, or undefined without a difference. Only targets that make their own comparison set this
    * member.
    */
   readonly difference?: string | undefined;
@@ -40,14 +40,15 @@ function reasonOf(error: unknown): string {
   if (Array.isArray(error)) return reasonOf(error[0]);
   if (error instanceof BlockRejected) return error.transactionErrors[0]?.message ?? error.message;
   const { dataPath, keyword, message } = (error ?? {}) as Record<string, unknown>;
-  // Only errors of a schema have a keyword. Errors of transactions contain the path in their message.
+  // Only errors of the schema validator have a keyword, and their messages lack the path. The messages of transaction
+  // errors contain the path.
   if (keyword !== undefined) return `'${String(dataPath)}' ${String(message)}`;
   return error instanceof Error ? error.message : String((error as { message?: unknown } | null)?.message ?? error);
 }
 
 /**
- * Name of a difference, the same for inputs that differ only in numbers and names. Undefined if both sides accept with
- * the same result, or if both refuse.
+ * Name of a difference. The name is the same for inputs that differ only in numbers, ids and keys. Undefined if both
+ * sides accept with the same result, or if both refuse.
  */
 export function differenceOf(comparison: Comparison): string | undefined {
   if ('difference' in comparison) return comparison.difference;

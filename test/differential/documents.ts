@@ -19,10 +19,10 @@ export type Document = Record<string, unknown>;
 /** Transaction types with the numbers of generation 3. The numbers of generation 2 are smaller by 8. */
 const TYPES = [8, 8, 9, 10, 11, 11, 12, 12];
 
-/** Timestamps at the bounds of a signed 32-bit integer, and numbers that are not integers or have unusual JSON. */
+/** Timestamps at and beyond the bounds of a signed 32-bit integer, a fraction, and -0, which becomes 0 in JSON. */
 const ODD_TIMESTAMPS = [-(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1, 2 ** 31, 0.5, -0, 1e10];
 
-/** Returns a document that is valid or nearly valid on its own. */
+/** Returns a document that is valid or nearly valid without regard to the chain. */
 export function anyDocument(
   reference: ReferencePackage,
   below: RandomBelow,
@@ -40,7 +40,7 @@ export function anyDocument(
   };
 }
 
-/** Ids of the older types. The last three are in forms that no node writes. */
+/** Ids for the assets of types 6 and 7. No node writes ids like the last three. */
 const IDS = ['1', '16641037988489082467', '18446744073709551615', '007', '18446744073709551616', '-1'];
 /** Recipients of type 7. The reference removes the last character and reads the rest as a number. */
 const OLDER_RECIPIENTS = [
@@ -70,7 +70,7 @@ const ICONS = [
   'a b:.png',
 ];
 
-/** Returns a document of an older type of generation 2 that is valid or nearly valid on its own. */
+/** Returns a document of type 5, 6 or 7 of generation 2 that is valid or nearly valid without regard to the chain. */
 export function anyOlderDocument(below: RandomBelow, sender = pick(PEOPLE, below)): Document {
   const type = 5 + below(3);
   const moves = { amount: pick(['1', '5000000000', 7], below), fee: '10000000', recipientId: '' };
@@ -130,11 +130,11 @@ export function sign(reference: ReferencePackage, document: Document, signers: S
     if (members.length > 0) document['signatures'] = members.map((member) => signatureOf(bytes, member));
     document['id'] = idOf(signed);
   } catch {
-    // The document has no bytes that could be signed.
+    // The reference cannot compute the bytes of this document.
   }
 }
 
-/** People whose signatures a registration needs. */
+/** Returns the people whose keys a multisignature registration lists as members. */
 export function namedMembers(document: Document): readonly Person[] {
   const asset = document['asset'] as { keysgroup?: unknown; multisignature?: { keysgroup?: unknown } } | undefined;
   const keysgroup = asset?.keysgroup ?? asset?.multisignature?.keysgroup;

@@ -1,4 +1,7 @@
-/** The command line of `npm run differential`. A mistyped flag must not look like a comparison without differences. */
+/**
+ * The command line of `npm run differential`. A mistyped flag must cause an error, so that nobody believes that the
+ * comparison found no differences.
+ */
 
 import test from 'ava';
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';

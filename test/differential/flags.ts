@@ -17,7 +17,7 @@ export interface Flags {
   readonly framework?: true;
   readonly examples?: true;
   readonly reasons?: true;
-  /** Printed examples, one in each line. */
+  /** Lines of the file that `--replay` names. Each line contains a printed example. */
   readonly replay?: readonly string[];
   readonly http?: true;
   readonly record?: string;

@@ -21,8 +21,8 @@ export interface KnownDifference {
 }
 
 /**
- * Matches a single surrogate, which JSON writes as an escape sequence. JSON writes a surrogate pair as the character
- * itself.
+ * Matches an unpaired surrogate, which `JSON.stringify` writes as an escape sequence. `JSON.stringify` writes a
+ * surrogate pair as the character itself.
  */
 const LONE_SURROGATE = /\\ud[89a-f]/i;
 
@@ -90,7 +90,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     target: /headers/,
     reference:
       'The reference refuses a block whose `totalAmount` or `totalFee` is a JSON number with more than 15 digits.',
-    here: 'This node accepts such a number up to 2^53 - 1. In generation 2, this node also accepts a larger number if it equals the sum of the transactions, rounded to a double. The total of the block is then the exact sum.',
+    here: 'This node accepts such a number up to 2^53 - 1. In generation 2, this node also accepts a larger number if it equals the sum of the transactions, rounded to a double. As the total, this node uses the exact sum of the transactions instead of the received number.',
     reason:
       'The signature of the block covers the exact total, so a wrong sum makes the signature invalid. Some nodes send totals as JSON numbers. A total of ten million LSK or more has at least 16 digits. This node accepts such a total, so that it stays on the chain of these nodes. This node passes the block on with the total as a string.',
   },

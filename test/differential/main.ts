@@ -1,7 +1,7 @@
 /**
  * `npm run differential`: compares the published packages of the reference with the rules of this node. With `--http`
- * it compares a real node with two nodes of this project on one chain. `flags.ts` has the command line, `session.ts`
- * the run.
+ * it compares a real node with two nodes of this project on one chain. `flags.ts` reads the command line, and
+ * `session.ts` makes the comparison.
  */
 
 import { readFlags } from './flags.ts';

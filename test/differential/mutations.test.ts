@@ -1,4 +1,4 @@
-/** The effect of mutations on transactions, before either implementation reads them. */
+/** Tests `repeatInOtherCase`, and tests that the harness sends transactions with such mutations. */
 
 import test from 'ava';
 import { belowOf } from '../fuzz/mutate.ts';

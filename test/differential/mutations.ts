@@ -1,5 +1,6 @@
 /**
- * Documents in forms that nodes do not write: letter case, unknown and repeated members, numbers as texts, odd values.
+ * Changes documents into forms that nodes do not write: with another letter case, with unknown or repeated members,
+ * with numbers as texts, or with unusual values.
  */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -101,7 +102,7 @@ const VALUES: readonly unknown[] = [
   ],
 ];
 
-/** Names of members that a rule may know. */
+/** Names of members. Most of them have a meaning in some object of a transaction or block. */
 const NAMES = [
   ...['amount', 'fee', 'recipientId', 'recipientPublicKey', 'senderId', 'requesterPublicKey', 'asset', 'data', 'votes'],
   ...['username', 'publicKey', 'min', 'lifetime', 'keysgroup', 'multisignature', 'signature', 'signatures', 'delegate'],
@@ -139,7 +140,8 @@ export function textOf(document: unknown, below: RandomBelow): string {
   const names = typeof document === 'object' && document !== null ? Object.keys(document) : [];
   const name = below(2) === 0 && names.length > 0 ? pick(names, below) : pick(NAMES, below);
   const member = `${JSON.stringify(name)}:${JSON.stringify(pick(VALUES, below) ?? null)}`;
-  // The last of two members with the same name counts, so at the end of the document the repeated member wins.
+  // The last of two members with the same name counts. A repeated member at the end of the document therefore replaces
+  // an earlier member.
   if (below(3) === 0) return `${text.slice(0, -1)},${member}}`;
   return `${text.slice(0, brace + 1)}${member},${text.slice(brace + 1)}`;
 }
@@ -166,7 +168,7 @@ export function otherCase(text: string, below: RandomBelow): string {
   return text.slice(0, index) + other + text.slice(index + 1);
 }
 
-/** Adds a member to an object. No rule knows the member, or a rule knows it in another place. */
+/** Adds a member to an object. The member usually has no meaning in this object. */
 export function addUnknown(object: Record<string, unknown>, below: RandomBelow): void {
   const name = below(3) === 0 ? 'amount' : pick(NAMES, below);
   const value = name === 'amount' ? pick(AMOUNTS, below) : below(4) === 0 ? nested(below) : pick(VALUES, below);

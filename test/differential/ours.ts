@@ -17,7 +17,7 @@ import { Refused } from './comparison.ts';
 
 const ed25519 = defaultEd25519();
 
-/** Size of the signature cache. Both sides check the same signatures, and this node checks them in several places. */
+/** Size of the signature cache. The cache saves time, because a case causes several checks of the same signature. */
 const ANSWERS_MAX = 4_096;
 const answers = new LruMap<string, boolean>(ANSWERS_MAX);
 
@@ -36,7 +36,7 @@ export interface Ours {
   readonly rules: TransactionRules;
 }
 
-/** @param olderTypesBelow height below which blocks may contain transactions of the older types */
+/** @param olderTypesBelow height below which blocks may contain transactions of the types 5, 6 and 7 */
 export function oursOf(generation: Generation, olderTypesBelow = 0): Ours {
   const precedent = {
     disableDappTransfer: olderTypesBelow,

@@ -35,7 +35,7 @@ export function signatureOf(message: Uint8Array, { keyPair }: Person): string {
 }
 
 const NAMES = ['alice', 'bob', 'carol', 'a', 'user.name', 'n'.repeat(20)];
-/** Names and texts that can be signed but may be invalid, some only because of their form. */
+/** Names and texts that can be signed, but may be invalid. */
 const ODD_TEXTS = [
   'Alice',
   ' alice',
@@ -72,7 +72,7 @@ const ODD_AMOUNTS = [
 ];
 
 /**
- * Returns an asset of a type of generation 3 that is valid on its own.
+ * Returns an asset for a transaction type of generation 3. The asset is usually valid without regard to the chain.
  *
  * @param delegates usual recipients of votes
  */

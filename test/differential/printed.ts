@@ -1,10 +1,10 @@
-/** Prints the result of a target: its sums, and a line for each class of difference. */
+/** Prints the result of a target: the totals, and each class of difference. */
 
 import type { DifferenceClass, Report } from './runner.ts';
 
 const EXAMPLE_CHARACTERS_MAX = 10_000;
 const OUTCOME_CHARACTERS_MAX = 2_000;
-/** Printed length of a table row's first column, which is enough to find the row on its page. */
+/** Maximum printed length of the first column of a table row. This length is enough to find the row on the page. */
 const ROW_CHARACTERS_MAX = 80;
 
 /** @param isEach whether to print examples of listed classes too */

@@ -54,7 +54,7 @@ interface Validator {
 interface HeaderParts {
   readonly chain: (file: string) => unknown;
   readonly validator: { readonly validator: Validator };
-  /** Transaction classes by number. The framework's adapters expect an object. */
+  /** Transaction classes by the number of their type. */
   readonly classes: ReadonlyMap<number, unknown>;
 }
 
@@ -100,7 +100,7 @@ function headerJudge3(parts: HeaderParts): JudgeHeader {
   });
   return async (json, lastBlock) => {
     requireMessage(parts, postBlockEvent, json);
-    // The framework registers other versions only for blocks of older history.
+    // Without `exceptions.blockVersions`, the framework accepts only version 2 above height 1.
     if (!(String(json['version'] ?? 0) in { 2: true })) throw new Error('Block processing version is not registered');
     const block = await processor.deserialize.run({ block: json });
     await processor.validate.run({ block, lastBlock });

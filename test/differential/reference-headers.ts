@@ -1,6 +1,7 @@
 /**
- * Checks of the reference's node on a received block that need no chain state. This is a test double of the framework
- * around the published packages. `reference-framework.ts` replaces this double if the framework itself is installed.
+ * The reference's checks of a received block that need no chain state except the tip. This file is a test double of the
+ * package `lisk-framework`. With the flag `--framework`, the real package replaces the double
+ * (`reference-framework.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -207,8 +208,8 @@ export function headerDoubleOf(reference: ReferencePackage, facts: HeaderFacts):
 }
 
 /**
- * Returns the bytes that a block's id covers: its header with its signature. @throws Error for a block that has no
- * bytes
+ * Returns the bytes that a block's id covers: its header with its signature. @throws Error if a member of the header
+ * cannot be written as bytes
  */
 export function headerBytesOf(reference: ReferencePackage, block: Readonly<Record<string, unknown>>): Buffer {
   const of = (name: string, size: number, endian: 'little' | 'big' = 'little'): Buffer =>

@@ -1,7 +1,7 @@
 /**
- * Processing of a block's transactions by the reference's node. This is a test double of the framework around the
- * published transaction classes. `reference-framework.ts` replaces this double if the framework itself is installed,
- * and shows that both agree.
+ * The reference's processing of a block's transactions. This file is a test double of the package `lisk-framework`, and
+ * uses the published transaction classes. With the flag `--framework`, the real package replaces the double
+ * (`reference-framework.ts`).
  */
 
 import { sha256Hex } from '../../src/crypto/hash.ts';
@@ -26,7 +26,10 @@ export interface PayloadHeader {
   readonly payloadHash: string;
 }
 
-/** Checks of the reference for a block and its transactions, with the accounts that they use. */
+/**
+ * Functions of the reference that check a block, check its transactions, and apply them. Each `table` contains the
+ * accounts before the block.
+ */
 export interface Handlers {
   readonly judgeHeader: JudgeHeader;
   /** Checks each transaction on its own. @throws the errors of the first transaction that fails */
@@ -35,14 +38,14 @@ export interface Handlers {
   judge(transaction: ReferenceTransaction, table: AccountTable): Promise<ReferenceResponse>;
   /** Applies the transactions in order to the table. @throws the errors of the first transaction that fails */
   apply(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<readonly RoundEntry[]>;
-  /** Checks of the payload as a whole. @throws Error */
+  /** Checks the payload as a whole. @throws Error */
   validatePayload(transactions: readonly ReferenceTransaction[], header: PayloadHeader): void;
 }
 
-/** Time of the clock, later than the timestamps of all cases. */
+/** Current time that both sides assume, in seconds. A later timestamp in a case is a deliberate error. */
 export const NOW_S = 1_000_000;
 
-/** Network parameters equal to those of `oursOf`, at a height with the first reward. */
+/** Parameters for the header checks of the reference, equal to those of our side in `target-headers.ts`. */
 export const HEADER_FACTS: HeaderFacts = {
   networkIdentifier: NETWORK_IDENTIFIER,
   genesisBlockId: '1',

@@ -1,6 +1,6 @@
 /**
- * Transactions of older types in generation 2. Type 5 is in the published package. Types 6 and 7 were part of the
- * application that ran the public networks, so here they are test doubles around the published base class.
+ * Transactions of older types in generation 2. Type 5 is in the published package. Types 6 and 7 were part of Lisk
+ * Core, so this file contains test doubles of them. The doubles extend the published base class.
  */
 
 import { createRequire } from 'node:module';
@@ -38,7 +38,7 @@ export function withOlderTypes(reference: ReferencePackage): ReferencePackage {
   return { ...reference, classOf: (type) => older.get(type) ?? reference.classOf(type) };
 }
 
-/** Schema of an asset whose only member, `name`, is an object. Each member of this object, listed in `ids`, is an id. */
+/** Schema of an asset whose only member, `name`, is an object. `ids` lists the members of this object: all are ids. */
 function shapeOf(name: string, ids: readonly string[]): object {
   const inner = { type: 'object', required: ids, properties: Object.fromEntries(ids.map((each) => [each, ID])) };
   return { type: 'object', required: [name], properties: { [name]: inner } };
@@ -99,7 +99,10 @@ function outTransfer({ BaseTransaction, ...exported }: Exported): TransactionCla
   return OutTransfer as unknown as TransactionClass;
 }
 
-/** Errors of an asset's schema, and a function to add more. The validator removes members that no rule knows. */
+/**
+ * Checks an asset against its schema. Returns the errors, and a function that adds more errors. The validator removes
+ * members that the schema does not list.
+ */
 function assetFaults({ id, asset }: Base, shape: object, exported: Omit<Exported, 'BaseTransaction'>) {
   const { validator } = exported.utils;
   validator.validate(shape, asset);

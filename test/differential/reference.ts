@@ -1,7 +1,7 @@
 /**
  * The published packages of the reference, with one replacement: they verify signatures with our Ed25519. Without a
- * native library, the Ed25519 of these packages takes 15 ms for each signature. `test/crypto` tests which signatures
- * are valid.
+ * native library, the Ed25519 of these packages takes 15 ms for each signature. `test/crypto` tests our
+ * Ed25519.
  */
 
 import { createRequire } from 'node:module';
@@ -40,7 +40,7 @@ export interface ReferenceTransaction {
   readonly senderPublicKey: string;
   readonly timestamp: number;
   readonly fee: ReferenceNumber;
-  /** Amount of the transaction, as in generation 2. */
+  /** Only generation 2 has this member. In generation 3, the asset contains the amount. */
   readonly amount?: ReferenceNumber;
   readonly recipientId?: string;
   readonly asset: { readonly amount?: unknown; readonly recipientId?: string; readonly votes?: readonly string[] };
@@ -75,7 +75,7 @@ const CLASS_NAMES = [
 
 const packages = new Map<Generation, ReferencePackage>();
 
-/** The transactions package of a generation that is installed for tests. */
+/** Returns the transactions package of a generation from `node_modules` of this project. */
 export function referencePackage(generation: Generation): ReferencePackage {
   const known = packages.get(generation);
   if (known !== undefined) return known;
@@ -114,8 +114,8 @@ function answerSignatures(nacl: Nacl): void {
 }
 
 /**
- * Creates the reference's transaction from a document, in the way of its node. @throws Error for an unknown type, and
- * errors of the class
+ * Creates a transaction of the reference from a document, as the reference's node does. @throws Error for an unknown
+ * type, and each error of the constructor
  */
 export function referenceTransaction(
   { classOf, generation }: ReferencePackage,

@@ -1,4 +1,4 @@
-/** Runs many cases on both sides and keeps each class of difference once, with its smallest example. */
+/** Runs many cases on this node and on the reference, and keeps the smallest example of each class of difference. */
 
 import { belowOf } from '../fuzz/mutate.ts';
 import { differenceOf, otherReason, type Comparison } from './comparison.ts';
@@ -22,7 +22,7 @@ export interface Report {
   readonly accepted: number;
   /** Number of cases without a difference. */
   readonly equal: number;
-  /** Number of cases with a known difference, which is listed with its reason. */
+  /** Number of cases with a known difference (`known-differences.ts`). */
   readonly listed: number;
   readonly seconds: number;
   readonly classes: readonly DifferenceClass[];
@@ -36,7 +36,7 @@ export interface Report {
 /** Largest number of classes that are kept for a target. */
 const CLASSES_MAX = 200;
 
-/** @param onProgress function that is called at intervals with the number of finished cases */
+/** @param onProgress function that gets the number of finished cases after each case or group of concurrent cases */
 export async function runTarget(
   target: Target,
   cases: number,

@@ -1,6 +1,6 @@
 /**
- * Blocks in which transactions build on each other: a second signature or a group that is registered and then used,
- * names that are registered twice, funds that arrive and leave, votes up to their limits.
+ * Blocks in which transactions depend on earlier ones. For example, a block registers a second signature or a
+ * multisignature group and then uses it, or registers one name twice.
  */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -18,7 +18,7 @@ export interface BlockContent {
   readonly transactions: readonly Document[];
 }
 
-/** An account that sends transactions, with the effect of its transactions so far. */
+/** An account that sends transactions, with the second passphrase and the group that it has registered so far. */
 interface Actor {
   readonly person: Person;
   second: Person | undefined;
@@ -26,7 +26,7 @@ interface Actor {
 }
 
 const ACTORS = PEOPLE.slice(0, 4);
-/** Fees of generation 3. Each balance is a sum of such fees, so that some transactions leave nothing over. */
+/** Fees of generation 3. Many balances are sums of fees and amounts, so some transactions spend the whole balance. */
 const FEES: Readonly<Record<number, bigint>> = {
   8: 10_000_000n,
   9: 500_000_000n,
@@ -36,8 +36,9 @@ const FEES: Readonly<Record<number, bigint>> = {
 };
 const AMOUNTS = [1n, 10_000_000n, 490_000_000n, 500_000_000n, 2_500_000_000n];
 const STEPS_MAX = 6;
-/** Numbers of votes at the limit for a transaction, and numbers at the limit for an account. */
+/** Numbers of votes in a transaction. The limit is 33. */
 const VOTES = [1, 2, 32, 33, 34];
+/** Numbers of earlier votes of an account. The limit is 101. */
 const VOTES_BEFORE = [0, 1, 67, 68, 69, 99, 100, 101];
 
 export function anySequence(reference: ReferencePackage, below: RandomBelow): BlockContent {
@@ -73,7 +74,7 @@ function anyAccount(actor: Actor, hasManyAccounts: boolean, below: RandomBelow):
   };
 }
 
-/** Returns a balance: the cost of a few transactions, one Beddow more or less, or plenty. */
+/** Returns a balance: the cost of up to three transactions, this cost plus or minus one Beddow, or 1,000 LSK. */
 function anyBalance(below: RandomBelow): bigint {
   if (below(3) === 0) return 100_000_000_000n;
   const fees = Object.values(FEES);
@@ -96,7 +97,7 @@ function anyStep(reference: ReferencePackage, actor: Actor, hasManyAccounts: boo
     ...(isSecond ? { senderId: sender.address, ...inGeneration2(type, asset, sender) } : { asset }),
   };
   const named = namedMembers(document);
-  // Sometimes sign without the registered second passphrase or group, or with an unregistered one.
+  // Sometimes sign without the second passphrase, without the group, or with an unregistered second passphrase.
   const second = pick([actor.second, actor.second, actor.second, undefined, PEOPLE[8]], below);
   const group = below(5) === 0 ? [] : actor.group;
   const members = [...new Set([...group, ...named])].filter(() => below(12) > 0);

@@ -1,7 +1,7 @@
 /**
- * A run of the harness. It prints each class of difference once. A class that is not listed (`known-differences.ts`) is
- * printed with its smallest example, and then the exit code is 1. A run that compares nothing fails. Progress goes to
- * stderr.
+ * A run of the comparison with the reference. The run prints each class of difference once. For a class that
+ * `known-differences.ts` does not list, it also prints the smallest example, and the exit code is 1. A run that
+ * compares nothing fails. Progress goes to stderr.
  */
 
 import { constants } from 'node:os';
@@ -28,7 +28,7 @@ interface Sums {
   cases: number;
   equal: number;
   listed: number;
-  /** Number of classes that are not listed. In a replay, the number of examples. */
+  /** Number of unlisted classes. In a replay, the number of examples with an unlisted difference. */
   unlisted: number;
 }
 
@@ -88,7 +88,7 @@ async function labOf(generation: Generation, { lab }: StartingLab): Promise<Http
   } catch (error) {
     // A signal ended the lab and also ends this process.
     if (isEnding) return new Promise<never>(() => undefined);
-    // A busy machine or a missing package is not a result of the comparison.
+    // The cause may be a busy machine or a missing package, so the exit code must not mean a difference.
     console.error(`error: the lab of generation ${generation} could not be made: ${messageOf(error)}`);
     process.exit(EXIT_NOTHING_COMPARED);
   }

@@ -1,6 +1,6 @@
 /**
- * Blocks of transactions with state: totals, each transaction on its own, the stored data, and the transactions in
- * sequence.
+ * Targets that compare the processing of whole blocks: the totals, the checks of each transaction, the stored data, and
+ * the changes of accounts.
  */
 
 import { sha256Hex } from '../../src/crypto/hash.ts';
@@ -35,7 +35,7 @@ interface Case {
 
 const COUNT_MAX = 5;
 
-/** Blocks of independent transactions by any accounts. */
+/** Blocks of independent transactions of random accounts. */
 export function blockTarget(reference: ReferencePackage, handlers: Handlers): Target {
   return targetOf(`generation ${reference.generation}, blocks`, reference, handlers, anyContent);
 
@@ -64,8 +64,8 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   }
 
   /**
-   * Changes members that the signature covers: the letter case of a group member's or a delegate's public key, in place
-   * or as an additional entry.
+   * Changes the letter case of a public key in `keysgroup` or `votes`, in place or as an additional entry. The
+   * signature covers both lists.
    */
   function beforeSigning(document: Document, below: RandomBelow): void {
     const asset = document['asset'] as Record<string, unknown>;
@@ -79,12 +79,12 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     if (document['type'] === 4) document['fee'] = String(500_000_000 * (list.length + 1));
   }
 
-  /** Changes members that no signature covers. */
+  /** Changes the signed transaction, mostly in members or forms that no signature covers. */
   function afterSigning(document: Document, below: RandomBelow): void {
     const signatures = document['signatures'] as string[] | undefined;
     if (signatures !== undefined && below(2) === 0) {
       const index = below(signatures.length);
-      // Two members with the same key make equal signatures, so one of them is changed to upper case.
+      // Two members with the same key make equal signatures, so the second signature is changed to upper case.
       for (const [at, each] of signatures.entries())
         if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
       if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);
@@ -206,7 +206,7 @@ function targetOf(
       totalAmount: reference.number(block['totalAmount']),
       totalFee: reference.number(block['totalFee']),
     };
-    // The reference first computes the header's bytes, which do not exist for negative amounts.
+    // The reference first writes the header as bytes, which fails for a negative total.
     for (const total of Object.values(totals)) total.toBuffer({ size: 8, endian: 'little' });
     for (const transaction of transactions) {
       const { status, errors } = transaction.validate();
@@ -228,8 +228,8 @@ function targetOf(
 }
 
 /**
- * Returns the asset in the form in which the database stores it as JSON. The data of a transfer has a column of its
- * own, and then nothing else of the asset is stored.
+ * Returns the JSON that the database stores for the asset. For a transfer with data, the database stores only the data,
+ * in a separate column.
  */
 function storedAsset(transaction: ReferenceTransaction): Json {
   const asset = (transaction.toJSON()['asset'] ?? null) as Json;

@@ -1,6 +1,6 @@
 /**
- * Received blocks before any check against the chain's state: header members in odd forms, and several faults in one
- * block.
+ * Compares the checks of received blocks that need no chain state except the tip. The cases contain header members in
+ * odd forms, and several faults in one block.
  */
 
 import { sha256, sha256Hex } from '../../src/crypto/hash.ts';
@@ -22,14 +22,14 @@ import { NOW_S, type Handlers } from './reference-node.ts';
 import { referenceTransaction, type ReferencePackage } from './reference.ts';
 import type { Target } from './target.ts';
 
-/** A tip at a height with the first reward. */
+/** The tip that every received block must follow. */
 const TIP: Tip = { id: '9', height: 2_999, timestamp: 100 };
 
 const INTEGERS = ['version', 'height', 'timestamp', 'numberOfTransactions', 'payloadLength'];
 const HEIGHTS = ['maxHeightPreviouslyForged', 'maxHeightPrevoted'];
 const TOTALS = ['totalAmount', 'totalFee', 'reward'];
 const TEXTS = ['payloadHash', 'generatorPublicKey', 'blockSignature', 'id'];
-/** Numbers at the limits of the formats of header members. */
+/** Numbers for header members: valid values, and values at the limits of the formats. */
 const NUMBERS = [
   0,
   1,

@@ -16,7 +16,7 @@ export function targetNames(generation: Generation, isHttp: boolean): readonly s
   return (isHttp ? HTTP_KINDS : KINDS[generation]).map((kind) => `generation ${generation}, ${kind}`);
 }
 
-/** A sentence for the help text. */
+/** Lines of the help text that name the targets. */
 export const TARGETS_IN_WORDS = [
   `Targets: ${KINDS[3].join(', ')}; in generation 2 also older transactions (types 5 to 7).`,
   `Targets of --http: ${HTTP_KINDS.map((kind) => `"${kind}"`).join(', ')}.`,

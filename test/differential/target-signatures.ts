@@ -1,4 +1,7 @@
-/** Lists of member signatures: complete, too short, of other accounts, repeated, in other letter cases, malformed. */
+/**
+ * Target that compares the checks of member signatures. A list of signatures can be complete or too short, and can
+ * contain signatures that are repeated, malformed, in another letter case, or of an account that is not a member.
+ */
 
 import type { JsonObject } from '../../src/protocol/types.ts';
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -21,7 +24,7 @@ interface Case {
   readonly transaction: JsonObject;
 }
 
-/** A time after all timestamps, because this target does not compare checks of slots. */
+/** A time after all valid timestamps, because this target does not test the check for future timestamps. */
 const AFTER_ALL_S = 2 ** 31;
 
 const STATUS = { fail: 0, ok: 1, pending: 2 } as const;

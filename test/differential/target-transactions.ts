@@ -1,5 +1,6 @@
 /**
- * Single transactions: static validation, the members that are kept, and the transaction as read back from the store.
+ * Targets that compare single transactions: the static validation, and the members that the parsed transaction keeps.
+ * This node must also read each transaction back unchanged from the encoding of its store.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -75,7 +76,7 @@ function targetOf(
   }
 }
 
-/** Members of a transaction that depend on the time or on the reader. */
+/** Members of a transaction's JSON that depend on the time or on the node. */
 const REMARKS = ['blockId', 'height', 'confirmations', 'receivedAt', 'relays'];
 
 /** Members of a transaction that all nodes of the network share. */

@@ -1,4 +1,4 @@
-/** A kind of input on which both sides are compared. */
+/** A kind of input for which a run compares this node with the reference. */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
 import type { Comparison } from './comparison.ts';

@@ -7,7 +7,7 @@ import { PEOPLE } from './people.ts';
 import type { Columns } from '../support/reference-tables.ts';
 
 const BALANCES = ['0', '10000000', '500000000', '2500000000', '3000000000', '10000000000', '100000000000000'];
-/** Balances at the limit for an account. */
+/** Balances near the maximum of an account, and balances below the smallest fee. */
 const ODD_BALANCES = ['9223372036854775807', '9223372036754775807', '9223372036854775806', '9999999', '1'];
 /** Vote weights of delegates, some at the limits of the database column. */
 const WEIGHTS = ['0', '100000000000', '9223372036854775807', '-9223372036854775808', '9223372036000000000'];

@@ -1,7 +1,6 @@
 /**
- * Generates the reference of the package's exports from the declarations and their comments, with one page for each
- * entry. The page of `bloomery/client` omits types that only compute other types; docs/http describes the HTTP API
- * itself.
+ * Generates the API pages from the declarations and comments of the package's exports: one page for each entry point.
+ * The pages omit generic type aliases. `docs/http` describes the HTTP API.
  */
 
 import { readFileSync } from 'node:fs';
@@ -37,7 +36,7 @@ interface Member {
   readonly words: string;
 }
 
-/** @throws Error for an export without a comment, because the name alone is not enough */
+/** Returns the page of an entry point as Markdown. */
 export function apiPage({ module, files, guide }: ApiEntry): string {
   const sections = files.flatMap((name) => {
     const file = join(packageDirectory(), 'src', name);
@@ -69,7 +68,7 @@ function sectionOf(statement: ts.Statement, source: ts.SourceFile): readonly str
   if (ts.isInterfaceDeclaration(statement)) return tableOf(statement.name.text, 'an interface', statement, source);
   if (ts.isClassDeclaration(statement)) return tableOf(statement.name?.text ?? '', 'a class', statement, source);
   if (ts.isTypeAliasDeclaration(statement)) {
-    // A type with parameters computes a type for the compiler.
+    // A generic type alias only computes other types, so the page omits it.
     if (statement.typeParameters !== undefined) return [];
     const name = statement.name.text;
     return [`## ${name}`, code(`type ${name} = ${textOf(statement.type, source)};`), ...paragraphs(statement)];
@@ -131,7 +130,7 @@ function paragraphs(node: ts.Node): readonly string[] {
   return [...(text === '' ? [] : [text]), ...tags].map((each) => each.replaceAll('|', '\\|'));
 }
 
-/** The parser reads a type from a `@throws` tag only in braces. No other tag in these comments has a type. */
+/** The parser reads a type after `@throws` only if it is in braces. No other tag in these comments has a type. */
 function typeTextOf(tag: ts.JSDocTag): string {
   return ts.isJSDocThrowsTag(tag) && tag.typeExpression !== undefined ? tag.typeExpression.getText() : '';
 }

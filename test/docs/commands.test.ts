@@ -1,6 +1,6 @@
 /**
- * Checks that every command in README and docs is run by a test: here with its placeholders replaced, or by the named
- * test.
+ * Checks that a test runs every command in README and docs. This file runs the commands of `RUN_HERE`. For the other
+ * commands, `runnerOf` names the test.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -34,13 +34,13 @@ interface Places {
   readonly http: number;
   readonly dataDir: string;
   readonly config: string;
-  /** An empty folder. */
+  /** A temporary folder. */
   readonly folder: string;
   /** A configuration folder in the format of Lisk Core. */
   readonly foreign: string;
   /** Account that can receive a transfer. */
   readonly to: string;
-  /** Digest of the state in the file `snapshot`. */
+  /** Path of a file that contains a signed transaction. */
   readonly signed: string;
 }
 
@@ -110,7 +110,7 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   ],
 };
 
-/** Common part of the titles. There is a test for each number of delegates. */
+/** Several tests, one for each number of delegates. Their titles have this part in common. */
 const OWN_NETWORK: Runner = {
   file: 'devnet/own-network.long.test.ts',
   title: 'delegates forges blocks (',
@@ -316,7 +316,7 @@ test.serial(HERE.title, async (t) => {
   for (const [text, argsOf] of Object.entries(RUN_HERE)) {
     const args = argsOf(at);
     const { code, stdout, stderr } = await runCli(args, { env, timeoutMs: 150_000 });
-    // A missed slot or the load of this machine is chance, so such findings of the doctor are accepted.
+    // Whether a slot was missed is chance, and so is the load of this machine. The test accepts failures from both.
     const faults = [...stdout.matchAll(FAULT_NAMED)].map(([, fault]) => fault as FaultCode);
     const isOfMachine = faults.length > 0 && faults.every((fault) => watch.isOfMachine(fault));
     if (NOTHING_MISSED.test(stderr) || isOfMachine) continue;
@@ -332,7 +332,7 @@ test.serial(HERE.title, async (t) => {
   }
 });
 
-/** Whether a node that is started as the guide to devnets shows follows the devnet. */
+/** Whether a node that the command `JOINING` starts follows the devnet. */
 async function joins(wsPort: number, folder: string): Promise<boolean> {
   const ports = await freePortRanges(1);
   const places: readonly (readonly [string, string])[] = [

@@ -6,7 +6,7 @@ import { rowsOf } from './tables.ts';
 
 const ROOT = packageDirectory();
 const GLOSSARY = join('docs', 'glossary.md');
-/** Files in which the replaced words are allowed: as the patterns below, and as old names of options. */
+/** Files that may contain the replaced words: this file with the patterns, and a file with old names of options. */
 const EXEMPT: readonly string[] = [
   join('test', 'docs', 'glossary.test.ts'),
   join('src', 'config', 'renamed-options.ts'),

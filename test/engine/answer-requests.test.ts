@@ -9,7 +9,7 @@ import { blockOf, person, PoolWorld } from '../support/pool-world.ts';
 const alice = person('alice');
 const bob = person('bob');
 
-/** A chain of plain blocks, whose ids are their heights. */
+/** Reads the given blocks as a chain. The first block has height 1. */
 function chainOf(blocks: readonly Block[]): ChainReader {
   const heightOf = (id: string) => blocks.find((block) => block.id === id)?.height;
   const placeOf = (id: string) =>

@@ -22,7 +22,7 @@ function queueOf(answer: TransportHandlers['answer'], isNamed: (peerId: string) 
   };
 }
 
-/** An answer that finishes when the test lets it finish. */
+/** An answer function. The first answer waits until the test calls `open`. */
 function gated() {
   const order: string[] = [];
   let open: () => void = () => undefined;

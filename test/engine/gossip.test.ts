@@ -15,7 +15,7 @@ import {
 import { FAKE_CODEC, fakeBlock } from '../support/fake-codec.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
 
-/** A gossip without peers, over a chain without blocks and a pool without transactions. */
+/** Dependencies of `Gossip` without peers, blocks and transactions. */
 const QUIET: GossipDependencies = {
   chain: { listen: () => undefined, state: { hasTransaction: () => false }, rules: { codec: FAKE_CODEC } },
   importer: { import: () => Promise.resolve({ kind: 'ignored', status: 'discard' }) },
@@ -44,7 +44,7 @@ const QUIET: GossipDependencies = {
   synchronizer: { syncing: false, trigger: () => undefined },
 };
 
-/** A gossip over a chain that records the blocks it receives, and refuses the blocks that the test selects. */
+/** Makes a `Gossip` with an importer that records received blocks, and applies them unless `refuse` returns a code. */
 function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
   const received: Block[] = [];
   const penalties: string[] = [];
@@ -132,7 +132,7 @@ test('the arrival time of a block measures the clock of its sender, unless the b
   t.deepEqual(timed, ['10.0.0.1:5000 1', '10.0.0.2:5000 1', '10.0.0.1:5000 2']);
 });
 
-/** A gossip over a pool in which the text of a signature determines the result. */
+/** Makes a `Gossip` with a pool that refuses each signature. The text of the signature is the code of the refusal. */
 function signatureStage() {
   const read: string[] = [];
   const penalties: string[] = [];
@@ -186,8 +186,8 @@ test('a peer is not ignored for signatures that do not fit, because honest peers
 });
 
 /**
- * A gossip over a pool that checks only `lookedAt` transactions of each peer. The pool refuses each transaction of a
- * lying peer with `code`.
+ * Makes a `Gossip` with a pool that refuses the transactions of lying peers. The code of the refusal is `code` for the
+ * first `lookedAt` transactions of a lying peer, and `VERIFICATION_LIMIT` for the others.
  */
 function fetchStage(lookedAt: number, code: TransactionRejectionCode) {
   const time = new VirtualTime(0);

@@ -4,7 +4,7 @@ import { IndexDeferral } from '../../src/engine/index-deferral.ts';
 import { SILENT, type Observer } from '../../src/ports/observer.ts';
 import { ProtocolError } from '../../src/primitives/errors.ts';
 
-/** A deferral over indexes that count their calls, and over a clock that the test sets. */
+/** Makes an `IndexDeferral` with indexes that record their calls, and with a clock that the test sets. */
 function setUpDeferral() {
   const world = {
     nowMs: 0,

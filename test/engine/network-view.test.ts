@@ -9,7 +9,7 @@ import { address, connection } from './peers/support.ts';
 const FOREIGN = '77'.repeat(32);
 
 /**
- * A node with a chain of ten blocks and the given peers, which are at its tip or elsewhere. The returned function makes
+ * Makes a chain of ten blocks, and peers with the tip of this chain or with another tip. The returned function makes
  * the network view; its argument lists the named peers.
  */
 async function viewWith(

@@ -19,8 +19,8 @@ interface FetchRequest {
 
 /**
  * @param silent peers that never answer
- * @param isRefused whether the node refuses a transaction of a peer
- * @param isUnreadable whether an answer with this transaction fails
+ * @param isRefused whether the node refuses a transaction that a peer sent
+ * @param isUnreadable whether a request for this transaction fails
  */
 function setUpFetcher(
   silent: readonly string[] = [],
@@ -83,7 +83,7 @@ test('a requested transaction that does not arrive counts as not requested after
   await run(30);
   fetcher.announced('other', ['2']);
   await run(29);
-  // Within the minute, the node does not wait for the silent peer a second time.
+  // The request to 'liar' is older than `FIRST_ASKED_ALONE_MS`, so the node asks 'a' at once.
   fetcher.announced('a', ['1']);
   t.deepEqual(asked.at(-1), { atMs: 59_000, peerId: 'a', ids: ['1'] });
   t.is(asked.length, 3);

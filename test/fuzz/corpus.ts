@@ -1,6 +1,6 @@
 /**
- * Inputs that are kept between runs. `corpus/<target>.ndjson` has one input on each line with the reason why it is
- * kept. Inputs that once showed a fault stay forever, so that every run tries them first.
+ * The fuzz corpus: inputs that are kept between runs. Each line of `corpus/<target>.ndjson` contains an input and the
+ * reason for keeping it. Inputs that once showed a fault stay forever. Every run tries the corpus before new inputs.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 
 interface Kept {
   readonly why: string;
-  /** The input as text, if it is text. */
+  /** The input, if it is valid UTF-8. */
   readonly text?: string;
   readonly base64?: string;
 }
@@ -36,7 +36,6 @@ function linesOf(target: string): readonly string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
 
-/** Returns the corpus line for an input. */
 export function corpusLine(why: string, input: Buffer): string {
   const text = input.toString('utf8');
   const isText = Buffer.from(text).equals(input);

@@ -5,7 +5,7 @@ import { mutated, belowOf } from './mutate.ts';
 import { allTargets, closeTargets } from './targets.ts';
 
 const INPUTS = 12_000;
-/** Seed for the same inputs in every run. `npm run fuzz` uses new inputs in each run. */
+/** The fixed seed gives the same inputs in every run. `npm run fuzz` uses new inputs in each run. */
 const SEED = 3_000_002;
 
 test('no decoder crashes, hangs or fills the memory on corrupted inputs', async (t) => {

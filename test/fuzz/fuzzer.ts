@@ -1,7 +1,7 @@
 /**
- * Feeds mutated inputs to decoders. A decoder passes if each input leads to a value or to a declared error within the
- * time limit, and if it keeps no memory. Inputs with a new outcome become a basis for later inputs, so the search
- * reaches new code.
+ * Feeds mutated inputs to decoders. Each input must lead to a value or to a declared error within `INPUT_MS_MAX`. The
+ * memory in use may grow by at most `GROWTH_BYTES_MAX`. Inputs with a new outcome become a basis for later inputs, so
+ * the search reaches new code.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -13,7 +13,7 @@ import type { Watchdog } from './watchdog.ts';
 
 export interface Target {
   readonly name: string;
-  /** Share of the inputs, by default 1. Decoders that use the disk or a socket get less. */
+  /** Relative number of inputs for this target; 1 by default. Decoders that use the disk or a socket get fewer. */
   readonly weight?: number;
   readonly seeds: readonly Buffer[];
   /** Words of the format, which mutations insert anywhere. */
@@ -45,7 +45,7 @@ export interface FuzzOptions {
   readonly seed: number;
   /** Number of inputs for this target. */
   readonly inputs: number;
-  /** Time of `performance.now` after which no input is started. */
+  /** Value of `performance.now()` after which the fuzzer runs no further input. */
   readonly untilMs?: number;
   /** Inputs kept from earlier runs. */
   readonly corpus: readonly Buffer[];
@@ -55,10 +55,11 @@ export interface FuzzOptions {
 }
 
 /**
- * Time limit of an input. A slower input runs again, because the machine may be busy; the fastest of three runs counts.
+ * Time limit of an input, in milliseconds. A slower input runs again, because the machine may be busy. The fastest of
+ * three runs counts.
  */
 export const INPUT_MS_MAX = 1_000;
-/** Memory that a target may keep, for caches with a maximum and for compiled code. */
+/** Maximum growth of the memory in use while one target runs. Bounded caches and compiled code cause some growth. */
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 const LOOKS_MAX = 100;
 const LOOK_EVERY_MS = 100;
@@ -79,7 +80,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Target
   let bytesAtFirst = 0;
   const warmUp = Math.min(Math.floor(options.inputs / 5), 5_000);
   while (inputs < options.inputs && performance.now() < (options.untilMs ?? Infinity)) {
-    // Kept inputs run first and unchanged.
+    // The seeds and the corpus run first, without mutations.
     const input = inputs < keptCount ? (pool[inputs] ?? Buffer.alloc(0)) : mutated(pool, target.words ?? [], below);
     options.watchdog?.begin(target.name, input);
     const inputMs = performance.now();
@@ -139,7 +140,7 @@ export async function outcomeOf(
     return { outcome: typeof result === 'string' ? result : await result };
   } catch (error) {
     const text = error instanceof Error ? `${codeOf(error)}: ${error.message}` : `threw ${String(error)}`;
-    // Numbers and quoted parts differ with each input. The rest of the message is the kind of the error.
+    // Numbers and quoted parts of a message differ with each input. Without them, equal faults have the same outcome.
     const outcome = text
       .replace(/`[^`]*`|"[^"]*"|'[^']*'/g, '…')
       .replace(/[0-9a-f]{6,}|[0-9]+/gi, '#')

@@ -135,7 +135,10 @@ function withOddMembers(base: Buffer, pool: readonly Buffer[], words: readonly s
   }
 }
 
-/** @returns JSON text instead of a changed value, if no value can express the change: a member that occurs twice */
+/**
+ * Changes one member below `root`. @returns JSON text if the change inserts a member that may already exist, because an
+ * object cannot have a member twice; otherwise undefined
+ */
 function corruptMember(
   root: { root: unknown },
   pool: readonly Buffer[],

@@ -240,7 +240,7 @@ function attempted(decode: () => number, isDeclared: (error: unknown) => boolean
   }
 }
 
-/** Parses an input. Returns undefined for invalid JSON, which the layer above refuses. */
+/** Parses an input. Returns undefined for invalid JSON. In the node, the caller of a decoder parses the JSON. */
 function parsed(input: Buffer): unknown {
   try {
     return JSON.parse(input.toString('utf8')) as unknown;

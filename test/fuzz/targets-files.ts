@@ -65,7 +65,7 @@ function configTarget(folder: string): Target {
     isDeclared: isProtocolError,
     run(input) {
       writeFileSync(file, input);
-      // The same text is also used as the value of environment variables.
+      // The first 300 characters are also the value of environment variables.
       const value = input.toString('utf8').replaceAll('\u0000', '').slice(0, 300);
       const outcomes = ['BLOOMERY_P2P_FIXED_PEERS', 'BLOOMERY_HTTP_PORT', 'BLOOMERY_LOG_LEVEL'].map((variable) => {
         try {

@@ -18,7 +18,7 @@ export function httpTargets(): readonly Target[] {
   return ([2, 3] as const).map(requests);
 }
 
-/** The first line of an input contains the method and target, the rest is the body. */
+/** The first line of an input contains the method and the request target. The other lines are the body. */
 function requests(generation: 2 | 3): Target {
   const fake = fakeNode(generation);
   const world = new PoolWorld();
@@ -89,7 +89,7 @@ function routed(routes: readonly Route[], method: string, target: string) {
   return { route: undefined, path: {} };
 }
 
-/** Parses a body as Express does: returns an object, a list, or nothing. */
+/** Parses a body as Express does. Returns the object or list of the body, or `{}` for any other text. */
 function jsonOf(text: string): unknown {
   try {
     const value = JSON.parse(text) as unknown;
@@ -99,7 +99,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Target for raw bytes on the listener. The node must answer with a status below 500 or close the connection. */
+/** Target for raw bytes on the listener. The server must not answer with status 500, or with any of 502 to 509. */
 export async function httpSocketTarget(): Promise<Target> {
   const events = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', events });

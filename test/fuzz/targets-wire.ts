@@ -186,7 +186,7 @@ function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target 
   };
 }
 
-/** Outcome of a frame in the node. */
+/** Reads a frame as the node does, and describes the outcome. */
 function outcomeOf(frame: Readonly<Record<string, unknown>>, dialect: WireDialect): string {
   const { event, data } = frame;
   if (typeof event !== 'string') return frame['error'] === undefined ? 'answer' : 'failure';
@@ -262,7 +262,7 @@ function answers({ name, dialect, answers: seeds, requests, words }: FuzzedDiale
   };
 }
 
-/** Target for the peer book's file from an earlier run. */
+/** Target for the saved peer book of an earlier run, which the node reads at its start. */
 function bookTarget(): Target {
   const options = { random, nowMs: () => 1_000_000, isPinned: () => false };
   const book = new PeerBook(options);
@@ -294,7 +294,7 @@ function signatures(): Target {
   };
 }
 
-/** Returns the input if it is JSON, otherwise `null`, because the layer above has already parsed it. */
+/** Returns the input if it is JSON, otherwise `null`. In the node, the caller of the decoder parses the JSON. */
 function jsonText(input: Buffer): string {
   const text = input.toString('utf8');
   try {
@@ -343,7 +343,10 @@ export async function socketTarget(): Promise<Target> {
   };
 }
 
-/** Sends bytes and waits for the end of the connection. @returns the first bytes of the answer */
+/**
+ * Sends bytes and waits for the end of the connection. @returns the start of the answer's HTTP status line. If there is
+ * none, returns whether the server sent any bytes
+ */
 export function exchanged(port: number, input: Buffer): Promise<string> {
   return new Promise((settle, fail) => {
     let answer = Buffer.alloc(0);

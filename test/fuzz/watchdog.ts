@@ -1,4 +1,4 @@
-/** A thread that detects an input that never ends, prints it and ends the process. */
+/** A thread that kills the process if a decoder hangs. The thread first prints the input of the decoder. */
 
 import { Worker } from 'node:worker_threads';
 
@@ -8,7 +8,7 @@ export interface Watchdog {
   close(): Promise<void>;
 }
 
-/** Seconds after which an unfinished input counts as hanging, even on a busy machine. */
+/** Number of one-second ticks after which a decoder counts as hanging, even on a busy machine. */
 const HANG_TICKS = 30;
 const NAME_BYTES = 64;
 const INPUT_BYTES_MAX = 512 * 1024;
@@ -19,7 +19,7 @@ const words = new Int32Array(shared, 0, 4);
 const bytes = Buffer.from(shared, 16);
 let seen = 0;
 let ticks = 0;
-// Ticks and not the clock: a process that was put to sleep as a whole does not hang.
+// Counts ticks instead of reading the clock, because no ticks occur while the whole process is suspended.
 setInterval(() => {
   const turn = Atomics.load(words, 0);
   if (turn !== seen) {

@@ -65,7 +65,7 @@ export const ALLOWANCES: readonly Allowance[] = [
   },
 ];
 
-/** Allowed differences in the strict dialect, which must have the same members as the recording. */
+/** Allowed differences between the recording and answers in the strict dialect. */
 export const STRICT_ALLOWANCES: readonly Allowance[] = [
   ...ALLOWANCES.filter(isOfStrictDialect),
   {
@@ -80,9 +80,7 @@ export const STRICT_ALLOWANCES: readonly Allowance[] = [
   },
 ];
 
-/**
- * Allowed differences in exchanges with a live devnet, for which statuses, headers, refusals and members are compared.
- */
+/** Allowed differences from recorded exchanges with a live devnet (`compare-cases.ts`). */
 const ALL_CASE_ALLOWANCES: readonly Allowance[] = [
   {
     reason: "Each generation takes the other's names of sorts as well.",

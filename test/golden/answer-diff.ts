@@ -25,7 +25,7 @@ export function differencesOf(recorded: unknown, ours: unknown, path = ''): read
   return [{ path, kind: 'changed', recorded, ours }];
 }
 
-/** An allowed difference. All its patterns must match. */
+/** An allowed difference. `path` must match, and also `url`, `method` and `kind` if they are present. */
 export interface Allowance {
   readonly reason: string;
   readonly url?: RegExp;

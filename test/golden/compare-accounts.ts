@@ -12,8 +12,8 @@ interface RecordedAccount {
 }
 
 /**
- * Columns of the account tables to which no rule of the network assigns a value. The recordings contain only their
- * defaults.
+ * Columns of the account tables to which no rule of the network assigns a value. In the recordings, these columns
+ * contain only default values.
  */
 const UNUSED_COLUMNS = new Set(['delegates', 'multisignatures', 'nameexist', 'asset']);
 

@@ -1,4 +1,4 @@
-/** Compares every recorded answer of a node at rest with our answer, field by field. */
+/** Compares every recorded answer of an idle lisk-sdk node with our answer, field by field. */
 
 import { join } from 'node:path';
 import type { Generation } from '../../src/protocol/params.ts';
@@ -47,7 +47,7 @@ export async function compareAnswers(folder: string, generation: Generation): Pr
   return { compared: answers.length, complaints };
 }
 
-/** Returns the facts of the recording about the node that answered. */
+/** Returns the time of the recording, and the version and protocol version of the recorded node. */
 export function recordedFacts(answers: readonly { readonly url: string; readonly body: unknown }[]) {
   const dataOf = (url: string) =>
     (answers.find((answer) => answer.url === url)?.body as { readonly data: Record<string, unknown> }).data;

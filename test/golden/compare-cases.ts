@@ -1,6 +1,6 @@
 /**
- * Compares recorded exchanges with a live devnet with ours: statuses, headers, texts of refusals, and members of
- * answers. The devnet had another chain, so values are not compared.
+ * Compares our answers with recorded answers of a live devnet: statuses, headers, texts of refusals, and members of
+ * answers. The chain of the devnet was not ours, so the test does not compare values.
  */
 
 import { request } from 'node:http';
@@ -64,7 +64,10 @@ export async function compareCases(folder: string, generation: Generation, isStr
   return { compared: cases.length, complaints };
 }
 
-/** Replaces a transaction that was refused as already confirmed by a transaction in our chain. */
+/**
+ * Returns the body to send. If the devnet refused a transaction because it was already confirmed, the body is a
+ * transaction of our chain instead.
+ */
 function confirmedInstead({ body, requestBody }: RecordedCase, chainFile: string): string | null {
   if (!JSON.stringify(body).includes('already confirmed')) return requestBody;
   const blocks = linesOf(chainFile).slice(1) as readonly { readonly transactions: readonly object[] }[];
@@ -141,7 +144,7 @@ function comparable({ status, headers, body }: Answer) {
   return { status, headers: kept, body: status === 200 ? (isText ? 'text' : shapeOf(body)) : masked(body) };
 }
 
-/** Members of an object with their types. A list is not looked into. */
+/** Returns the members of an object with their types, but not the elements of lists. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return 'list';
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value;

@@ -1,6 +1,6 @@
 /**
- * Compares a node in the strict dialect with the recording and with the reference's API description. It must send the
- * same members, and every answer must match the description.
+ * Compares a node in the strict dialect with the recording and with the reference's API description. The node must send
+ * the members of the recording, and every answer must match the description.
  */
 
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The reference's API description, read from the package of its release. The description is not part of this
- * repository. Its member names are, as a test vector (`test/vectors/http/members.json`).
+ * The reference's API description, read from the package of its release. This repository contains only the names of its
+ * members and parameters (`test/vectors/http/`).
  */
 
 import { readFileSync } from 'node:fs';
@@ -24,11 +24,11 @@ export interface Description {
   faultsOf(answer: RecordedResponse): string | undefined;
   /** Whether the description has a schema for the answer. */
   describes(answer: Omit<RecordedResponse, 'body'>): boolean;
-  /** Paths of all members of each answer 200 with a schema, by method and path, for example `data[].id`. */
+  /** For each method and URL path: the members of the answer with status 200, for example `data[].id`. */
   members(): Readonly<Record<string, readonly string[]>>;
   /**
-   * Names of path and query parameters by method and path. `sort` is listed with its values, for example
-   * `sort=fee:asc`.
+   * For each method and URL path: the names of the path and query parameters. Each value of `sort` has its own entry,
+   * for example `sort=fee:asc`.
    */
   parameters(): Readonly<Record<string, readonly string[]>>;
 }

@@ -1,10 +1,10 @@
 /**
  * `npm run golden -- --dir DIR [--all] [--processes N] [--write-members FILE] [--write-parameters FILE]`: compares our
- * answers with the answers of a recorded node. It also compares the strict dialect with the API description in the
- * package of the release.
+ * answers with the answers of a recorded node. The command also compares the strict dialect with the API description in
+ * the package of lisk-sdk.
  *
- * DIR contains `gen2` and `gen3`, or is one of them. Each has `chain.ndjson.gz`, `accounts.ndjson.gz` and
- * `answers.ndjson.gz`, and `devnet-cases.ndjson` if cases of a live devnet were recorded.
+ * DIR contains `gen2` and `gen3`, or is one of them. Each has `chain.ndjson.gz`, `accounts.ndjson.gz`,
+ * `answers.ndjson.gz` and `devnet-cases.ndjson`.
  */
 
 import { existsSync, writeFileSync } from 'node:fs';

@@ -35,7 +35,7 @@ export interface RecordedNodeOptions {
   readonly override?: (api: NodeApi) => Partial<LocalNodeApi>;
   /** Options of the HTTP server that differ from the defaults. */
   readonly http?: Partial<HttpOptions>;
-  /** Number of reading processes beside the node, by default 0. */
+  /** Number of reading processes beside the node. `answerFromProcesses` sets the default. */
   readonly processes?: number;
 }
 

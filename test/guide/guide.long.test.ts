@@ -7,7 +7,10 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { commandsIn, stepsOf } from './page.ts';
 import { walkGuide } from './walk.ts';
 
-/** Returns the options of a command line that its command does not know. */
+/**
+ * Returns the options in `args` that the command does not know. Returns all of `args` if there is no such command, or
+ * if a required argument is missing.
+ */
 function unknownOptions(args: readonly string[]): readonly string[] {
   let command: Command = createProgram();
   const rest = [...args];

@@ -1,7 +1,7 @@
 /**
- * `npm run guide [-- --generation N]`: runs the whole guide for delegates on a devnet of four real nodes. Checks
- * everything that the delegate signed in any of its three data folders. Takes up to half an hour, with slots of two
- * seconds.
+ * `npm run guide [-- --generation N]`: runs the whole guide for delegates on a devnet of four nodes. Checks that no two
+ * headers that the delegate signed contradict each other, also across its three data folders. Takes up to half an hour,
+ * with slots of two seconds.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -32,7 +32,7 @@ async function walk(generation: Generation): Promise<void> {
     for (const [folder, headers] of signed) print(`${folder} signed ${headers.map(({ height }) => height).join(', ')}`);
     const { params } = loadNetwork(packagedNetworkDirectory(generation === 2 ? 'devnet-gen2' : 'devnet'));
     const rules = createRules(params);
-    // A header that was imported with the signing record is not a second signature.
+    // A header can be in two journals, because the guide imports a signing record into another data folder.
     const distinct = [...new Map([...signed.values()].flat().map((header) => [header.blockId, header])).values()];
     const broken = distinct.flatMap((one, index) =>
       distinct.slice(index + 1).flatMap((other) => rules.contradiction(one, other) ?? []),

@@ -27,7 +27,7 @@ export function stepsOf(page: string): readonly Step[] {
   return steps;
 }
 
-/** Arguments of every `bloomery` command in a text that can be read without a shell. */
+/** Returns the arguments of each `bloomery` command that a regular expression finds in shell text. */
 export function commandsIn(text: string): readonly (readonly string[])[] {
   return [...text.matchAll(/(?:^|[({|]\s*)bloomery ([^|)};\n<>]*)/gm)].map(([, args = '']) =>
     args

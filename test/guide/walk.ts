@@ -1,4 +1,7 @@
-/** Runs the commands of a page of docs/guides with real processes. Only ports and the generation are changed. */
+/**
+ * Runs the commands of a page of docs/guides with real processes. Changes only the ports, the generation and the number
+ * of devnet nodes.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +22,7 @@ export interface WalkOptions {
   readonly directory: string;
   /** Number of nodes in the devnet. */
   readonly nodes: number;
-  /** Last section to run. With a last section, loops that wait for something are skipped. */
+  /** Last section to run. If set, the walk skips shell blocks with an `until` loop. */
   readonly lastSection?: string;
   readonly stepTimeoutMs: number;
   /** Called with progress lines. */
@@ -27,7 +30,7 @@ export interface WalkOptions {
 }
 
 export interface Walk {
-  /** Standard output of all commands. */
+  /** Standard output of all commands, except those that run until the walk stops them. */
   readonly output: string;
   /** Headers that the delegate of the guide signed, by data folder. */
   readonly signed: ReadonlyMap<string, readonly SignedHeader[]>;
@@ -71,7 +74,7 @@ function seconds(started: number): string {
   return `${((Date.now() - started) / 1000).toFixed(0).padStart(5)} s`;
 }
 
-/** Replaces the ports by free ports, and the generation by the one under test. */
+/** Replaces the ports and the generation, and adds the number of devnet nodes. */
 function adapted(
   step: Exclude<Step, { kind: 'stop' }>,
   { generation, nodes }: WalkOptions,
@@ -102,7 +105,7 @@ function environment(directory: string): NodeJS.ProcessEnv {
     BLOOMERY_HOME: join(directory, 'home'),
     // The nodes end by themselves if the walk is killed.
     BLOOMERY_SUPERVISED: '1',
-    // The tests of other files use the same processors.
+    // A long time limit, because tests of other files run on the same processors.
     BLOOMERY_NODE_TIMEOUT_S: '60',
   };
 }

@@ -25,7 +25,8 @@ test('a request is not read before the previous one is answered', async (t) => {
     client.write(requestBytes('POST /api/signatures', body).repeat(3) + requestBytes('GET /healthz'));
     for (let answered = 0; answered < 3; answered += 1) {
       await client.until(() => held.length > answered);
-      // A request that is parsed is processed at once, so a wait shows whether the server parsed the next one.
+      // The server processes each parsed request at once. If the server had also parsed the next request, `held` would
+      // grow during this wait.
       await new Promise((resolve) => setTimeout(resolve, 30));
       t.is(held.length, answered + 1);
       t.is(client.statuses.length, answered);
@@ -91,7 +92,7 @@ test('more pipelined requests than any client sends end the connection and block
 });
 
 test('an address without access gets 403 to each request, and no answer after too many refusals', async (t) => {
-  // On this clock, a hundred connections take less than the window in which refusals are counted, on any machine.
+  // A slow clock, so that all refusals are in one window of the refusal count, even on a slow machine.
   const slow: MonotonicClock = { ...MONOTONIC_CLOCK, nowMs: () => MONOTONIC_CLOCK.nowMs() / 100 };
   const dial = await serveBytes(t, fakeNode(3), {}, slow);
   for (let refusal = 0; refusal <= REFUSALS_MAX; refusal += 1) {
@@ -118,7 +119,7 @@ test('a refusal comes before the body, and the body is not read', async (t) => {
     ['GET /api/accounts', announced, 200],
     ['POST /api/transactions', [...announced, 'Content-Encoding: br'], 415],
     ['POST /api/transactions', ['Content-Type: application/json', `Content-Length: ${BODY_BYTES_MAX + 1}`], 413],
-    // This body counts as many requests as the largest body, and the previous requests have used up the limit.
+    // The rate limit charges a chunked body like the largest body (eight requests). Fewer requests are left.
     ['POST /api/transactions', ['Content-Type: application/json', 'Transfer-Encoding: chunked'], 429],
   ] as const) {
     const client = await dial();
@@ -233,7 +234,7 @@ test('a request on a kept-alive connection waits for its turn like one on a new 
   const client = await (await serveBytes(t, fakeNode(3), { ...PUBLIC, workShare }))();
   client.write(requestBytes('GET /healthz'));
   await client.until(({ statuses }) => statuses.length === 1);
-  // The time share of strangers is used up for longer than node:http keeps an idle connection.
+  // Strangers now get no main-thread time for longer than node:http keeps an idle connection open.
   const spent = workShare.begin();
   offsetMs += 8_000;
   spent();
@@ -332,7 +333,7 @@ test('an error while a request is read ends only its connection, and is logged o
     first.write(request);
     await first.until(({ statuses }) => statuses.length === 1);
     for (let count = 0; count < 2; count += 1) {
-      // The server answers from its response cache, and fails there.
+      // The server finds the answer in its response cache, and the metric of cache hits throws an error.
       const failing = await dial(from);
       failing.write(request);
       await failing.until(({ isClosed }) => isClosed);

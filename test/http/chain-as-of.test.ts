@@ -50,7 +50,7 @@ test('after reorgs, each block of the chain as of any record is found', (t) => {
   const pasts: ChainAsOf[] = [new ChainAsOf(api, 0)];
   const look = (): void => {
     for (let sequence = pasts.length; sequence < chains.length; sequence += 1) pasts.push(new ChainAsOf(api, sequence));
-    // Blocks are also read between the changes of the chain.
+    // Reads blocks between the changes of the chain, not only after the last change.
     for (let i = 0; i < 5; i += 1) dice.pick(pasts).block(1 + dice.below(20));
   };
   append(1);

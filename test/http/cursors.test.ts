@@ -40,7 +40,7 @@ async function setUpNode(t: ExecutionContext, generation: 2 | 3) {
 }
 
 const PERSON = PEOPLE[0] ?? '';
-/** Lists of the chain, each with a function that returns what identifies the entries. */
+/** Request targets of lists, each with a function that returns the identifiers of the entries. */
 const LISTS = (generation: 2 | 3): readonly (readonly [string, (data: Untyped) => readonly string[]])[] => [
   ['/accounts?', (data) => data.map(({ address }: Untyped) => address)],
   ['/accounts?sort=balance:desc&', (data) => data.map(({ address }: Untyped) => address)],

@@ -36,7 +36,7 @@ interface Document {
   >;
 }
 
-/** Routes without an example: a stream never ends, and the other routes return the document itself. */
+/** Routes without an example: a stream never ends, and the OpenAPI document and its page are long. */
 const WITHOUT_EXAMPLE = ['/events', '/spec', '/docs'];
 
 test('redocly finds no fault in the served documents of both generations, in either dialect', async (t) => {

@@ -1,5 +1,6 @@
 /**
- * The controls of a devnet over HTTP exist only on a devnet, only for this machine, and for no page of another site.
+ * Tests the controls of a devnet over HTTP. Only devnets have these controls. Only this machine can use them, and no
+ * web page of another site can.
  */
 
 import { request } from 'node:http';

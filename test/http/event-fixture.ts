@@ -1,4 +1,4 @@
-/** A node with a real store and log whose events are streamed, by its own process or by reading processes beside it. */
+/** A node with a real store and event log. The process of the node, or reading processes, stream the events. */
 
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
@@ -30,7 +30,7 @@ export interface EventFixture {
   readonly fake: Fake;
   readonly blocks: readonly Block[];
   readonly listeners: Set<NodeListener>;
-  /** Appends random blocks and reverts some, in one transaction of the store. */
+  /** Reverts some blocks and appends random blocks, in one transaction of the store. */
   step(): void;
   append(count: number): void;
   revert(): void;
@@ -43,7 +43,7 @@ export interface EventFixtureOptions {
   readonly seed?: number;
   /** Largest number of records in the log. */
   readonly recordsMax?: number;
-  /** Number of reading processes. It is 0 in tests that look inside the process that answers. */
+  /** Number of reading processes. Must be 0 in tests that change objects of the answering process. */
   readonly processes?: number;
   /** Returns the arrival time of a transaction in Unix milliseconds. By default all times are unknown. */
   readonly receivedAtOf?: (id: string) => number | undefined;
@@ -67,7 +67,7 @@ export async function setUpEvents(
   const queries = createQueries(store, params);
   const api: LocalNodeApi = {
     ...fake.api,
-    // Use the same functions as the reading processes beside a node.
+    // Reading processes use the same function.
     readyOf,
     receivedAtOf,
     confirmedTimes: () =>
@@ -153,7 +153,7 @@ export async function rebuildChain(
   let origin = await fixture.serve();
   const dice = new Dice(8);
   const subscribers = Array.from({ length: count }, (_, index) => new EventSubscriber(QUERIES[index % QUERIES.length]));
-  // All subscribers start before the first block, in the log or in the chain.
+  // Each subscriber starts before the first block, either at the start of the log or at height 1 of the chain.
   const connect = (subscriber: EventSubscriber, index: number): Promise<void> =>
     subscriber.connect(origin, subscriber.lastEventId ?? (index % QUERIES.length < 4 ? '0.0' : undefined));
   for (const [index, subscriber] of subscribers.entries()) if (index % 2 === 0) await connect(subscriber, index);
@@ -174,7 +174,7 @@ export async function rebuildChain(
   fixture.append(1);
   const tip = fixture.blocks.at(-1);
   const expected = fixture.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
-  // Reconnect as clients do when their stream ends, because the pool replaces a process that does not respond for long.
+  // Reconnects like real clients. A stream can end, because the reader pool replaces a reader that stops responding.
   const comeBack = (): void => {
     for (const [index, subscriber] of subscribers.entries())
       if (!subscriber.isConnected) connect(subscriber, index).catch(() => undefined);

@@ -26,7 +26,7 @@ export class EventParser {
   }
 }
 
-/** Reads until it is disconnected, and continues from its last event when it connects again. */
+/** Reads events until its connection ends. A new connection continues after the last event. */
 export class EventSubscriber {
   readonly events: ReceivedEvent[] = [];
   readonly complaints: string[] = [];
@@ -91,7 +91,7 @@ export class EventSubscriber {
     // An event with `:` in its id comes from the chain instead of the log. Such events are ordered by height.
     if (event.id.includes(':')) return this.#rebuild(event);
     const [record = 0, index = 0] = event.id.split('.').map(Number);
-    // The last nine digits are the number of the record.
+    // The last nine digits of `record` are the sequence number.
     const sequence = record % 1_000_000_000;
     const last = this.#last;
     this.#last = { sequence, index };

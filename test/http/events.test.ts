@@ -51,7 +51,7 @@ test('a subscriber that comes from a process with newer events continues at its 
   const fixture = await setUpEvents(t, { processes: 0 });
   fixture.append(5);
   const { log } = fixture.fake.api;
-  // The process has not yet learned of the last two records.
+  // The answering process does not know the last two records yet.
   let seen: number | undefined = 3;
   const refresh = (): void => {
     seen = undefined;
@@ -143,7 +143,7 @@ test('events that are no longer kept, and a position of another log, are reporte
     t.deepEqual([...subscriber.blocks.keys()].slice(0, 2), [21, 22]);
     subscriber.disconnect();
   }
-  // After a gap without further events, a program stores the id `next - 1`, which misses and repeats nothing.
+  // After a gap event, a client can continue from the id `next - 1` without missing or repeating an event.
   const resumed = new EventSubscriber('types=blocks/new,log/gap');
   await resumed.connect(origin, '20.0');
   await until(() => resumed.blocks.size === 10, 'what is kept');

@@ -35,7 +35,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /node/status/forging': { publicKey: ALICE_KEY, password: 'elephant', forging: true },
 };
 
-/** Routes without an exchange: a stream never ends, and the document and its page are long. */
+/** Routes without an exchange: a stream never ends, and the OpenAPI document and its page are long. */
 const WITHOUT_EXCHANGE = ['/events', '/spec', '/docs'];
 
 /** Sends a request to every operation of each generation. Fails the test if an answer has another status than 200. */

@@ -484,7 +484,7 @@ test('closing does not wait for a hanging request', async (t) => {
   t.is(((await cut) as NodeJS.ErrnoException).code, 'ECONNRESET');
 });
 
-/** Serves a node for requests that no client of the API sends. */
+/** Serves a node. Returns a function that sends a request with any headers, and resolves with the status. */
 async function serveBare(t: ExecutionContext, options: Partial<HttpOptions> = {}) {
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', ...options });
   const { port } = await server.start();

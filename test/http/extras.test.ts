@@ -136,7 +136,7 @@ test('a non-forging node without peers is ready only while no block can have pas
   const status = fake.api.status();
   const since = (secondsSinceEpoch: number) => () => ({ ...status, secondsSinceEpoch, networkHeight: 0 });
   fake.forging = [{ publicKey: 'ab'.repeat(32), forging: false }];
-  // 30 s after the tip are three slots, the largest lag of a ready node with peers.
+  // 30 s are three slots (`FOLLOWER_TIP_AGE_SLOTS_MAX`).
   fake.api.status = since(230);
   t.is((await ask('/readyz')).status, 200);
   fake.api.status = since(231);
@@ -160,7 +160,7 @@ test('a node with an old last block is ready only beside peers that report its h
   const unheard = await ask('/readyz');
   t.is(unheard.status, 503);
   t.like(unheard.body, { reason: 'No connected peer has sent its height yet, and the last block is 31 s old.' });
-  // If two heights are equally frequent, the lower one counts.
+  // Both heights are equally frequent. In this case, the network height is the lower one.
   fake.peers = [peer(5000, 2), peer(5001, 6)];
   const behind = await ask('/readyz');
   t.is(behind.status, 503);

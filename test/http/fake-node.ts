@@ -1,4 +1,4 @@
-/** A fake node with a few values. It records every query, and a test may replace its answers. */
+/** A fake node with a few accounts and two blocks. `asked` records queries, and a test may replace the answers. */
 
 import { METHODS } from 'node:http';
 import type { ExecutionContext } from 'ava';
@@ -199,7 +199,7 @@ export const TRANSFER: Payload = { kind: 'transfer', amount: 25n, recipientId: B
 /** Parts of the fake node that a test may replace. */
 export interface Fake {
   readonly api: LocalNodeApi;
-  /** Queries to the chain, each with its method name, in order. */
+  /** Recorded queries in their order, each with its method name and arguments. */
   readonly asked: unknown[][];
   transactions: TransactionEntry[];
   dapps: TransactionEntry[];

@@ -1,4 +1,4 @@
-/** A node with a chain in a folder that does not grow. Reading processes beside it answer its HTTP requests. */
+/** A node whose chain is in a folder and does not grow. Reading processes answer the HTTP requests. */
 
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';

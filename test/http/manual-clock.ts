@@ -33,7 +33,7 @@ export class ManualClock implements MonotonicClock {
     this.#nowMs += ms;
   }
 
-  /** Moves the clock to the next timer and runs it, with the work that follows at once. */
+  /** Moves the clock to the next timer, runs the timer, and lets pending promises settle. */
   async next(): Promise<void> {
     const first = this.#first(Number.POSITIVE_INFINITY);
     if (first === undefined) throw new Error('nothing waits');

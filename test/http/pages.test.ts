@@ -35,7 +35,7 @@ for (const generation of [2, 3] as const) {
     const paths = new Set<string>();
     for (const file of readdirSync(directory)) {
       for (const { target, ...init } of commandsOf(readFileSync(join(directory, file), 'utf8'))) {
-        // The response headers are enough, because a stream never ends.
+        // Waits only for the response headers, because an event stream never ends.
         const ended = new AbortController();
         const response = await fetch(`http://127.0.0.1:${port}${target}`, { ...init, signal: ended.signal });
         t.is(response.status, 200, `${file}: ${target}`);

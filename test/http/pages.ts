@@ -1,6 +1,6 @@
 /**
- * Generates the reference pages of the HTTP API, one for each resource, from the routes' declarations and from
- * exchanges with a fake node.
+ * Generates the reference pages of the HTTP API, one for each resource. The sources are the declarations of the routes,
+ * and exchanges with a fake node.
  */
 
 import type { OpenApiDocument, Operation } from '../../src/http/openapi.ts';
@@ -11,7 +11,7 @@ export interface Example {
   /** Path without the prefix. */
   readonly path: string;
   readonly target: string;
-  /** Body as the page shows it, for both generations. */
+  /** Request body that the page shows for both generations; undefined for a request without a body. */
   readonly body: unknown;
   readonly sent: Readonly<Record<'2' | '3', unknown>>;
   readonly answers: Readonly<Record<'2' | '3', { readonly status: number; readonly text: string }>>;

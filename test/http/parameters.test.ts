@@ -215,7 +215,7 @@ test("both spellings are accepted; a strict dialect refuses the other generation
     for (const target of targets[generation]) {
       t.is((await lenient(`/api${target}`)).status, 200, target);
       t.is((await strict(`/api${target}`)).status, 400, target);
-      // A path without the prefix belongs to this node's own routes, which have no strict dialect.
+      // The routes without the prefix `/api` always use the extended dialect.
       t.is((await strict(target)).status, 200, target);
     }
   }
@@ -251,7 +251,7 @@ test('an answer header names each ignored parameter', async (t) => {
     ['/api/node/status/forging?publicKey=', 'publicKey'],
     [`/api/accounts/${ALICE.address}/multisignature_memberships?limit=1`, 'limit'],
   ] as const) {
-    // Send the request twice, because the second answer comes from the response cache.
+    // The response cache must not change the header of the second answer.
     t.is(await ignoredNames(target), names, target);
     t.is(await ignoredNames(target), names, target);
   }
@@ -315,7 +315,7 @@ test('the digest of a height other than the tip is refused', async (t) => {
   t.is((await ask('/api/node/digest?heigth=1')).status, 400);
 });
 
-/** Last query that reached the chain. */
+/** Sends a request, and returns the newest query that reached the chain. */
 async function askedBy(ask: Ask, fake: Fake, target: string): Promise<unknown> {
   await ask(target);
   return fake.asked.at(-1)?.[1];

@@ -1,4 +1,4 @@
-/** Headers that name the block of an answer, and reads that never go back to an earlier block. */
+/** Headers that name the block of an answer, and requests that wait until the chain has a height. */
 
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -35,7 +35,7 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   return {
     clock,
     listeners,
-    /** Sets a function that runs in the same event loop turn in which a status is answered. */
+    /** Sets a function that runs after each answered status, in the same iteration of the event loop. */
     afterStatus: (work: () => void) => (afterStatus = work),
     ask: (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init),
     grow: (height: number) => {
@@ -45,7 +45,7 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   };
 }
 
-/** Resolves when a request waits for a height. @throws Error after about ten seconds */
+/** Resolves when a request waits for a height. @throws Error if no request waits within about ten seconds */
 async function untilWaiting(listeners: ReadonlySet<NodeListener>): Promise<void> {
   for (let looks = 0; listeners.size === 0; looks += 1) {
     if (looks > 2000) throw new Error('no request waits');
@@ -67,7 +67,7 @@ test('each answer in an envelope names its block; answers about the chain also h
 
 test('a client with the answer of the current block gets 304 without a body, until the chain changes', async (t) => {
   const { ask, grow } = await growing(t);
-  // The second answer comes from the response cache, and the third one takes the slow path.
+  // The response cache answers the second path. The slow path answers the third path.
   for (const path of ['/api/accounts', '/api/accounts', '/api/accounts/?limit=1']) {
     const etag = (await ask(path)).headers.get('etag') ?? '';
     const same = await ask(path, { headers: { 'if-none-match': `"other", ${etag}` } });
@@ -164,7 +164,7 @@ test("a request that waits for a height does not get an earlier request's cached
   const { ask, grow, listeners, afterStatus } = await growing(t);
   const wanted = TIP.height + 1;
   const path = '/api/node/status';
-  // Requests with compressed answers are not shared.
+  // The tick cache answers only requests that do not accept compression.
   const init = { headers: { 'accept-encoding': 'identity' } };
   const waits = ask(`${path}?minHeight=${wanted}`, init);
   await untilWaiting(listeners);

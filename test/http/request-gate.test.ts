@@ -80,7 +80,7 @@ interface RequestHead {
   readonly isComplete?: boolean;
 }
 
-/** A request of node:http after its head has arrived. */
+/** A request as node:http passes it on when the head of the request has arrived. */
 function requestOf({ contentLength, isChunked = false, isComplete = false }: RequestHead): GatedRequest {
   const headers = {
     ...(contentLength !== undefined && { 'content-length': String(contentLength) }),

@@ -88,8 +88,8 @@ for (const generation of [2, 3] as const) {
 }
 
 /**
- * Removes `Vary`. Short answers are not compressed and need no `Vary`, so the slow path omits the header for a short
- * answer.
+ * Removes `Vary`. The fast path always sends this header. The slow path omits it from short answers, because it never
+ * compresses them.
  */
 function withoutVary(headers: RawAnswer['headers']): object {
   const { vary: _vary, ...others } = headers;
@@ -108,7 +108,7 @@ test('a later request for the node status gets the new height', async (t) => {
   t.is(second.data.height, height + 1);
 });
 
-/** Removes the headers about the length, because a compressed stream does not know its length in advance. */
+/** Removes the headers about the length, because the slow path sends a compressed body without a known length. */
 function comparable({ headers }: RawAnswer): object {
   const { 'transfer-encoding': _pieces, 'content-length': _length, ...others } = headers;
   return others;
@@ -196,7 +196,7 @@ test('compressed answers count towards the limit of the cache', (t) => {
   const left = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
     (answer) => answer !== undefined,
   );
-  // Random bytes cannot be compressed.
+  // Random bytes do not compress, so each answer takes 200,000 bytes twice: plain and compressed.
   t.true(left.length * 400_000 <= CACHED_BYTES_MAX, String(left.length));
   t.true(left.length * 400_000 >= 0.9 * CACHED_BYTES_MAX, String(left.length));
 });

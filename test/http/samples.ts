@@ -33,7 +33,7 @@ const REFUSED: Partial<Record<Format, string>> = {
 
 export function takenValue({ name, schema }: Parameter): string {
   if (name === 'lastEventId') return '1.0';
-  // Tip of the fake node. The digest is known only at the tip.
+  // The height of the fake node's tip: the node knows the digest of its state only at the tip.
   if (name === 'height') return '2';
   if (name === 'types') return 'blocks/new';
   if (schema.enum !== undefined) return schema.enum[0] ?? '';
@@ -47,6 +47,6 @@ export function refusedValue({ schema }: Parameter): string {
   if (schema.type === 'boolean') return '1';
   if (schema.format !== undefined) return REFUSED[schema.format] ?? '';
   if (schema.type === 'integer') return 'x';
-  // A text without a maximum length gets a number, which is not a text.
+  // A query value in the form of an integer counts as a number, so a text parameter refuses this value.
   return schema.maxLength === undefined ? '123' : 'x'.repeat(schema.maxLength + 1);
 }

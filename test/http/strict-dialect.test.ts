@@ -1,4 +1,4 @@
-/** Promise of `strictDialect`: an answer has no member that the reference's API description does not name. */
+/** Promise of `strictDialect`: the reference's API description names every member of every answer. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Promise of `strictDialect` for requests: it knows exactly the parameters and sort names of the reference's API
- * description.
+ * Promise of `strictDialect` for requests: the node accepts exactly the parameters and the values of `sort` that the
+ * reference's API description names.
  */
 
 import { readFileSync } from 'node:fs';

@@ -32,7 +32,7 @@ const BODIES = {
 const refusal = (code: string, message: string, errors: Extract<SubmitResult, { accepted: false }>['errors'] = []) =>
   ({ accepted: false, code, message, errors }) as const;
 
-/** Codes and paths of the inner errors in a 400 answer for a body. */
+/** Codes, paths and messages of the inner errors in a 400 answer about an invalid body. */
 function innerOf(body: unknown): string[] {
   const { errors } = body as { errors: { errors: { code: string; message: string; path: string[] }[] }[] };
   return (errors.at(-1)?.errors ?? []).map(({ code, message, path }) => `${code} ${path.join('.')} ${message}`);

@@ -1,16 +1,16 @@
-/** Checks a text with the TypeScript compiler. */
+/** Checks the types of a TypeScript source text. */
 
 import { join } from 'node:path';
 import ts from 'typescript';
 import { packageDirectory } from '../../src/config/package.ts';
 
 /**
- * The only type that the text needs from the standard library. Reading the whole library would take longer than
+ * The only type that the source text needs from the standard library. Reading the whole library would take longer than
  * checking the text.
  */
 const LIBRARY = 'type Record<K extends keyof any, T> = { [P in K]: T };';
 
-/** @returns type errors of the text, empty without one */
+/** @returns type errors of the source text; empty if there are none */
 export function refusalsOfTypes(text: string): readonly string[] {
   const name = join(packageDirectory(), 'dist', 'described.ts');
   const options: ts.CompilerOptions = { strict: true, noEmit: true, noLib: true, types: [] };

@@ -1,6 +1,6 @@
 /**
- * Interop cases by letter, in groups that share a world. Cases (e) and (f) need a chain of some length with split
- * delegates, which case (d) leaves.
+ * Interop cases by letter. The cases of a group share a world. Cases (e) and (f) continue the chain that case (d)
+ * leaves: its delegates are spread over several nodes.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';
@@ -16,7 +16,7 @@ import type { World } from './world.ts';
 export interface InteropCase {
   readonly letter: string;
   readonly title: string;
-  /** @returns figures for the table @throws Error that names the first broken promise */
+  /** @returns text for the column "figures" of the table of results @throws Error that names the first failed check */
   run(): Promise<string>;
 }
 
@@ -25,7 +25,7 @@ export type Letter = 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g';
 export const GROUPS: readonly (readonly Letter[])[] = [['a'], ['b'], ['c'], ['d', 'e', 'f'], ['g']];
 export const GENERATIONS: readonly Generation[] = [3, 2];
 
-/** The cases of a group, run in one world. */
+/** Returns all cases, by letter, for a run in this world. */
 export function casesIn(world: World): Readonly<Record<Letter, InteropCase>> {
   let net: Promise<MixedNet> | undefined;
   const inNet = (run: (net: MixedNet) => Promise<string>) => async () => run(await (net ??= MixedNet.start(world)));

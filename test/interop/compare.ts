@@ -1,4 +1,4 @@
-/** Compares everything that two nodes with the same tip report about their chain over HTTP, field by field. */
+/** Compares the HTTP answers of two nodes with the same tip, field by field. */
 
 import { ALLOWANCES } from '../golden/allowances.ts';
 import { differencesOf, isAllowed, type Allowance } from '../golden/answer-diff.ts';
@@ -12,7 +12,7 @@ export interface Agreement {
 }
 
 /**
- * Further differences between nodes of one chain that are allowed, in addition to `docs/http/interface-differences.md`.
+ * Allowed differences between two nodes of one chain, in addition to those of `docs/http/interface-differences.md`.
  */
 const LOCAL: readonly Allowance[] = [
   { reason: 'What a node knows of others is its own affair.', path: /^data\.(consensus|networkHeight)$/ },
@@ -24,7 +24,7 @@ const ALLOWED = [...ALLOWANCES, ...LOCAL];
 const PAGE = 100;
 const COMPLAINTS_MAX = 8;
 
-/** @throws Error with the first differences */
+/** @throws Error with the first differences, if there are any that are not allowed */
 export async function compareNodes(reference: InteropNode, other: InteropNode): Promise<Agreement> {
   const complaints: string[] = [];
   let answers = 0;
@@ -44,7 +44,7 @@ export async function compareNodes(reference: InteropNode, other: InteropNode): 
     }
     return found.body;
   };
-  /** Compares all pages of a list that has a unique order. */
+  /** Compares all pages of a list. Both nodes must return the items in the same order. */
   const samePages = async (path: string): Promise<Untyped[]> => {
     const found: Untyped[] = [];
     for (let offset = 0; ; offset += PAGE) {

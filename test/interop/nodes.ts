@@ -1,4 +1,4 @@
-/** Nodes of a world, ours and the reference's, behind the same interface. */
+/** Real nodes and our nodes of a world, behind the same interface. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,13 +35,13 @@ export interface NodeSetup {
   /** Peers that the node always dials, as `ip:port`. */
   readonly peers?: readonly string[];
   readonly delegates?: readonly ForgerEntry[];
-  /** Whether the delegates forge from the start without consensus, by default true. */
+  /** Whether the delegates forge as soon as the node runs, even without consensus. True by default. */
   readonly force?: boolean;
   /** Number of past slots that the node runs through first, faster than in real time. */
   readonly pastSlots?: number;
   /** Options of our HTTP server that differ from the defaults. Real nodes ignore this member. */
   readonly http?: object;
-  /** Whether the node has no peers and seeks none. Real nodes ignore this member. */
+  /** Whether the node runs without a connection to any peer. Real nodes ignore this member. */
   readonly isAlone?: boolean;
 }
 
@@ -246,7 +246,7 @@ async function answering(running: RunningProcess, url: string, logFile: string):
   }
 }
 
-/** Enables or disables forging of a node's delegates over HTTP. The tip does not change while no node forges. */
+/** Sends HTTP requests that enable or disable forging for delegates of a node. */
 export async function setForging(
   node: InteropNode,
   delegates: readonly ForgerEntry[],

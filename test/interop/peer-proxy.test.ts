@@ -29,7 +29,7 @@ test('a proxy refuses an unknown peer', async (t) => {
   await t.throwsAsync(dial(DIALLER_PORT + 1));
 });
 
-/** A node that answers any data, behind a proxy. */
+/** Starts a server that stands for a node and answers any data, and a proxy in front of it. */
 async function proxied(t: ExecutionContext) {
   const node = createServer((socket) => {
     socket.once('data', (chunk) => {

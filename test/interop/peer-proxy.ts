@@ -1,13 +1,13 @@
 /**
- * A proxy at the address that other nodes dial. It forwards connections to the address on which its node listens, and
- * refuses dialling nodes on the other side of a cut. It identifies a dialling node by the port in its request
- * (`wsPort=...`), and connects from the proxy address of that node. So every node has one address, as on a machine of
- * its own.
+ * A proxy of one node, at the address that other nodes dial. The proxy forwards connections to the address on which its
+ * node listens, but refuses nodes on the other side of a cut. The proxy identifies the dialling node by the port in the
+ * request (`wsPort=...`), and connects from the proxy address of the dialling node. So every node has one address, as
+ * on a machine of its own.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Limit for the bytes before the end of the request's first line. */
+/** Maximum length of the first line of a request. */
 const REQUEST_LINE_BYTES_MAX = 64 * 1024;
 
 export interface ProxiedNode {
@@ -31,7 +31,7 @@ export class PeerProxy {
     this.#ipOfPort = ipOfPort;
   }
 
-  /** @param ipOfPort proxy addresses of all nodes by the ports that they announce */
+  /** @param ipOfPort proxy address of each node, by the `wsPort` that the node announces */
   static async open(node: ProxiedNode, ipOfPort: ReadonlyMap<number, string>): Promise<PeerProxy> {
     const server = createServer();
     const proxy = new PeerProxy(server, node, ipOfPort);
@@ -43,7 +43,7 @@ export class PeerProxy {
     return proxy;
   }
 
-  /** Drops and refuses connections of the nodes with these ports, until the next call. */
+  /** Closes the connections of the nodes with these ports, and refuses their new connections until the next call. */
   refuse(ports: readonly number[]): void {
     this.#refused = new Set(ports);
     for (const { from, ends } of this.#links) {

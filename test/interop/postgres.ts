@@ -19,7 +19,7 @@ export interface PostgresPlace {
 export interface Postgres {
   readonly port: number;
   readonly user: string;
-  /** Creates an empty database and drops an existing one with the same name. */
+  /** Drops the database of this name, if it exists, and creates an empty one. */
   create(database: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ const START_MS_MAX = 30_000;
 /** Enough for several nodes: a node of the reference keeps about 75 connections open. */
 const CONNECTIONS_MAX = 400;
 
-/** @throws Error with the last output of a tool that failed */
+/** @throws Error if `initdb` fails or the server does not accept a query within 30 seconds */
 export async function startPostgres(
   place: PostgresPlace,
   folder: string,
@@ -87,7 +87,7 @@ export async function startPostgres(
   };
 }
 
-/** Returns another user, because PostgreSQL refuses to run as root. Undefined if this process does not run as root. */
+/** Returns the user for PostgreSQL, which refuses to run as root. Undefined if this process does not run as root. */
 async function otherUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {

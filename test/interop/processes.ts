@@ -1,5 +1,6 @@
 /**
- * Starts all processes of a run, writes their output to log files, and ends them when the run ends, however it ends.
+ * Starts the processes of a run, and writes their output to log files. When this process exits, it kills the processes
+ * that still run.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -12,7 +13,7 @@ export interface StartRequest {
   readonly logFile: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** User that runs the process, if this process may choose one. */
+  /** User that runs the process, by default the user of this process. */
   readonly user?: { readonly uid: number; readonly gid: number };
   /** Signal that asks the process to stop. */
   readonly stopSignal: NodeJS.Signals;
@@ -25,7 +26,7 @@ export interface RunningProcess {
   /** Resolves with the exit code or signal when the process has ended. */
   readonly ended: Promise<string>;
   isRunning(): boolean;
-  /** Asks the process to stop, and kills it if it does not. */
+  /** Asks the process to stop, and kills it if it still runs after 15 seconds. */
   stop(): Promise<string>;
   kill(): Promise<string>;
 }

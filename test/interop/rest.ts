@@ -7,11 +7,11 @@ import { untilSameTip } from './waiting.ts';
 
 const ATTEMPTS_MAX = 4;
 const TIP_MS_MAX = 20_000;
-/** Time for some more blocks, for nodes that missed the last one. */
+/** Time in which the nodes forge further blocks, so that a node that missed the last block gets it. */
 const GO_ON_MS = 10_000;
 
 /**
- * Stops forging until all nodes have the same tip. A reference node that is synchronizing when the last block arrives
+ * Stops forging, and waits until all nodes have the same tip. A reference node that syncs while the last block arrives
  * learns of that block only from the next one. In that case all nodes forge for a while and stop again.
  *
  * @param setForging enables or disables all delegates of all nodes

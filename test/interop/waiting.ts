@@ -6,7 +6,7 @@ import type { InteropNode } from './nodes.ts';
 
 const POLL_MS = 300;
 
-/** @throws Error with `what`, and with the reason from the last attempt */
+/** @throws Error with `what` and the reason from the last attempt, if no attempt succeeds before the deadline */
 export async function eventually<T>(
   what: string,
   deadlineMs: number,

@@ -12,8 +12,8 @@ const load = createRequire(import.meta.url);
 const LSK = 100_000_000n;
 const INCLUSION_MS_MAX = 120_000;
 /**
- * Time for a node to learn of a transaction. Announcements come every five seconds, and a node refuses a signature for
- * an unknown transaction.
+ * Time limit until a node accepts a member's signature. A node refuses the signature until it has the transaction, and
+ * the nodes announce their transactions every five seconds.
  */
 const KNOWN_MS_MAX = 60_000;
 
@@ -26,7 +26,7 @@ export class Wallet {
   readonly #common: object;
   #turn = 0;
 
-  /** @param nodes nodes that receive transactions in turn, and that must all include them in a block */
+  /** @param nodes nodes to which the wallet posts in turn; each transaction must reach the chains of all these nodes */
   constructor(world: World, nodes: readonly InteropNode[]) {
     this.#world = world;
     this.#nodes = nodes;
@@ -47,9 +47,9 @@ export class Wallet {
   }
 
   /**
-   * Includes a transaction of each type and transactions that build on them: with data, with a second passphrase, with
-   * a withdrawn vote, a group whose members sign at different nodes, and a transfer of the group. Resolves when all
-   * nodes have all transactions.
+   * Posts transactions of each type. Among them are a transfer with data, a transfer with a second passphrase, an
+   * unvote, the registration of a group whose members sign at different nodes, and a transfer of this group. Resolves
+   * when all transactions are in blocks of all nodes.
    *
    * @param first number of the first of five accounts that have sent nothing yet
    */
@@ -80,7 +80,7 @@ export class Wallet {
     await this.#includeWithSignatures(this.transfer(erin, carol, LSK), [alice, dave]);
   }
 
-  /** Posts each transaction to the next node, and waits until all nodes have all of them. */
+  /** Posts the transactions to the nodes in turn. Resolves when all transactions are in blocks of all nodes. */
   async include(transactions: readonly Untyped[]): Promise<void> {
     for (const transaction of transactions) await this.#post(transaction);
     for (const { id } of transactions) await this.#included(id);
@@ -114,7 +114,7 @@ export class Wallet {
     });
   }
 
-  /** Creates a transaction with the library function of that name. */
+  /** Creates a transaction. @param kind name of the function of the client library */
   make(kind: string, input: object): Untyped {
     return this.#library[kind]({ ...input, ...this.#common });
   }

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { InteropNode } from './nodes.ts';
 
-/** Codes of our log for an offence of a peer or of this node. */
+/** Codes in the logs of our nodes for offences of peers, double forging and failed syncs. */
 const CHARGES = [
   'PEER_PENALISED',
   'PEER_BANNED',
@@ -13,11 +13,11 @@ const CHARGES = [
   'SYNC_FAILED',
 ];
 const REORGS = ['CHAIN_REORG', 'TIE_BROKEN'];
-/** The launcher logs penalties and bans of the reference. The release itself logs reverted blocks. */
+/** Log line of `real/node.cjs`. The release itself does not log its penalties and bans, only its reverted blocks. */
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
 const REAL_REORG = /Deleted a block from the chain/;
 
-/** Penalties and bans that a node imposed. */
+/** Log lines about penalties and bans that a node imposed; of our nodes, also about double forging and failed syncs. */
 export function chargesOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_CHARGE.test(line) : has(line, CHARGES)));
 }

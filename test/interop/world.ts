@@ -1,4 +1,4 @@
-/** World of a generation: a new network, a folder, a database server, and nodes of both kinds. */
+/** A world is what interop cases of one generation need: a new network, a folder, a database server, and nodes. */
 
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ export interface World {
   /** All nodes that were created in the world. */
   readonly nodes: InteropNode[];
   log(line: string): void;
-  /** Functions to call at the end, before all processes are ended. */
+  /** Functions that `close` calls before it ends all processes. */
   readonly closing: (() => void)[];
   close(): Promise<void>;
 }
@@ -36,9 +36,9 @@ export interface WorldOptions {
   readonly release: RealRelease;
   readonly postgres: PostgresPlace;
   readonly log: (line: string) => void;
-  /** Keeps the folder and the logs. */
+  /** Whether `close` keeps the folder of the world, with the logs. */
   readonly keep: boolean;
-  /** Receives a function that ends the world, as soon as the folder exists and long before the world is complete. */
+  /** Receives the function `close` of the world before the database server starts, for use by a signal handler. */
   readonly begun?: (close: () => Promise<void>) => void;
 }
 
@@ -88,7 +88,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
   }
 }
 
-/** Creates a network like `bloomery genesis create`, with earlier rewards. */
+/** Creates a network like `bloomery genesis create`, but with rewards from height `REWARD_OFFSET` on. */
 async function newNetwork(generation: Generation, directory: string): Promise<Network> {
   const request = { generation, name: 'interop', blockTimeS: BLOCK_TIME_S, delegates: 101, seed: 'interop' };
   writeNetworkFolder(directory, await makeNetwork(request));

@@ -1,7 +1,7 @@
 /**
- * Faults of real nodes, and the alert that each must raise. Nodes of a devnet are killed, restarted, cut off or get a
- * wrong clock, and a peer sends a second block of a delegate. One more node has a small disk, much memory in use, and a
- * webhook that fails.
+ * Causes faults of running nodes, and checks that each fault raises its alert. The test kills, stops, restarts and cuts
+ * off nodes of a devnet, and sets a wrong clock. A peer sends a second block of a delegate for one height. One more
+ * node has a small disk, much memory in use, and a webhook that fails.
  */
 
 import { strict as assert } from 'node:assert';
@@ -46,9 +46,9 @@ const START_MS_MAX = 150_000;
 const ALERT_MS_MAX = 150_000;
 /** Time for which the healthy network is scraped before the first fault. */
 const HEALTHY_MS = 120_000;
-/** Time that an alert waits before it fires, in the copy of the rules. */
+/** Value of `for` in the copy of the rules: the time for which a condition must hold before the alert fires. */
 const FOR = '6s';
-/** Window without a finalized block in the copy of the rules, instead of half an hour. */
+/** Window of `BloomeryFinalityStands` in the copy of the rules, instead of half an hour. */
 const FINALITY_WINDOW = '1m';
 const LIMIT_MB = 1280;
 /**
@@ -180,7 +180,10 @@ async function faultsOfOneNode(
   return left;
 }
 
-/** Kills nodes for good. At first new blocks arrive, but no block becomes final. Later no block arrives. */
+/**
+ * Sends a second block of a delegate, and then kills nodes for good. At first new blocks arrive, but no block becomes
+ * final. Later no block arrives.
+ */
 async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'mode', { mode: 'on-demand' });
   await askDevnet(net, 'mine', { slots: 1 });
@@ -189,7 +192,7 @@ async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise
   // Node 0 has two of the five delegates.
   await askDevnet(net, 'kill', { node: 0 });
   await alerts.wait('BloomeryDown', 0);
-  // The alert needs both conditions in one window: new blocks throughout, and none of them final.
+  // The alert needs more than 100 new blocks in the window, while the finalized height stays the same.
   const mining = new AbortController();
   const mined = mineUntil(net, mining.signal);
   try {
@@ -211,8 +214,8 @@ async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise
 }
 
 /**
- * Mines slots without a pause. With pauses, a busy machine had fewer blocks in the window than the alert requires. With
- * three of five delegates, 101 blocks take 169 slots.
+ * Mines slots with pauses of only 100 ms. With longer pauses, a busy machine had fewer blocks in the window than the
+ * alert requires. With three of five delegates, 101 blocks take 169 slots.
  */
 async function mineUntil(net: string, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + ALERT_MS_MAX;
@@ -222,7 +225,10 @@ async function mineUntil(net: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Sends a node another block of the delegate that forged its tip, for the same height and slot, one second later. */
+/**
+ * Sends a node a second block of the delegate that forged the node's tip. The second block has the height and slot of
+ * the tip, and a timestamp that is one second later.
+ */
 async function sendSecondBlock(net: string, ports: { readonly http: number; readonly ws: number }): Promise<void> {
   const network = loadNetwork(join(net, 'network'));
   const [tip] = ((await (await fetch(`http://127.0.0.1:${ports.http}/api/blocks?limit=1`)).json()) as Untyped).data;
@@ -329,8 +335,8 @@ class Alerts {
 }
 
 /**
- * Replaces the list of targets atomically. Prometheus reloads the file when it changes, and a half-written list would
- * count as empty.
+ * Replaces the list of targets atomically. Prometheus reloads the file when the file changes, and must never read a
+ * half-written list.
  */
 function writeTargets(directory: string, ports: readonly number[]): void {
   const targets = ports.map((port) => `127.0.0.1:${port}`);
@@ -362,7 +368,7 @@ function startPrometheus(program: string, directory: string, port: number): Chil
   return spawn(program, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Returns the rules with shorter windows and unchanged thresholds. */
+/** Returns a copy of the rules with the times `FOR` and `FINALITY_WINDOW`. Thresholds do not change. */
 function shortened({ groups }: Untyped): Untyped {
   return {
     groups: groups.map((group: Untyped) => ({

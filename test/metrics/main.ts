@@ -1,9 +1,9 @@
 /**
- * `npm run metrics -- [--generation N] [--induced]`: checks the metrics of a devnet with `promtool check metrics`, and
- * runs every query and variable of the Grafana file on a Prometheus server that scrapes the devnet. Before that, it
- * tests each alert of the rules file on series with and without its fault. Afterwards, faults of real nodes must raise
- * the alerts, in a copy of the rules with shorter windows; `--induced` runs only this part. It needs both programs and
- * uses only the loopback address.
+ * `npm run metrics -- [--generation N] [--induced]` has three parts. First it tests each alert of the rules file on
+ * series with and without the fault of the alert. Then it checks the metrics of a devnet with `promtool check metrics`,
+ * and runs every query and variable of the Grafana file on a Prometheus server that scrapes the devnet. Last it causes
+ * faults of running nodes: each fault must raise its alert, in a copy of the rules with shorter windows. `--induced`
+ * omits the second part. The command needs `prometheus` and `promtool`, and uses only the loopback address.
  */
 
 import { parseArgs } from 'node:util';

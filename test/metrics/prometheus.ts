@@ -41,7 +41,7 @@ const SCRAPES_EVERY_S = 1;
 /** Time for scraping. The queries look back over minutes, but two samples of each metric are enough for an answer. */
 const SCRAPED_MS = 15_000;
 const WAIT_MS = 60_000;
-/** Time for an alert to fire, which includes one minute of waiting. */
+/** Time limit for an alert to fire. The rule of the alert itself waits for one minute (`for`). */
 const ALERT_MS = 150_000;
 
 const load = createRequire(import.meta.url);
@@ -112,7 +112,8 @@ interface Alert {
 }
 
 /**
- * Checks that no alert fires while all nodes run, and that the end of a node raises the alert for this node only.
+ * Checks that no alert fires while all nodes run. Then ends a node, and checks that `BloomeryDown` fires for this node
+ * only.
  *
  * @returns number of loaded rules
  */
@@ -186,7 +187,7 @@ async function checkMetrics({ nodes }: TestDevnet, promtool: string): Promise<nu
 function check(promtool: string, words: readonly string[], input = ''): void {
   const { error, status, stdout, stderr } = spawnSync(promtool, words, { input, encoding: 'utf8' });
   if (error !== undefined) throw error;
-  // promtool reports advice with status 3 and on the other output stream. Either counts as a failure.
+  // If promtool has advice about metrics, its status is 3 or it writes text. Both count as a failure.
   const isQuiet = words[1] === 'config' || `${stdout}${stderr}`.trim() === '';
   if (status !== 0 || !isQuiet) throw new Error(`promtool ${words.join(' ')}: status ${status}\n${stdout}${stderr}`);
 }

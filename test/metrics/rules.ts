@@ -73,7 +73,7 @@ export const RULE_CASES: readonly RuleCase[] = [
     sound: { bloomery_clock_offset_seconds: '1.5x9' },
     atMinutes: 5,
   },
-  // The first event of a run counts too, although its counter only starts with the event.
+  // The series of this counter begins with the first event of a run. The alert must fire for this first event, too.
   {
     alert: 'BloomeryDoubleForging',
     faulty: { [contradictions]: '_x25 1x9' },

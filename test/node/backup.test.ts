@@ -162,7 +162,7 @@ test('a snapshot with any deviation is refused with the reason, and nothing of i
     trustedDigest: digest.replace(/^./, (c) => (c === 'a' ? 'b' : 'a')),
   });
 
-  // A larger balance: the state no longer follows from the blocks.
+  // Change one bit of a balance, so that the state contradicts the blocks.
   const [account] = network.accounts;
   if (account === undefined) return t.fail();
   const corrupted = Buffer.from(good);
@@ -199,8 +199,8 @@ test('a snapshot is unpacked in linear time, and refused when it unpacks to over
   const few = await restore(4);
   const many = await restore(12);
   t.notRegex(few.message, /unpacks to more/);
-  // Three times as many bytes. A restore that joined all bytes again at each chunk would need far more than three times
-  // the processor time.
+  // The second snapshot has three times as many bytes as the first. A restore that joined all bytes again at each chunk
+  // would need far more than three times the processor time.
   t.true(many.cpuMs < 1000 + 8 * few.cpuMs, `${few.cpuMs} ms, then ${many.cpuMs} ms`);
   t.regex((await restore(40)).message, /it unpacks to more than 100 times its size/);
 });

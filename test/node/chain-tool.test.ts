@@ -23,7 +23,8 @@ test('a user who waits for the indexes of a store sees which container holds it'
     network: place.network,
     get dataDirectory() {
       asked += 1;
-      // On the second access the tool has read the store and is about to write. Another process opens the store first.
+      // At the second access, the tool has read the store and is about to open it for writing. At this moment, another
+      // process locks the store.
       if (asked === 2) lockFile = lockElsewhere(directory, 'in-use');
       return place.dataDirectory;
     },

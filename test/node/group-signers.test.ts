@@ -35,7 +35,10 @@ function setUpGroup() {
 /** Assumed cost of a signature check in milliseconds. The native library is faster, the portable one slower. */
 const CHECK_MS = 1;
 
-/** Submits transactions of a group of fifteen, each with fourteen signatures in the worst order: 119 checks. */
+/**
+ * Submits transactions of a group of fifteen members. Each transaction has fourteen signatures in the worst order: to
+ * find their signers takes 119 checks.
+ */
 function largeGroup(world: PoolWorld, count: number): readonly string[] {
   const many = Array.from({ length: 15 }, (_, at) => person(`member ${at}`));
   world.setAccount(alice, { group: { min: 15, lifetime: 1, members: many.map(({ publicKey }) => publicKey) } });
@@ -119,7 +122,8 @@ test('endless requests of strangers use up their budget and are then refused; lo
       );
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
-    // The limit is the initial budget of a group, a tenth of the time, and one check that may exceed the budget.
+    // All strangers share the budget of the group `clients`: at first 300 ms, and 100 ms more in each second. The last
+    // check may exceed this budget.
     t.true(spentMs() <= 300 + nowMs / 10 + CHECK_MS, `${spentMs()} ms after ${nowMs} ms`);
   }
   t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'answered']);

@@ -298,7 +298,7 @@ test('a file of another network is refused at its genesis block, and a file of a
   t.is(diverged.height, 10);
 });
 
-/** Three times as many blocks as one commit contains, and more. */
+/** More than twice as many blocks as one commit contains (`BLOCKS_PER_COMMIT`). */
 const LONG_HEIGHT = 1100;
 const long = madeChain(LONG_HEIGHT);
 const longLines = long.blocks.map((block) => lineOfBlock(block, long.maker.rules.codec));
@@ -408,7 +408,7 @@ test("a file of another network is named as such, with a known network's name; a
     await refusalOf({ ...genesis, id: '18', payloadHash: 'ef'.repeat(32) }),
     /^FILE is the chain of another network, whose/,
   );
-  // The first line is from another generation, so it is not a valid block here.
+  // The first line is not a block of this generation, but its payload hash identifies the other network.
   t.regex(await refusalOf({ height: 1, type: 'strange', ...other }), /^FILE is a chain of elsewhere/);
   t.regex(await refusalOf({ ...genesis, payloadHash: 'ef'.repeat(32) }), /, line 1: block .* is refused: /);
   t.not(own.nethash, other.payloadHash);

@@ -98,7 +98,7 @@ test('a backup copied over the files of its own run is detected as a copy once s
   const journal = openJournal(file);
   journal.recordFileIdentity();
   journal.record(A, header(1));
-  // Copies the files while the node runs, and restores them over the existing files, like `cp -a backup/. here/`.
+  // Copies the files of a folder over existing files, like `cp -a backup/. here/`. The journal may be open meanwhile.
   const copyOver = (from: string, to: string): void => {
     mkdirSync(to, { recursive: true });
     for (const name of readdirSync(from)) if (!name.includes('in-use')) copyFileSync(join(from, name), join(to, name));
@@ -119,7 +119,7 @@ test('a backup copied over the files of its own run is detected as a copy once s
   const restored = openJournal(file);
   t.deepEqual(restored.last(A), header(1));
   t.true(restored.isCopied);
-  // A header that is signed before `recordFileIdentity` does not make the journal complete.
+  // The restored journal counts as a copy until `recordFileIdentity`, even if it records a header before.
   restored.record(B, header(3));
   restored.close();
   const again = openJournal(file);
@@ -159,25 +159,25 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
   };
   const journal = openJournal(file, { spareLinesMax: 1 });
   journal.recordFileIdentity();
-  // The records cause both appended lines and rewritten files.
+  // Some of these records append a line to the file, and others rewrite the file.
   for (let height = 1; height < 6; height += 1) journal.record(height % 2 === 0 ? A : B, header(height));
   journal.close();
   t.false(isCopied());
   chmodSync(file, 0o640);
   chmodSync(`${file}.marker`, 0o640);
   t.false(isCopied());
-  // A kill between writing the line and writing the fingerprint. The header of the line was never signed.
+  // Append a line without a new fingerprint, as if the process had been killed between the two writes.
   const other = openJournal(join(folder, 'other', 'journal'));
   other.record(A, header(9));
   other.close();
   appendFileSync(file, readFileSync(join(folder, 'other', 'journal')));
   t.false(isCopied());
-  // The state after a power cut.
+  // After a power cut, the fingerprint may be empty.
   writeFileSync(`${file}.marker`, '');
   t.false(isCopied());
   rmSync(`${file}.marker`);
   t.false(isCopied());
-  // The state that an earlier version leaves. The next start writes the fingerprint.
+  // An earlier version of the node leaves no fingerprint. The next start of the node writes it.
   const started = openJournal(file);
   started.recordFileIdentity();
   started.close();
@@ -328,7 +328,7 @@ test.serial('on a full disk no header is recorded, half a line is undone, and wr
   journal.record(A, header(1));
   const { size } = statSync(file);
   const whole = readFileSync(file, 'utf8');
-  // Room for no byte of a line, and room for a part of it.
+  // First the file has space for no byte of a line, then only for a part of a line.
   for (const spare of [0, 20]) {
     limitFileSize(process.pid, size + spare);
     try {
@@ -394,7 +394,7 @@ test('a journal that was rewritten many times has one open descriptor, that of t
   t.deepEqual(descriptorsOf(file), []);
 });
 
-/** Open files of this process whose path begins with `path`. The system marks removed files in their names. */
+/** Open files of this process whose path begins with `path`. Linux appends ` (deleted)` to the path of a deleted one. */
 function descriptorsOf(path: string): readonly string[] {
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {

@@ -82,7 +82,7 @@ for (const [table, message] of [
   });
 }
 
-/** Offset in the file of the last byte of a value in a table. */
+/** Returns the offset in the database file of the last byte of one value of a table. */
 function lastValueOf(bytes: Buffer, table: number): number {
   for (const { number, kind } of pagesInUse(bytes)) {
     if (kind !== 'leaf') continue;

@@ -9,7 +9,10 @@ const seeds = [
   { host: 'three.example', wsPort: 3 },
 ];
 
-/** A search of seed hosts with the given answers. A host without an answer never responds. */
+/**
+ * Starts a search for the addresses of the seed hosts. `answers` contains the name server's answer for each host. For
+ * other hosts, the name server never responds.
+ */
 function search(answers: Map<string, string | Error>) {
   const clock = new FakeClock();
   const found: string[] = [];

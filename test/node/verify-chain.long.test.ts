@@ -40,7 +40,7 @@ async function stored(t: ExecutionContext): Promise<ChainLocation> {
 }
 
 /**
- * Damages the store directly in its database. The change affects the first entry of a table or the entry of a key:
+ * Damages one entry of the store directly in the database: the first entry of a table, or the entry with a given key.
  * `turn` flips the last bit of the entry's value.
  */
 async function damage(
@@ -118,8 +118,8 @@ test('the verification ends when signatures cannot be checked, and the process c
   await storeChain(place, longBlocks);
   const { store } = await openSnapshot(place);
   const { chain, store: scratchStore, close } = await openScratchChain(place);
-  // An unhandled rejection fails this file, as it would end a node. The check of the second group is rejected while the
-  // first one is applied.
+  // An unhandled rejection would make this test file fail. The signature check of the second group of blocks (from
+  // height 342) fails while the chain applies the first group.
   const validator = {
     precheckSignatures: (group: readonly Block[]): Promise<void> =>
       group[0]?.height === 342
@@ -148,7 +148,7 @@ test('the verification ends when signatures cannot be checked, and the process c
   await store.close();
 });
 
-/** Tables that this chain fills, except for the tables of blocks. */
+/** Tables that the next test damages. `empty` names tables that this chain leaves empty or that other tests damage. */
 const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
   const empty = [
     'meta',

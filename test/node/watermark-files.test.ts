@@ -52,7 +52,7 @@ test('a watermark that could not be updated is removed, because it would be too 
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
   watermarks.write(A, { last, firstBlockId: '2000' });
   t.deepEqual(watermarks.read(A), { last, firstBlockId: '2000' });
-  // A folder blocks the path of the new file.
+  // The next write fails, because a folder has the path of its temporary file.
   mkdirSync(join(folder, `${NETWORK.slice(0, 16)}-${A}.${process.pid}.new`));
   watermarks.write(A, { last: { ...last, height: last.height + 1 } });
   t.is(watermarks.read(A), undefined);

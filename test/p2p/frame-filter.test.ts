@@ -131,7 +131,7 @@ test('a peer that floods small frames for over half a minute is charged, one tha
   const flood = JSON.stringify({ event: 'remote-message', data: 'x'.repeat(250_000) });
   const fixture = new FilterFixture();
   const peer = fixture.peer();
-  // The line may send 4 MB per second, and the peer uses the whole rate.
+  // A connection may carry 4 MB per second (`ARRIVING_OF_PEER`), and this peer uses the whole rate.
   const sendFor = (seconds: number): void => {
     for (let frame = 0; frame < 16 * seconds; frame += 1, fixture.nowMs += 62.5) peer.reads(flood);
   };

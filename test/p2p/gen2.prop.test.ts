@@ -115,7 +115,7 @@ test('transactions of the early history keep their assets in rows', (t) => {
 test('an answer without valid rows is not read as blocks', (t) => {
   for (const rows of [undefined, null, {}, 'rows', [5], [{}], [{ b_id: 5 }]]) t.is(blocksOf(rows), undefined);
   t.deepEqual(blocksOf([]), []);
-  // A database may return its numbers as text.
+  // A peer may send the numbers of its database rows as text.
   t.deepEqual(blocksOf([{ b_id: '1', b_height: '7', b_reward: 5, t_id: null, t_type: '0' }]), [
     { id: '1', height: 7, reward: 5, transactions: [] },
   ]);

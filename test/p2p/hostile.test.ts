@@ -1,6 +1,6 @@
 /**
- * Tests which messages of a stranger cause no harm. The tests run one after another: some of them flood their node, and
- * on a slow machine a flood would delay the heartbeats of all other tests in this process by more than 20 s.
+ * Tests that messages of a stranger do not harm the node. The tests run one after another, because some tests flood
+ * their node. On a slow machine, a flood would delay the heartbeats of the other tests by more than 20 s.
  */
 
 import { connect } from 'node:net';
@@ -284,7 +284,7 @@ test.serial(
   async (t) => {
     const node = await startNode({}, { clock: handClock() });
     const peer = await greetedPeer(node.address.wsPort);
-    // The handshake already sent a few frames.
+    // The count starts at 10, because the peer has already sent a few frames for the handshake.
     for (let sent = 10; sent < framesAtOnceMax(3); sent += 1) peer.sendFrame({ event: 'nosuch' });
     t.true(await works(peer));
     t.deepEqual(node.seen.offences, []);
@@ -450,16 +450,16 @@ test.serial('few unfinished messages are held at a time, and surplus ones are dr
   for (let index = 0; index < TURNS_MAX + 4; index += 1) {
     const peer = await greetedPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', String(5_301 + index)));
     peers.push(peer);
-    // The first frame of a message that needs one more frame.
+    // Send only the first of the two frames of a message.
     peer.mute();
     peer.webSocket.send(text, { fin: false });
-    // The frames of the peers above the limit wait in their connections.
+    // The frames of the last four peers wait in their connections, because all `TURNS_MAX` turns are in use.
     if (index < TURNS_MAX) await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
     await pause(20);
   }
   await until(() => node.seen.disconnected.length >= 4, 'the surplus is cut');
   t.like(node.seen.disconnected[0], {
-    // The node holds two unfinished messages and has no room for a third.
+    // The node keeps the unfinished messages of the first two peers that lose a turn, and has no room for a third one.
     peerId: '127.0.0.1:5303',
     reason: { code: 1006, reason: 'Peer does not finish its messages' },
   });
@@ -620,7 +620,7 @@ test.serial('peers that read nothing are disconnected before their unread data f
     }
     await pause(20);
   }
-  // Each peer leaves up to 16 MB unread, but all peers together may leave only 24 MB unread.
+  // Each peer requested 16 MB. The node allows at most 8 MiB of unsent bytes for one peer, and 24 MiB for all peers.
   await until(() => node.seen.disconnected.length >= 5, 'slow peers are let go');
   t.like(node.seen.disconnected[0]?.reason, { code: 1006, reason: 'Peer reads too slowly' });
   for (const peer of peers) peer.webSocket.terminate();

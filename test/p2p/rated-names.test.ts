@@ -1,6 +1,6 @@
 /**
- * Tests that every call and message that a node can send has a row in the table of rates. Without a row, a peer could
- * send any number of them.
+ * Tests that every call and message that a node can send has a row in the table of rates. A call or message without a
+ * row would have no rate limit of its own.
  */
 
 import test from 'ava';
@@ -31,7 +31,7 @@ const DIALECTS: readonly (readonly [2 | 3, WireDialect, readonly PeerRequest['ki
   [3, gen3Dialect({ networkIdentifier: 'a'.repeat(64), protocolVersion: '2.0' }), []],
 ];
 
-/** The name in the frame: of the procedure for calls, otherwise of the event. */
+/** Returns the name in the frame of a call or message: the procedure of the call, or the event of the message. */
 function nameOf({ event, data }: Outgoing): string {
   const { procedure, event: inner } = data as { readonly procedure?: string; readonly event?: string };
   return procedure ?? inner ?? event;

@@ -113,7 +113,7 @@ async function connected(
   return { server, client, accepted: server.sockets[0]! };
 }
 
-/** Returns the error of a call. The errors of the library do not count as errors for the test runner. */
+/** Returns the error of a call. AVA's `throwsAsync` does not accept the errors of the library as errors. */
 function errorOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => undefined,

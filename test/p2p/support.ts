@@ -36,8 +36,8 @@ export const clock: Clock = {
 };
 
 /**
- * A clock with real timers, but whose time only the test advances. On a slow machine, no rate window ends during a
- * test.
+ * A clock whose time changes only when the test calls `pass`, so that no rate window ends too early on a slow machine.
+ * The timers of the clock run in real time.
  */
 export function handClock(): Clock & { pass(ms: number): void } {
   let nowMs = Date.now();
@@ -85,7 +85,7 @@ export interface TestNode {
   readonly info: NodeInfo;
 }
 
-/** Long timeouts for tests of other properties, on a machine that may pause for seconds. */
+/** Long timeouts for tests that do not test the timeouts, because a slow machine may pause for seconds. */
 const LONG_TIMEOUTS = { dialMs: 30_000, requestMs: 60_000, handshakeMs: 600_000, leaveMs: 5_000 };
 
 /** Starts a node on a free loopback port. */
@@ -142,7 +142,10 @@ export async function closeAll(...nodes: readonly TestNode[]): Promise<void> {
 
 const POLL_MS = 5;
 
-/** Polls until `condition` holds. The deadline also counts polls, because a paused machine must not use the deadline up. */
+/**
+ * Polls until `condition` holds. The wait fails only after both `deadlineMs` and a minimum number of polls, because
+ * time also passes while the machine is paused.
+ */
 export async function until(
   condition: () => boolean,
   what: string | (() => string),
@@ -168,12 +171,11 @@ export interface RawPeer {
   /** The underlying TCP connection; undefined if there was no upgrade. */
   readonly socket: Socket | undefined;
   /**
-   * Frames from the node, without heartbeats. On a slow machine the node sends heartbeats, which the client answers and
-   * counts separately.
+   * Frames from the node, without heartbeats and pings. The client answers heartbeats, and counts them in `heartbeats`.
    */
   readonly frames: string[];
   readonly heartbeats: () => number;
-  /** Stops automatic answers to heartbeats. In the middle of a message, an answer would end the message. */
+  /** Stops automatic answers to heartbeats. An answer between two fragments of a message would end the message. */
   mute(): void;
   readonly closed: () => { code: number; reason: string } | undefined;
   sendFrame(frame: unknown): void;
@@ -192,7 +194,7 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   let hasSpoken = false;
   webSocket.on('message', (data) => {
     const text = (data as Buffer).toString();
-    // A node measures the round-trip time of a connection that lasts long, as it does on a slow machine.
+    // On a slow machine, a test may last so long that the node sends a ping to measure the round-trip time.
     if (text.startsWith('{"event":"ping"')) return;
     if (text !== '#1') return void frames.push(text);
     heartbeats += 1;

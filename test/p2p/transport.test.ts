@@ -196,7 +196,7 @@ test('two nodes that dial each other at once end with the same single connection
           .map(({ direction }) => direction)
           .join(),
       );
-    // For a moment, the two nodes may each use a different connection, until the answer of the other node arrives.
+    // For a moment, the two nodes may use different connections, until the handshakes of both connections have ended.
     await until(() => directions().sort().join() === 'inbound,outbound', 'one and the same connection');
     const before = directions();
     await pause(50);

@@ -133,7 +133,7 @@ test('eight connections that drip at any rate do not delay messages of three meg
         bytes += MB;
       }
       messages.ended(name);
-      // The last answer to a heartbeat may be 8 s old when the message starts, so 12 of 20 s are left.
+      // When the message starts, the last answer to a heartbeat may be 8 s old. After 20 s, the connection would end.
       t.true(seconds <= 12, `${drip}: ${seconds}`);
       await pass(1, drips, drip);
     }
@@ -153,7 +153,7 @@ test('bytes that arrive with the end of the previous message, and during a wait,
   for (const connection of all) {
     arrived(connection, CHUNK);
     messages.ended(connection);
-    // The chunk that ended the last message also contained this much of the next message.
+    // The chunk that ended the message also contained the first `CHUNK - 6` bytes of the next message.
     inMemory.set(connection, CHUNK - 6);
     bring(connection, BYTES_FREE);
   }

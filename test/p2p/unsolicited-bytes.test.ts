@@ -196,8 +196,8 @@ function floodOf(count: number, secondsMax: number) {
   let honestWaited = 0;
   const stepMs = 20;
   for (let nowMs = 0; nowMs < secondsMax * 1_000 && flooding.length > 0; nowMs += stepMs) {
-    // The first connection in each step uses the budget that the others have left. The order rotates, so that no
-    // connection is always first.
+    // The first connections in a step use up the shared budget. The order rotates, so that no connection is always
+    // first.
     flooding.push(...flooding.splice(0, 1));
     for (const line of [...flooding]) {
       while (line.freeMs <= nowMs) {

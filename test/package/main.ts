@@ -1,8 +1,8 @@
 /**
- * `npm run package-check`: packs the package, installs the file into an empty folder like npx, and runs commands, the
- * dashboard and a devnet from there. It also installs the package into a sample project and runs the project's tests in
- * four test runners. It downloads dependencies from the registry. A runner that the registry does not provide is
- * skipped with a message.
+ * `npm run package-check`: packs the package, and checks the list of packed files. The script then uses npx in an empty
+ * folder to run a command and a devnet of the package. Finally, it installs the package into a sample project, and runs
+ * the tests of the project in four test runners. npm downloads the dependencies from the registry. If npm cannot
+ * install a runner, the script prints a message and skips the runner.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -16,7 +16,7 @@ import { copySampleProject, passedTests, RUNNERS, TESTS, type Runner } from './s
 
 const folder = mkdtempSync(join(tmpdir(), 'bloomery-package-'));
 const MINUTES_MS = 60_000;
-/** Time limit for all tests of the sample project, including the start and end of the runner. */
+/** Time limit for all tests of the sample project in one runner, including the start and end of the runner. */
 const RUNNER_S_MAX = 10;
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {

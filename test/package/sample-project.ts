@@ -1,4 +1,4 @@
-/** The project of docs/examples/sample-project as a user has it: in its own folder, with its packages installed. */
+/** Copies the project docs/examples/sample-project, and reads the results of its tests. */
 
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,8 @@ interface Manifest {
 }
 
 /**
- * Copies the project without its dependencies, which are installed one by one.
+ * Copies the project without the development dependencies in its `package.json`. The caller installs the runners one
+ * by one.
  *
  * @returns version range of each runner that is a package
  */
@@ -34,7 +35,7 @@ export function readSampleManifest(): Manifest {
   return JSON.parse(readFileSync(join(SAMPLE, 'package.json'), 'utf8')) as Manifest;
 }
 
-/** Number of passed tests in the last lines of a runner, or -1 without such a line. */
+/** Returns the number of passed tests that a runner printed, or -1 if `output` contains no such number. */
 export function passedTests(output: string): number {
   // Some runners print colours although their output is not a terminal.
 

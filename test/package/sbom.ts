@@ -1,8 +1,8 @@
 /**
- * `npm run -s sbom`: prints a CycloneDX bill of materials of the packages that a node runs, which npm creates from the
- * lockfile. This script removes the packages that only development needs. `npm sbom --omit dev` would also remove
- * packages that both need. Packages that the build bundles into programs and pages count as shipped, even if the
- * lockfile marks them as development packages.
+ * `npm run -s sbom`: prints a CycloneDX bill of materials of the packages that a node runs. npm creates the bill from
+ * the lockfile, and this script removes the packages that only development needs. `npm sbom --omit dev` would also
+ * remove packages that both development and the node need. Packages that the build bundles into programs and pages
+ * count as shipped, even if the lockfile marks them as development packages.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -43,7 +43,7 @@ const components = whole.components
   .map((component: Untyped) =>
     bundled.includes(`${component.name}@${component.version}`) ? asShipped(component) : component,
   );
-// npm names the application after its folder.
+// npm names the application after its folder, so the script takes the name from `package.json`.
 const { name: ownName } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
   readonly name: string;
 };

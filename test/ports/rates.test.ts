@@ -1,5 +1,6 @@
 /**
- * Tests of the table of rates: honest nodes stay within the receive limits, whatever happened to the connection before.
+ * Tests of the table of rates: honest nodes stay within the receive limits, even after a stall of the connection or of
+ * the process.
  */
 
 import test from 'ava';
@@ -44,7 +45,7 @@ for (const row of RATES) {
 
     test(`${title}: nothing of ${whose} is dropped when its process stalls, whatever had queued up`, (t) => {
       const limits = new ReceiveLimits(row.generation);
-      // After a stall the timers fire late and only once, and the full burst is available again.
+      // After a stall of the process, each timer of the sender fires only once, and the sender may send a full burst.
       for (let atMs = 0; atMs < HOUR_MS; atMs += 7_777) {
         for (let sent = 0; sent < sending.burst + 1; sent += 1) t.is(limits.use(row.name, atMs), 'taken');
       }
@@ -65,7 +66,7 @@ for (const generation of [2, 3] as const) {
     const messages = rows
       .filter(({ own }) => own.everyMs > 1_000 / CALLS_PER_SECOND_MAX)
       .reduce((sum, { own }) => sum + 1_000 / own.everyMs, 0);
-    // Answers to as many requests as ours, and the heartbeat.
+    // The node answers as many requests as it sends. The heartbeat adds one frame.
     t.true(2 * requests + messages + 1 <= FRAMES_PER_SECOND, `${2 * requests + messages}`);
   });
 }
@@ -88,7 +89,7 @@ function sendersOf({ own, reference }: RateRow): readonly (readonly [string, Sen
   return [['ours', own], ...(reference === undefined ? [] : ([['the reference', reference]] as const))];
 }
 
-/** Times at which a sender sends that always uses its full rate, over several minutes. */
+/** Returns the times at which a sender that always uses its full rate sends its messages. */
 function sentBy({ burst, everyMs }: Sending): number[] {
   const count = Math.ceil((10 * RATE_WINDOW_MS) / everyMs);
   const steady = Array.from({ length: count }, (_, index) => (index + 1) * everyMs);
@@ -96,8 +97,8 @@ function sentBy({ burst, everyMs }: Sending): number[] {
 }
 
 /**
- * Times at which these messages arrive. Messages sent during a stall arrive when the stall ends. Of calls, no more
- * arrive than may be pending.
+ * Returns the times at which these messages arrive. Messages sent during a stall arrive when the stall ends. Of the
+ * calls sent during a stall, at most `burst` plus `outstandingMax` calls arrive.
  */
 function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
   const arrivals: number[] = [];

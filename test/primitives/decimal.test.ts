@@ -136,7 +136,7 @@ test('a sum agrees with exact arithmetic', (t) => {
       const [whole, rest] = [exact / 10n ** 40n, exact % 10n ** 40n];
       const isRepresentable = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
       const result = sum.integer();
-      // A sum of integers is returned whatever its size.
+      // Without decimal terms, `integer` returns a sum of any size.
       if (isRepresentable) t.is(result, whole);
       else if (result !== undefined) t.is(result, whole);
       if (rest !== 0n) t.is(result, undefined);

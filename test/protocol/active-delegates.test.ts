@@ -1,6 +1,6 @@
 /**
- * Tests networks with every number of delegates. In each network every slot has an owner, and networks with finality
- * finalize blocks.
+ * Tests networks with 1 to 101 delegates. In each network every slot has an owner, and networks with finality finalize
+ * blocks.
  */
 
 import test from 'ava';
@@ -25,8 +25,8 @@ for (const generation of [2, 3] as const) {
       t.is(slots, tip.height - first.height, `${delegates} delegates: a slot passed unused`);
       if (generation === 2) continue;
       const behind = tip.height - maker.rules.finalizedHeight(maker.state);
-      // Votes reach back three rounds. In a round with a new order of delegates, some delegates have two turns before
-      // other delegates have one.
+      // A header votes for blocks of the last three rounds (`range` heights). When a new round changes the order of the
+      // delegates, finality is late, because some delegates have two turns before other delegates have one.
       t.true(behind <= bftLimits(delegates).range, `${delegates} delegates: ${behind} blocks are not final`);
     }
   });

@@ -8,7 +8,7 @@ import { MemoryState } from '../support/memory-state.ts';
 const addressOf = (publicKey: string): string => `${Number(`0x${publicKey}`)}L`;
 
 /**
- * 101 headers of round 1. Delegate 1 forges three blocks, delegates 2 to 99 forge one each, and the last block is the
+ * 101 headers of round 1. Delegate 1 forges three blocks, delegates 2 to 98 forge one each, and the last block is the
  * second block of delegate 7.
  */
 function round(fees: bigint): ReturnType<typeof headerWith>[] {

@@ -1,5 +1,5 @@
 /**
- * Tests the only recipient that is not an address but that the network accepts. The reference's packages show which
+ * Tests the recipient `NaNL`. It is not an address, but the network accepts it. The reference's packages show which
  * transactions the network accepts.
  */
 

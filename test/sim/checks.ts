@@ -20,8 +20,8 @@ export class PromiseBroken extends Error {
 const WEIGH_EVERY_BLOCKS = 10;
 
 /**
- * The amounts that a chain has created up to a block: `paid` is the sum of all payments of finished rounds. The fees of
- * the running round belong to no account yet.
+ * Rewards and fees of a chain up to a block. `paid` is the sum of the rewards of all finished rounds. The rewards and
+ * fees of the running round (`openRewards`, `openFees`) belong to no account yet.
  */
 interface Owed {
   readonly paid: bigint;
@@ -32,7 +32,7 @@ interface Owed {
 /** Checks a world after every event, but examines only what has changed since the last check. */
 export class Watch {
   readonly #world: World;
-  /** The values of the last check, by node. */
+  /** For each node, the tip at the last check. `#finalized` and `#signed` also have the values of the last check. */
   readonly #tips = new Map<number, string>();
   readonly #finalized = new Map<number, number>();
   readonly #signed = new Map<number, number>();

@@ -1,6 +1,6 @@
 /**
- * Nodes that follow the wire protocol but cheat with their own blocks. The cheat is a transport between the engine and
- * the wire.
+ * Nodes that follow the wire protocol but cheat with their own blocks. The engine of such a node is honest: a transport
+ * between the engine and the wire cheats.
  */
 
 import type { NodeInfo, PeerId, PeerMessage, Transport } from '../../src/ports/transport.ts';
@@ -13,7 +13,8 @@ import type { VirtualTime } from './virtual-clock.ts';
 /**
  * - `doubleForger` signs two blocks for each of its slots. About half of its peers get the first block, and the other
  *   peers get the second block.
- * - `withholder` hides some of its blocks from all peers for up to six slots
+ * - `withholder` delays about half of its own blocks by one to six slots. During this time, it also delays all other
+ *   messages.
  */
 export type Misbehaviour = 'doubleForger' | 'withholder';
 

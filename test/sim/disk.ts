@@ -1,7 +1,7 @@
 /**
- * The disk of a simulated node: keys in memory or in LMDB, which survive the processes that use them. With each write,
- * the disk updates the digest and the supply of the state, so that the checks can read digest and supply without cost.
- * The disk can also kill the process at any write.
+ * The disk of a simulated node: a key-value store in memory or in LMDB, which survives the processes that use it. After
+ * each transaction, the disk updates the digest and the supply of the state, so that the checks can read both values
+ * without cost. The disk can also kill the process at any write.
  */
 
 import { hash } from 'node:crypto';
@@ -37,7 +37,7 @@ interface Counted {
 
 export class Disk {
   readonly #keyValue: KeyValue;
-  /** Undefined if the digest and the supply are not needed. */
+  /** Hash and balance of each entry of the state. Undefined if the disk does not track the digest and the supply. */
   readonly #counted: Map<string, Counted> | undefined;
   #digest = 0n;
   #supply = 0n;
@@ -82,7 +82,7 @@ export class Disk {
     this.#onDeath = onDeath;
   }
 
-  /** The keys as one process sees them. After the death of the process, reads still succeed and writes throw. */
+  /** Opens the key-value store for one process. After the death of the process, reads still succeed and writes throw. */
   mount(owner: Process): KeyValue {
     const keyValue = this.#keyValue;
     return {

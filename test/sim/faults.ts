@@ -17,7 +17,7 @@ const DISHONEST_DELEGATES_MAX = 33;
 const STRANGERS_DELEGATES = 3;
 /** Number of delegates that forge on two honest nodes at the same time. */
 const SHARED_DELEGATES = 4;
-/** A network with fewer nodes needs every node, so it has no dishonest node. */
+/** Minimum number of nodes for a dishonest node. With fewer nodes, finality needs the delegates of every node. */
 const NODES_WITH_DISHONEST_MIN = 4;
 
 export interface FaultPlan {
@@ -66,7 +66,7 @@ export function misbehaviourOf(plan: FaultPlan, nodes: number): (node: number) =
 
 /**
  * Distributes the delegates among the nodes. Strangers get a few delegates, and a few other delegates forge on two
- * nodes. The dishonest node gets at most as many delegates as may cheat.
+ * nodes. The dishonest node gets so few delegates that at most `DISHONEST_DELEGATES_MAX` delegates cheat in total.
  */
 export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delegates: readonly KeyPair[]) => KeyPair[] {
   const strangers = plan.hasStrangers ? STRANGERS_DELEGATES : 0;
@@ -81,7 +81,7 @@ export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delega
   };
 }
 
-/** Causes faults in a world until they are stopped. */
+/** Causes faults in a world until the caller calls `heal`. */
 export class Faults {
   readonly #world: World;
   readonly #plan: FaultPlan;
@@ -166,8 +166,8 @@ export class Faults {
   }
 
   /**
-   * Changes the clock of a node to a wrong or to the right time. At most a third of the nodes, but at least one, may
-   * have a wrong clock.
+   * Changes the clock of a random node to a wrong or to the right time. Up to a third of the nodes have a wrong clock
+   * at the same time. In a world of one or two nodes, one node may have a wrong clock.
    */
   #skew(): void {
     const { nodes } = this.#world;

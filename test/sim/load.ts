@@ -10,7 +10,7 @@ import type { SimNode } from './node.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { World } from './world.ts';
 
-/** Share of each type, in tenths. The load has no dapp transactions, because generation 3 has none. */
+/** Share of each transaction type, in tenths. The load has no dapp transactions, because generation 3 has none. */
 const TENTHS: Readonly<Record<Payload['kind'], number>> = {
   transfer: 4,
   vote: 3,

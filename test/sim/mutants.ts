@@ -6,7 +6,7 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** The reason why no test can notice a surviving mutant. */
+  /** For a mutant that survives: the reason why no test can notice its defect. */
   readonly reason?: string;
 }
 

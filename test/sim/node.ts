@@ -37,11 +37,11 @@ export interface SimNodeOptions {
   readonly disk: Disk;
   readonly misbehaviour?: Misbehaviour | undefined;
   /**
-   * Whether the node signs without checking if a delegate signs elsewhere; default: true. Only the journal of the node
-   * then prevents double forging.
+   * If true (the default), the node does not look for signatures that its delegates made on other nodes. Only the
+   * signing journal of the node then prevents double forging.
    */
   readonly riskDoubleForging?: boolean | undefined;
-  /** Time between announcements; default: 5 s. */
+  /** Interval between the steps of the transaction pool; default: 5 s. */
   readonly broadcastIntervalMs?: number | undefined;
   /** Whether the node keeps watermarks outside its data folder. */
   readonly hasWatermarks?: boolean | undefined;
@@ -68,10 +68,10 @@ export class SimNode {
   readonly journal = new MemoryJournal();
   /** The watermarks are outside the data folder, so a restore of the folder does not change the watermarks. */
   readonly watermarks = new MemoryWatermarks();
-  /** Survives crashes, because the node flushes each entry. */
+  /** This journal survives crashes, because a real node flushes each entry to the disk. */
   readonly transactionJournal = new MemoryTransactionJournal();
   readonly keys: readonly KeyPair[];
-  /** Offset of the node's clock in milliseconds. */
+  /** Offset of the node's clock from the time of the world, in milliseconds. */
   skewMs = 0;
   readonly #world: World;
   readonly #options: SimNodeOptions;
@@ -88,7 +88,7 @@ export class SimNode {
     this.peerId = `${options.address.ip}:${options.address.wsPort}`;
   }
 
-  /** The checks apply only to honest nodes. */
+  /** The checks in `checks.ts` apply only to honest nodes. */
   get isHonest(): boolean {
     return this.#options.misbehaviour === undefined;
   }
@@ -111,7 +111,7 @@ export class SimNode {
   /**
    * Replaces the data folder of a stopped node with a backup.
    *
-   * @param isNoticed whether the journal's file shows that it is a copy
+   * @param isNoticed whether the node can tell from the journal file that the file is a copy
    */
   restore({ disk, journal }: Partial<FolderCopy>, isNoticed: boolean): void {
     if (disk !== undefined) this.#disk = disk.copy(false);
@@ -213,7 +213,7 @@ export class SimNode {
     running.transport.die(noticedAfterMs);
   }
 
-  /** Lets the node crash in the middle of a later transaction. */
+  /** Lets the node crash at the write to the disk with the given number. The next write has number 1. */
   crashAtWrite(number: number, crashed: () => void): void {
     this.disk.dieAtWrite(number, () => {
       this.crash();
@@ -255,11 +255,11 @@ export class SimNode {
   }
 }
 
-/** A journal that keeps all headers. The checks search it for contradictions. */
+/** A signing journal that keeps all headers. The checks in `checks.ts` search these headers for contradictions. */
 export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();
-  /** Whether the folder was restored from a copy since the last start. */
+  /** Whether a restore that the node can notice has replaced the content of this journal since the last start. */
   isCopied = false;
   readonly moved = new Map<PublicKey, number>();
   /** All headers in the order of their signing. Backups do not include this list. */

@@ -1,4 +1,4 @@
-/** Runs many restore schedules on several processor cores: `npm run sim -- --restores N`. */
+/** Runs N restore schedules in up to M processes: `npm run sim -- --restores N --jobs M`. */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ const CHILD = '--restore-process';
 /** Number of schedules that a process runs per task. */
 const AT_A_TIME = 50;
 
-/** The results of some schedules. */
+/** The results of the schedules of one task. */
 interface Share {
   readonly run: number;
   readonly signedAfter: number;

@@ -1,12 +1,13 @@
 /**
- * Runs random restore schedules. In each schedule, a node is stopped, and then its data folder is replaced with an
- * earlier state or its delegates move to another machine. The peers of the node are reachable at once, late, in part,
- * or never. The worlds are small and short, because many small worlds show more than one long world. Guarantee: no
- * delegate ever signs two contradicting headers.
+ * Runs random restore schedules. In each schedule, a node stops. Most schedules then restore an earlier state of its
+ * data folder, or of a part of the folder. Some of these schedules first move the delegates of the node to another
+ * machine. After its restart, the node reaches its peers at once, late, or never. The worlds are small and short,
+ * because many small worlds find more defects than one long world. Guarantee: no delegate ever signs two contradicting
+ * headers.
  *
- * The schedules omit a case that no node can detect: a machine is rolled back as a whole, including all files outside
- * the data folder. In this case, the machine has signed on a branch that no other node has, or its peers were rolled
- * back with it.
+ * The schedules omit the restores that no node can detect. In such a restore, a whole machine returns to an earlier
+ * state, with all files outside the data folder. Also, no peer has the blocks that the machine has signed since that
+ * state: no peer received these blocks, or the peers returned to an earlier state, too.
  */
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
@@ -36,12 +37,12 @@ const ELSEWHERE = 2;
 
 export interface RestoreSchedule {
   readonly generation: Generation;
-  /** Number of delegates of the node, counted from the first delegate. */
+  /** The node forges for this number of delegates: the first delegates of the network. */
   readonly delegates: number;
-  /** Slots before the backup, and slots from the backup until the node stops. */
+  /** The backup is made `beforeSlots + 1.5` slots after the start. The node stops `afterSlots` slots later. */
   readonly beforeSlots: number;
   readonly afterSlots: number;
-  /** The last slots of `afterSlots`, in which the node is cut off from the rest and forges alone. */
+  /** Number of slots at the end of `afterSlots` in which the node cannot reach the rest and forges alone. */
   readonly aloneSlots: number;
   /**
    * Number of slots for which the node is down. Only delegates that signed after the backup can contradict themselves.
@@ -49,24 +50,27 @@ export interface RestoreSchedule {
    */
   readonly downSlots: number;
   /**
-   * The last slots of `downSlots`, in which the rest of the network runs. In the earlier slots of `downSlots`, the rest
-   * of the network is stopped too.
+   * Number of slots at the end of `downSlots` in which the rest of the network runs (if `isWholeStopped` is false). In
+   * the earlier slots of `downSlots`, the rest of the network is down, too.
    */
   readonly restSlots: number;
-  /** Whether the rest forges without waiting for the node. */
+  /** Whether the rest of the network runs with `riskDoubleForging`. */
   readonly isRestBold: boolean;
-  /** The part that is restored. `backup` is a chain without a signing record, as `bloomery backup` makes it. */
+  /**
+   * The part of the data folder that the schedule restores. `backup` is a chain without a signing journal, as
+   * `bloomery backup` makes it.
+   */
   readonly restored: 'nothing' | 'folder' | 'journal' | 'chain' | 'backup';
   /**
    * The evidence of the restore that the node can find: a watermark outside the folder, the journal file itself, both,
    * or only its peers.
    */
   readonly evidence: 'watermark' | 'file' | 'both' | 'peers';
-  /** Slots from the node's start until it can reach its peers; Infinity for never. */
+  /** Number of slots from the restart of the node until the node can reach its peers; Infinity for never. */
   readonly lateSlots: number;
-  /** Whether the rest of the network stops and starts together with the node. */
+  /** Whether the rest of the network stays down until the node restarts. */
   readonly isWholeStopped: boolean;
-  /** Whether the delegates were exported to another machine before the folder was restored. */
+  /** Whether the schedule moves the delegates to another machine before the restore. */
   readonly isMoved: boolean;
   readonly endSlots: number;
 }
@@ -117,7 +121,7 @@ interface Base {
 
 const bases = new Map<Generation, Promise<Base>>();
 
-/** Makes a chain with all delegates, with one journal for all delegates. */
+/** Returns the common chain of a generation, and one signing journal with the headers of all delegates. */
 function baseOf(generation: Generation): Promise<Base> {
   const made = bases.get(generation) ?? makeBase(generation);
   bases.set(generation, made);
@@ -128,7 +132,7 @@ async function makeBase(generation: Generation): Promise<Base> {
   const verifier = createInlineVerifier(selectEd25519(), ANSWERS_MAX);
   const delegateListRoundOffset = generation === 2 ? 0 : 2;
   const network = { generation, blockTimeS: BLOCK_TIME_S, delegateListRoundOffset };
-  // Nodes of generation 2 forge only if peers agree with their tip.
+  // The world has two nodes, because a node of generation 2 forges only if peers have the same tip.
   const world = new World({ seed: 1, nodes: 2, network, verifier });
   await world.startAll();
   await world.run(BASE_SLOTS * BLOCK_TIME_S);
@@ -207,8 +211,8 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
 }
 
 /**
- * Removes the records of other delegates, so that each machine starts with the records and watermarks of its own
- * delegates.
+ * Removes from the journal of each node the headers of the delegates of other nodes, and writes the watermarks of the
+ * node's own delegates.
  */
 function keepOwnLines(world: World): void {
   for (const { keys, journal, watermarks } of world.nodes) {
@@ -239,7 +243,7 @@ async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
   for (const keyPair of from.keys) to.engine.forging.enable(keyPair);
 }
 
-/** The first pair of contradicting headers of one delegate, on any machines. */
+/** Returns the first pair of contradicting headers of one delegate. The headers may come from different nodes. */
 export function contradictionIn(world: World): string | undefined {
   const byDelegate = new Map<
     string,

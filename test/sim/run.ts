@@ -21,16 +21,16 @@ import { World, type SimLine } from './world.ts';
  * Maximum number of slots of ten seconds from the end of the faults until all honest nodes are on one chain. Two slots
  * are for reconnecting, because fixed peers are dialled at least every ten seconds. Eight slots are for the backoff of
  * a failed peer, which is at most 80 seconds. One slot is for the block that decides between equal chains, and one slot
- * is for its download. The remaining eight slots are for cheats, which may show two similar chains for some time
- * longer.
+ * is for its download. The remaining eight slots are for dishonest delegates, which may send different blocks to
+ * different nodes and so delay the agreement.
  */
 export const MEET_SLOTS_MAX = 20;
 /**
- * Maximum number of blocks by which honest nodes may differ after they have agreed on one chain. Cheats still send two
- * blocks for a slot, or late blocks.
+ * Maximum number of blocks by which honest nodes may differ after they have agreed on one chain. Dishonest delegates
+ * still send two blocks for a slot, or late blocks.
  */
 export const DISAGREEMENT_BLOCKS_MAX = 8;
-/** Share of the time without faults, at the end of the run. */
+/** Share of the run, at its end, in which the world has no faults. */
 const HEALED_SHARE = 0.2;
 
 export interface RunOptions {
@@ -47,7 +47,10 @@ export interface RunOptions {
 export interface RunResult {
   readonly seed: number;
   readonly plan: FaultPlan;
-  /** A digest of all events and of the final state of every node. Equal seeds give equal digests. */
+  /**
+   * A digest of the number of events, and of the tip and the state of every running node at the end. Equal seeds give
+   * equal digests.
+   */
   readonly digest: string;
   readonly height: number;
   readonly finalized: number;
@@ -55,7 +58,7 @@ export interface RunResult {
   readonly counts: ReadonlyMap<string, number>;
   /** Processor time of the run in milliseconds. */
   readonly cpuMs: number;
-  /** Slots from the end of the faults until all honest nodes were on one chain. */
+  /** Number of slots from the end of the faults until all honest nodes were on one chain; -1 if the run failed. */
   readonly metAfterSlots: number;
   readonly failure?: { readonly message: string; readonly lines: readonly SimLine[] };
 }
@@ -103,7 +106,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
 }
 
 /**
- * The network has more delegates than a round, so that votes change who forges. Rewards start with the second round.
+ * The network has more delegates than a round, so that votes change who forges. Rewards start in the second round.
  */
 const NETWORK = {
   blockTimeS: 10,

@@ -1,6 +1,6 @@
 /**
- * A peer without a node behind it, which speaks the wire protocol and lies. The peer may own delegates, so that some of
- * its blocks have a valid signature and only one error.
+ * A peer that speaks the wire protocol and lies. The peer has no engine and no chain. It may own delegates, so that
+ * some of its blocks have a valid signature and only one error.
  */
 
 import { PeerOffence, type NodeInfo, type PeerId, type TransportHandlers } from '../../src/ports/transport.ts';
@@ -13,7 +13,7 @@ import { silentHandlers } from './silent-handlers.ts';
 import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
 
-/** The stranger's kinds of answers to requests for blocks. Each kind of lie has another cost for the node that asks. */
+/** The stranger's kinds of answers to requests for blocks. Each kind causes different work for the node that asks. */
 const ANSWERS = ['silence', 'nothing', 'error', 'unlinked', 'rubbish', 'endless', 'truth'] as const;
 type Answers = (typeof ANSWERS)[number];
 

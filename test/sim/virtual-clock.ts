@@ -25,7 +25,7 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
-  /** Number of executed and waiting events since the start. Equal runs have equal counts. */
+  /** Number of events scheduled since the start. Two runs of the same seed have equal counts. */
   get eventCount(): number {
     return this.#order;
   }

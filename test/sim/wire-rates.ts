@@ -8,7 +8,7 @@ import { ReceiveLimits, type UseVerdict } from '../../src/p2p/receive-limits.ts'
 import { RATE_WINDOW_MS, RATES, type RateKind } from '../../src/ports/rates.ts';
 import type { PeerId, PeerMessage, PeerRequest } from '../../src/ports/transport.ts';
 
-/** Messages that release 3.0.2 counts, and the number of uses of each message that is free per window. */
+/** For each of these messages and calls, release 3.0.2 penalises all uses in a window after the first `FREE` uses. */
 const COUNTED = new Set(['getTransactions', 'postTransactionsAnnouncement', 'postSignatures']);
 const FREE = 3;
 /** In generation 2, one search for a common block takes several calls. */
@@ -30,7 +30,7 @@ export class WireRates {
   /** `uses`: number of messages by name. `dropped`: number of messages that the receiver dropped, by name. */
   readonly uses = new Map<string, number>();
   readonly dropped = new Map<string, number>();
-  /** Number of penalties of release 3.0.2, by name. */
+  /** Number of penalties that release 3.0.2 would give, by name of the message or call. */
   readonly charged = new Map<string, number>();
 
   constructor(generation: Generation) {

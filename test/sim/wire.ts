@@ -24,16 +24,16 @@ import type { UseVerdict } from '../../src/p2p/receive-limits.ts';
 import { WireRates } from './wire-rates.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 
-/** As on the real wire: a dial or a request without an answer fails after 2 s. */
+/** A dial without an answer fails after 2 s, as on the real wire. A request, too, which takes 10 s on the real wire. */
 const REQUEST_TIMEOUT_MS = 2000;
-/** As on the real wire: heartbeats end a connection that has been silent for `SILENCE_MS`. */
+/** As on the real wire, a silent connection breaks. It breaks after a random time of one to two times `SILENCE_MS`. */
 const SILENCE_MS = 20_000;
 
 const BROKEN: CloseReason = { code: 1006, reason: '' };
 const DUPLICATE: CloseReason = { code: 4404, reason: 'Peer has a duplicate connection' };
 const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
-/** How a wire treats messages. The values may change while a world runs. */
+/** Delay, loss and duplication of messages on all links of a wire. The values may change while a world runs. */
 export interface LinkQuality {
   readonly delayMinMs: number;
   /** Delays are uniform. Messages can overtake each other if the minimum and the maximum differ. */
@@ -71,8 +71,8 @@ export class Wire {
   }
 
   /**
-   * Splits the network into groups. Peers without a group form one more group. Connections between groups break if the
-   * partition lasts.
+   * Splits the network into groups. Peers without a group form one more group. If the partition lasts for 20 to 40 s,
+   * the connections between the groups break.
    */
   partition(groups: readonly (readonly PeerId[])[]): void {
     this.#groups = new Map(groups.flatMap((group, index) => group.map((peerId) => [peerId, index] as const)));
@@ -105,7 +105,7 @@ export class Wire {
     if (this.#transports.get(transport.peerId) === transport) this.#transports.delete(transport.peerId);
   }
 
-  /** Delivers a message to the other peer after a delay, or never. */
+  /** Delivers a message to the peer `to` after a delay. If `isLossy` is true, the message may arrive twice or never. */
   carry(from: PeerId, to: PeerId, isLossy: boolean, deliver: (transport: WireTransport) => void): void {
     const { delayMinMs, delayMaxMs, loss, duplication, lateness } = this.quality;
     const copies = isLossy ? (this.random.chance(loss) ? 0 : this.random.chance(duplication) ? 2 : 1) : 1;

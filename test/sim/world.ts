@@ -1,6 +1,7 @@
 /**
  * A world runs the production engine of many nodes in one process, on virtual time, with one seed, simulated disks and
- * a wire in memory. The checks of `checks.ts` run after every event. The same seed gives the same world on any machine.
+ * a wire in memory. `runSeed` and `ScriptedWorld` run the checks of `checks.ts` after every event. The same seed gives
+ * the same world on any machine.
  */
 
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
@@ -22,9 +23,9 @@ import { Wire } from './wire.ts';
 
 /** Size of the cache of signature checks that all nodes of a world share. */
 const SHARED_ANSWERS_MAX = 200_000;
-/** Number of log lines that the report of a failure can show. */
+/** Minimum number of the newest log lines that a world keeps. */
 const LINES_MAX = 400;
-/** Chain time at which worlds start. */
+/** Default chain time at which a world starts, in seconds. */
 const START_S = 1000;
 
 export interface WorldOptions {
@@ -38,11 +39,11 @@ export interface WorldOptions {
   /** The disk on which a node stores its chain; default: memory. */
   readonly diskOf?: (node: number) => Disk;
   /**
-   * Whether a node signs without checking if a delegate signs elsewhere; default: all nodes do. Only the journal of the
-   * node then prevents double forging.
+   * If true (the default), a node does not look for signatures that its delegates made on other nodes. Only the signing
+   * journal of the node then prevents double forging.
    */
   readonly riskDoubleForgingOf?: (node: number) => boolean;
-  /** Configured time between announcements of a node; default: the time of a default node. */
+  /** Interval between the steps of a node's transaction pool; default: 5 s. */
   readonly broadcastIntervalMsOf?: (node: number) => number;
   /** Whether a node keeps watermarks of its signatures outside its data folder; default: no node does. */
   readonly hasWatermarksOf?: (node: number) => boolean;
@@ -80,7 +81,7 @@ export class World {
   readonly lines: SimLine[] = [];
   /** The first error that a node logged. */
   error: SimLine | undefined;
-  /** The first log line about a penalty for an honest node. */
+  /** The first log line in which an honest node charges another honest node with an offence. */
   wronged: SimLine | undefined;
   /** Number of log lines by code. */
   readonly counts = new Map<string, number>();
@@ -139,7 +140,7 @@ export class World {
     return this.time.runUntil(this.time.nowMs + seconds * 1000, afterEvent);
   }
 
-  /** Splits the network into groups of node numbers. */
+  /** Splits the network. Each group of `groups` lists the numbers of its nodes. */
   partition(groups: readonly (readonly number[])[]): void {
     this.wire.partition(groups.map((group) => group.map((index) => this.node(index).peerId)));
   }
@@ -159,7 +160,7 @@ export class World {
     if (this.lines.length > 2 * LINES_MAX) this.lines.splice(0, LINES_MAX);
   }
 
-  /** Notes the rejection of a promise without a handler, which would end a real process. */
+  /** Logs an unhandled promise rejection as an error. Such a rejection would end a real process. */
   noteRejection(reason: unknown): void {
     // Rejections of a dead process do not count.
     if (reason instanceof ProcessDied) return;

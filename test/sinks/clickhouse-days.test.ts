@@ -1,6 +1,6 @@
 /**
- * Tests the sums of the balance changes for each day and address. The tests need a ClickHouse server, which
- * `BLOOMERY_TEST_CLICKHOUSE_URL` names. Without the variable, they do not run.
+ * Tests the sums of the balance changes for each day and address. The tests use the ClickHouse server whose URL is in
+ * the environment variable `BLOOMERY_TEST_CLICKHOUSE_URL`. Without the variable, the tests do not run.
  */
 
 import test from 'ava';
@@ -15,7 +15,7 @@ import { dropDatabase } from './drop-database.ts';
 import { expireLease } from './expire-lease.ts';
 
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
-/** Cluster that the server knows; undefined to skip the tests on a cluster. */
+/** Name of a cluster in the server's configuration; undefined to skip the tests on a cluster. */
 const clusterName = process.env['BLOOMERY_TEST_CLICKHOUSE_CLUSTER'];
 
 /** Time of the first block: noon in UTC, as Unix time in seconds. */
@@ -41,12 +41,12 @@ interface Site {
   readonly server: ClickHouseServer;
   /**
    * @param of methods that replace those of the server
-   * @param daySumHeights number of heights from which one statement computes sums of days
+   * @param daySumHeights value that replaces `HEIGHTS_AT_ONCE` of `day-sums.ts`
    */
   open(of?: Partial<ClickHouseServer>, daySumHeights?: number): ClickHouseSink;
-  /** Rows of the view of the sums, and the rows that the balance changes give without stored sums. */
+  /** Rows of the view `balance_changes_per_day`, and the same sums computed from all rows of `balance_changes`. */
   sums(): Promise<readonly [view: readonly object[], changes: readonly object[]]>;
-  /** Heights up to which markers make sums visible. */
+  /** The heights of all markers. A marker makes the sums of the days up to its height visible. */
   markers(): Promise<readonly number[]>;
 }
 
@@ -167,7 +167,7 @@ function tryDays(at: string, cluster: string | undefined): void {
     await server.insert('sink_attempts', ['range_id'], ['17\n']);
     for (const [table, columns, line] of attempts) {
       let isWritten = false;
-      // When the paused process looks for rows without a marker, the next process has written rows but no marker yet.
+      // When `late` looks for rows without a marker, the next process has written rows but no marker yet.
       const late = site.open({
         async rows(select) {
           if (
@@ -253,7 +253,8 @@ function tryDays(at: string, cluster: string | undefined): void {
       if (made?.version === 2) break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    // One statement looks for days in six heights, but a day has eight blocks. The statement must take a whole day.
+    // Here one statement takes the days that end within six heights. A day has eight blocks, so often no day ends
+    // there. The statement must then take one whole day.
     const again = site.open({}, 6);
     await again.begin(IDENTITY);
     t.deepEqual(await server.rows(version), [{ version: 4 }]);

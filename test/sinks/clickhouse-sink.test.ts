@@ -1,6 +1,7 @@
 /**
- * Tests the ClickHouse sink. The tests need a ClickHouse server, which `BLOOMERY_TEST_CLICKHOUSE_URL` names. Without
- * the variable, they do not run. `npm run analytics` starts a server and sets the variable.
+ * Tests the ClickHouse sink. The tests use the ClickHouse server whose URL is in the environment variable
+ * `BLOOMERY_TEST_CLICKHOUSE_URL`. Without the variable, the tests do not run. `npm run analytics` starts a server and
+ * sets the variable.
  */
 
 import { systemClock } from '../../src/node/system.ts';
@@ -27,7 +28,7 @@ import { dropDatabase } from './drop-database.ts';
 import { expireLease } from './expire-lease.ts';
 
 const url = process.env['BLOOMERY_TEST_CLICKHOUSE_URL'];
-/** Cluster that the server knows; undefined to skip the tests on a cluster. */
+/** Name of a cluster in the server's configuration. Without a name, the tests on a cluster do not run. */
 const clusterName = process.env['BLOOMERY_TEST_CLICKHOUSE_CLUSTER'];
 
 async function rowsIn(database: string): Promise<Rows> {
@@ -201,7 +202,7 @@ function unfinishedInsert(at: string, database: string): { end(): Promise<void>;
   target.searchParams.set('query_id', `bloomery-${database}-of-the-killed`);
   const sent = request(target, { method: 'POST' });
   const answered = once(sent, 'response');
-  // If the test drops the request, no code waits for the answer. The error must not end the test process.
+  // If the test drops the request, no code awaits `answered`. Its rejection must not end the test process.
   answered.catch(() => undefined);
   sent.on('error', () => undefined);
   // The server begins an insert only after it has read some megabytes of rows.
@@ -217,7 +218,7 @@ function unfinishedInsert(at: string, database: string): { end(): Promise<void>;
   };
 }
 
-/** Tests that only apply to tables on a cluster. */
+/** Tests that apply only to a sink on a cluster. */
 function tryCluster(at: string, cluster: string): void {
   test.serial('clickhouse cluster: each range lies on one shard, and the ranges on all shards', async (t) => {
     const database = newDatabase();
@@ -249,8 +250,8 @@ function tryCluster(at: string, cluster: string): void {
       await sink.begin(IDENTITY);
       for (const number of [1, 2]) await putRange(sink, number);
       await sink.end();
-      // The test drops all tables on this server except the tables of its shard. The server is then like another server
-      // of the cluster, through which the sink was not created.
+      // The test drops all tables on this server except the tables of its shard. The server then looks as if the sink
+      // was created through another server of the cluster.
       const own = await server.rows<{ readonly name: string }>(
         `SELECT name FROM system.tables WHERE database = '${database}' AND NOT endsWith(name, '_shard')`,
       );

@@ -1,4 +1,4 @@
-/** Tests the writes that a sink sends to a ClickHouse server: their order, their size, and renewals of the lease. */
+/** Tests the order of the writes that a sink sends to a ClickHouse server, and the renewal and loss of the lease. */
 
 import test, { type ExecutionContext } from 'ava';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,7 @@ interface Options {
   readonly leaseS?: number;
   /** Runs before each insert is sent. */
   readonly onInsert?: (table: string) => void;
-  /** Called with the address of the server. */
+  /** Receives the URL of the fake server before the sink opens. */
   readonly onOpen?: (url: string) => void;
 }
 
@@ -48,8 +48,8 @@ test('a revert writes the markers of one range after the other, from the top', a
   await sink.putTail(blocksOf(1, 34));
   markers.length = 0;
   await sink.revertTail(17);
-  // A server stores the rows of an insert range by range. If the server dies during an insert of several ranges, blocks
-  // above a gap could stay.
+  // A server stores the rows of an insert range by range. If the server died during an insert for several ranges, the
+  // tail could keep blocks above a gap.
   t.deepEqual(
     markers.map((heights) => [Math.max(...heights), Math.min(...heights), heights.length]),
     [

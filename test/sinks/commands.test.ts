@@ -120,8 +120,8 @@ if (chdb === undefined) {
       await sink.putTail(blocksOf(ranges * 10 + 1, 24));
       await sink.end();
     }
-    // This engine changes the files after it has created the views and before it runs the query, as a sink would do
-    // that writes a range at this moment.
+    // After this engine has created the views, and before it runs the query, it changes the files. A sink that writes a
+    // range at this moment makes the same changes.
     const project = join(folder, 'engine-with-sink');
     mkdirSync(join(project, 'node_modules', 'chdb'), { recursive: true });
     writeFileSync(
@@ -178,7 +178,7 @@ test('bloomery query loads no package from the working folder or its parents, on
     await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
     t.false(existsSync(proof), cwd);
   }
-  // `--engine` names a folder below the folder with the package. The command must not search the folders above.
+  // `--engine` names a folder below the folder with the package. The command must not search the parent folders.
   const above = await runCli(['query', 'SELECT 1', '--from', sink, '--engine', below]);
   t.is(above.code, 1);
   t.true(isProblemLine(above.stderr), above.stderr);
@@ -191,8 +191,8 @@ test('bloomery query loads no package from the working folder or its parents, on
     const { code, stdout, stderr } = await runCli([...query, ...rest], { env });
     t.is(code, 0, stderr);
     t.is(stdout, 'planted\n');
-    // If a query contains FORMAT, the engine answers in this format, so the answer is not the JSON that `--json` needs.
-    // The answer 885 is like a line of CSV.
+    // If a query contains FORMAT, the engine answers in this format, not in the JSON that `--json` needs. The answer
+    // 885 is a line of CSV that also parses as JSON.
     for (const answer of ['885\\n', 'planted']) {
       writeFileSync(engine, engineThatSays(answer));
       const mixed = await runCli([...query, ...rest, '--json'], { env });
@@ -220,7 +220,7 @@ test('a sink folder in use is refused to a second process, with one line that na
 
 test('a server password comes from a file or a variable, in a URL with a warning, and is never printed', async (t) => {
   const seen: string[] = [];
-  // The text of this server's errors contains the password, as the text of a proxy may do.
+  // This server repeats the password in its errors, as a proxy may do.
   const server = createServer((request, response) => {
     const given = Buffer.from((request.headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString();
     seen.push(given);

@@ -271,7 +271,7 @@ function leaseContract(using: Using): void {
       await lost(first.revertTail(11));
       await lost(first.putTail(blocks.slice(14, 16)));
       await lost(putRange(first, 2));
-      // The end of the first process does not release the lease of the second process.
+      // The first process must not release the lease of the second process.
       await first.end();
       t.is(codeOf(await t.throwsAsync(site.open('process 3').begin(IDENTITY))), 'SINK_IN_USE');
       await putRange(second, 2);
@@ -354,7 +354,7 @@ async function tryPause(
 
 /** Number of heights in a range of the crash tests. */
 const CRASH_RANGE = 2;
-/** First height at which the branch of the crash tests differs from the chain. */
+/** First height that the crash tests revert and write again. */
 const CRASH_FORK = 3;
 const crashBranch = fullChain(3, 6, 1, CRASH_FORK);
 const crashBlocks = sinkBlocks(crashBranch);
@@ -369,13 +369,13 @@ interface CrashState {
 interface CrashCall {
   readonly what: string;
   readonly call: (sink: Sink) => Promise<unknown>;
-  /** States in which a crash during the call may leave the sink: one before and one after each range or block. */
+  /** States in which a crash during the call may leave the sink: before the call, and after each range or block. */
   readonly states: readonly CrashState[];
 }
 
 /**
- * Calls of one run, in order. The run has a reorg, which replaces blocks of the tail. When the run writes a range, its
- * blocks are already in the tail.
+ * The calls of one run of a sink, in order. The run has a reorg, which replaces blocks of the tail. When the run writes
+ * a range, the blocks of the range are already in the tail.
  */
 const CRASH_CALLS: readonly CrashCall[] = [
   { what: 'the first start', call: (sink) => sink.begin(CRASH_IDENTITY), states: [crashState(0, 0)] },
@@ -402,7 +402,7 @@ function crashState(finalHeight: number, tailHeight: number, of = blocks): Crash
   return { place: placeAt(finalHeight, tailHeight, of), rows: rowsTo(tailHeight, of) };
 }
 
-/** States with the same final part, and with tails that end at each height from `fromHeight` to `toHeight`. */
+/** One state for each end of the tail from `fromHeight` to `toHeight`. All states have the same final part. */
 function statesTo(finalHeight: number, fromHeight: number, toHeight: number, of = blocks): readonly CrashState[] {
   return Array.from({ length: toHeight - fromHeight + 1 }, (_, index) =>
     crashState(finalHeight, fromHeight + index, of),
@@ -417,10 +417,10 @@ async function putCrashRange(sink: Sink, number: number, of: readonly SinkBlock[
 }
 
 /**
- * Tests that a crash leaves no incomplete data. For each write of each call, a process of a sink is killed before this
- * write. The next process must find the sink as it was before or after the call. After a call for several blocks of the
- * tail, the sink may also have only the lowest of these blocks. At the end, the sink must have the rows of the whole
- * chain.
+ * Tests that a crash leaves no incomplete data. For each write of each call, the test kills a process of a sink before
+ * the write. The next process must find the sink as it was before or after the call. After a call for several blocks of
+ * the tail, the sink may also have only the lowest of these blocks. At the end, the sink must have the rows of the
+ * whole chain.
  */
 export function crashContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   for (const [index, { what }] of CRASH_CALLS.entries()) {
@@ -434,10 +434,11 @@ export function crashContract(test: Tester, name: string, open: () => Promise<Si
 }
 
 /**
- * Kills the first process before one write of a call. Then checks the sink with other processes, which complete it.
+ * Kills the first process before one write of a call. Then other processes check the sink and write the remaining
+ * blocks.
  *
  * @param index index of the call in `CRASH_CALLS`
- * @param at number of the first write of the call that does not happen; the first write has number 1
+ * @param at number of the write before which the process is killed; the first write of the call has number 1
  * @returns false if the call has fewer than `at` writes
  */
 async function tryKill(t: ExecutionContext, site: SinkSite, index: number, at: number): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** An HTTP server that answers a sink like a ClickHouse server with a free lease, whose tables exist and are empty. */
+/** An HTTP server that simulates a ClickHouse server. The lease is free, and the tables exist and are empty. */
 
 import type { ExecutionContext } from 'ava';
 import { createServer } from 'node:http';
@@ -13,7 +13,7 @@ export interface Write {
   readonly lines: string;
 }
 
-/** Version of the tables that the server reports. The sink then runs no migrations. */
+/** The newest version of the tables. Because the server reports this version, the sink runs no migrations. */
 const VERSION = 4;
 
 /**

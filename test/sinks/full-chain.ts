@@ -22,15 +22,15 @@ export interface FullChain {
   readonly blocks: readonly Block[];
 }
 
-/** Number of missed slots before every seventh block. These slots last eight hours, so the chain lasts several days. */
+/** Number of missed slots before every seventh block. Each such gap lasts 8.3 hours, so a long chain lasts days. */
 const LONG_GAP_SLOTS = 3_003;
 
-/** Number of delegates and of blocks in a round. */
+/** Number of active delegates, which is also the number of blocks in a round. */
 export const ROUND = 5;
 
 /**
- * Makes a chain. Two chains with different numbers of `branch` have the same blocks below height `from`, and different
- * blocks from height `from` on.
+ * Makes a chain. Two chains with different values of `branch` have the same blocks below height `from`. From height
+ * `from` on, their blocks differ if `from` is at least 12.
  *
  * @param branch 0 for the main chain
  */

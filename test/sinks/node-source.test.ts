@@ -21,7 +21,7 @@ const running = new AbortController().signal;
 // Many tests listen to the signal at the same time. Without this call, Node.js would print a warning.
 setMaxListeners(0, running);
 
-/** Returns the result of work; undefined if the work does not end within 20 s. */
+/** Returns the result of `work`; undefined if `work` does not end within 20 s. */
 function orLate<T>(work: Promise<T>): Promise<T | undefined> {
   return Promise.race([work, sleep(20_000, undefined, { ref: false })]);
 }
@@ -270,7 +270,7 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
   t.regex(lines[0] ?? '', /was lost \(no data arrived for 0\.5 s\); the command retries/);
 });
 
-/** Starts a proxy in front of a node that drops events of the first stream. */
+/** Starts a proxy in front of a node. In the first stream, the proxy drops the events for which `isLost` is true. */
 async function losing(t: ExecutionContext, nodeUrl: string, isLost: (event: string) => boolean): Promise<string> {
   let isFirst = true;
   return inFrontOf(t, nodeUrl, (request, response) => {

@@ -45,8 +45,8 @@ async function rowsIn(folder: string): Promise<Rows> {
 }
 
 /**
- * A folder lock that several owners in one process can use, as if each owner was a process. `commands.test.ts` tests
- * the lock that the command uses.
+ * A folder lock for several owners in one process. Each owner represents a process. `commands.test.ts` tests the lock
+ * that `bloomery sink` uses.
  */
 function lockOf(owner: string): TakeFolderLock {
   return (folder, name) => {
@@ -62,7 +62,10 @@ function openSink(folder: string): ParquetSink {
   return new ParquetSink(folder, lockOf('process 1'));
 }
 
-/** Creates a part of a sink that has only an empty file of blocks, like a part of an earlier version. */
+/**
+ * Creates the folder of a range or of a block in the tail. The folder contains only an empty `blocks.parquet`, and no
+ * `files.json`, which earlier versions did not write.
+ */
 function makePart(folder: string): void {
   mkdirSync(folder);
   writeFileSync(join(folder, 'blocks.parquet'), '');
@@ -129,8 +132,8 @@ test('a tail with a gap keeps the blocks below the gap, and ranges with a gap ar
 test('a tail with two blocks of one height keeps the blocks below that height', async (t) => {
   const folder = temporaryFolder(t);
   await placeOf(folder);
-  // A tail can have two blocks at one height in a copy of the folder. This happens if a copy is updated after a reorg,
-  // but its old files are not removed.
+  // In a copy of the folder, the tail can have two blocks at one height. This happens if the user updates the copy
+  // after a reorg and does not remove the old files from the copy.
   for (const name of ['0000000001-5', '0000000002-6', '0000000002-7', '0000000003-8'])
     makePart(join(folder, 'tail', name));
   const { tail } = await placeOf(folder);
@@ -217,7 +220,7 @@ test('a part with a missing or shortened file is refused in the ranges, and writ
     };
     for (const [what, damage] of Object.entries(damages)) {
       damage();
-      // A part without `files.json` is complete, because earlier versions wrote no such file.
+      // The sink accepts a part without `files.json`, because earlier versions wrote no such file.
       const isRefused = what === 'shortened' || file !== 'files.json';
       for (const read of [placeOf, statementsOf]) {
         const error: unknown = await read(folder).catch((thrown: unknown) => thrown);

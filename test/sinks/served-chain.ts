@@ -1,4 +1,4 @@
-/** Serves a chain over HTTP like a node. A test can append blocks to the chain and revert them. */
+/** Serves a chain over HTTP, as a node does. A test can append blocks to the chain and revert them. */
 
 import type { ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/http-server.ts';

@@ -18,11 +18,11 @@ export const BACKENDS: readonly Backend[] = ['memory', 'lmdb'];
 export interface OpenOptions {
   readonly codec?: Codec;
   readonly params?: ChainParams;
-  /** Low by default, so that every test uses long lists too. */
+  /** Low by default, so that the tests also use long lists. */
   readonly shortListMax?: number;
 }
 
-/** Opens an empty store, runs the test with it, and removes it. */
+/** Opens an empty store, runs `work` with the store, and removes the store. */
 export async function withStore<T>(
   backend: Backend,
   work: (store: StoredChain) => T | Promise<T>,

@@ -1,4 +1,4 @@
-/** Makes random stores with queries, so that a test can compare the answers with a plain list. */
+/** Makes random stores and queries, so that a test can compare the answers of a store with answers from plain lists. */
 
 import { fc } from '../support/fast-check.ts';
 
@@ -10,8 +10,8 @@ import { build, size, type World } from './model.ts';
 import { Dice } from './world.ts';
 
 /**
- * Runs `compare` on several worlds, with twenty queries for each world. The number of worlds is higher in memory, where
- * worlds are cheap.
+ * Runs `compare` on several worlds: random stores, each with its chain as a plain list. For each world, there are
+ * twenty queries. With stores in memory, which are cheap, the number of worlds is higher.
  */
 export async function eachWorld<Q>(
   backend: Backend,

@@ -1,6 +1,6 @@
 /**
- * Answers queries from plain lists: filters all, sorts all, and cuts the page. Tests compare the answers of the store
- * with it.
+ * Answers queries from plain lists: filters and sorts all items, and takes one page. Tests compare these answers with
+ * the answers of the store.
  */
 
 import { fc } from '../support/fast-check.ts';
@@ -44,7 +44,10 @@ function isUnknown(value: Value): value is null | undefined {
   return value === null || value === undefined;
 }
 
-/** Sorts by a value (unknown values are the largest) and ties by `tie` ascending, and cuts the page. */
+/**
+ * Sorts items by a value, and takes one page. Unknown values count as the largest. Items with equal values are sorted
+ * by `tie`, in both directions.
+ */
 export function page<T>(
   items: readonly T[],
   value: (item: T) => Value,
@@ -62,8 +65,8 @@ export function page<T>(
 }
 
 /**
- * Whether reading the list page by page with cursors gives the same list. Only some requests are checked, because each
- * check reads many pages.
+ * Tells whether all pages of a list, read one after another with cursors, equal the list that one query reads. For most
+ * requests, the function returns true without a check, because each check reads many pages.
  *
  * @param nameOf returns a unique name of an item
  */
@@ -84,7 +87,7 @@ export async function isSameByCursor<T>(
   return names.join() === whole.items.map(nameOf).join();
 }
 
-/** Matches LIKE on bytes with a regular expression. */
+/** Matches bytes with a LIKE pattern, by means of a regular expression. */
 export function like(pattern: string, subject: Buffer): boolean {
   const source = Array.from(Buffer.from(pattern), (byte) =>
     byte === 0x25 ? '[^]*' : byte === 0x5f ? '[^]' : `\\x${byte.toString(16).padStart(2, '0')}`,
@@ -116,7 +119,7 @@ export const size = fc.record({
   sortedMax: fc.constantFrom(0, 10, 1000),
 });
 
-/** Draws few filters at a time, because no transaction matches many filters. */
+/** Draws at most three filters at a time, because hardly any transaction matches more filters. */
 export function some<T extends Record<string, unknown>>(all: {
   [K in keyof T]: fc.Arbitrary<T[K]>;
 }): fc.Arbitrary<object> {
@@ -128,7 +131,7 @@ export function some<T extends Record<string, unknown>>(all: {
 
 export const seconds = fc.integer({ min: -40, max: 300 });
 
-/** Returns the account of a public key, whether the account exists or not. */
+/** Returns the account of a public key, or an empty account if none exists. */
 export function ownerOf(accounts: readonly Account[], publicKey: string): Account {
   const address = addressOf(publicKey);
   return { ...(accounts.find((account) => account.address === address) ?? emptyAccount(address)), publicKey };

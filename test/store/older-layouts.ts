@@ -39,7 +39,7 @@ export function makeOlder(keyValue: KeyValue, layout: string): void {
   });
 }
 
-/** The same keys, with a callback before the write with the number `at`. The first write has number 0. */
+/** Wraps a store, and calls `happens` before the write with the number `at`. The first write has number 0. */
 export function countingWrites(keyValue: KeyValue, at: number, happens: () => void): KeyValue {
   let writes = 0;
   const count = (): void => {

@@ -1,4 +1,4 @@
-/** Chains of invented blocks with random state changes, for the store only: the store does not validate blocks. */
+/** Chains of invented blocks with random state changes, for tests of the store, which does not validate blocks. */
 
 import { createHash } from 'node:crypto';
 
@@ -8,7 +8,7 @@ import type { Block, BlockHeader, Payload, PublicKey, Transaction } from '../../
 import { addressOf } from '../../src/crypto/keys.ts';
 import { fakeBlock, fakeId } from '../support/fake-codec.ts';
 
-/** The source of all random values in a chain, with a seed. */
+/** The source of all random values in a chain. Equal seeds give equal values. */
 export class Dice {
   #state: number;
 
@@ -16,7 +16,7 @@ export class Dice {
     this.#state = seed >>> 0;
   }
 
-  /** Returns an integer from 0 to below − 1. */
+  /** Returns a random integer from 0 to `below - 1`. */
   below(below: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -39,7 +39,7 @@ export function keyOf(name: string): PublicKey {
   return createHash('sha256').update(name).digest('hex');
 }
 
-/** The accounts that occur in chains. The number of accounts is low, so that many blocks use the same accounts. */
+/** Public keys of the accounts in the chains. There are few accounts, so that many blocks change the same accounts. */
 export const PEOPLE: readonly PublicKey[] = Array.from({ length: 12 }, (_, i) => keyOf(`person ${i}`));
 /** The username of each person as a delegate. */
 export const USERNAMES = [
@@ -58,7 +58,7 @@ export const USERNAMES = [
 ];
 const DATA = ['rent', 'rent 2', 'Rent', '50%', 'under_score', 'größe', 'nul\u0000l', ''];
 
-/** One step of a chain: the block, and the state changes of its application. */
+/** One step of a chain: a block, and the function that writes the changes of the block to the state. */
 export interface Step {
   readonly block: Block;
   readonly apply: (state: StateWriter) => void;
@@ -148,7 +148,7 @@ function randomWrites(dice: Dice, state: StateWriter, height: number): void {
     state.setAccount({ ...account, publicKey, username });
   }
   if (dice.chance(30)) state.setRoundList(1 + dice.below(4), dice.chance(30) ? undefined : [dice.pick(PEOPLE)]);
-  // The stores in test/fixtures contain this text.
+  // The text must not change, because the stores in test/fixtures contain it.
   if (dice.chance(70)) state.setBftState(Buffer.from(`ledger ${height} ${dice.below(1000)}`));
   if (dice.chance(30)) state.setFact(`fact ${dice.below(3)}`, `${height} ${dice.below(1000)}`);
 }
@@ -175,7 +175,8 @@ function randomAccount(dice: Dice, state: StateWriter): Account {
 }
 
 /**
- * Extends a store from any height to the given height of one fixed history. Each block is one transaction of the store.
+ * Extends a store with the blocks of one fixed history, up to a height. The store may already have the first blocks of
+ * this history. The function appends each block in its own transaction of the store.
  */
 export function followHistory(
   store: ChainStore,

@@ -1,7 +1,7 @@
 /**
- * A plain model of the finality protocol, written as LIP-0014 describes it, with the deviations of the lisk-sdk
- * releases. The model keeps counters in maps and one record per delegate, and recomputes everything for each block. The
- * model is slow, but independent of the implementation under test.
+ * A simple model of the finality protocol of LIP-0014, including the points in which the lisk-sdk releases deviate from
+ * LIP-0014. The model keeps the votes for each height in maps, and one record per delegate. For each block, the model
+ * searches all votes again. The model is slow, but independent of the implementation under test.
  */
 
 export interface ModelHeader {

@@ -1,6 +1,7 @@
 /**
- * Runs a node with one reading process, and blocks for ever when the reading process has its settings: the node never
- * takes the listening socket that the reading process sends. Arguments: folder of the store, port.
+ * Runs a node with one reading process. As soon as the node has sent the settings to the reading process, the node
+ * blocks forever. The node therefore never takes the listening socket that the reading process sends. Arguments: folder
+ * of the store, port.
  */
 
 import { subscribe } from 'node:diagnostics_channel';
@@ -15,7 +16,7 @@ const [, , directory = '', port = ''] = process.argv;
 
 subscribe('child_process', (message) => {
   const { process: child } = message as { readonly process: ChildProcess };
-  // The pool adds its listener first, and sends the settings there.
+  // The listener of the pool sends the settings, so the pool must add its listener before this program blocks.
   setImmediate(() =>
     child.on('message', ({ kind }: FromReader) => {
       if (kind === 'loaded') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);

@@ -1,4 +1,4 @@
-/** Stores chains of the chain maker on disk: as network folders, as stores and as files. */
+/** Makes chains, stores them in data folders, and writes network folders. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -60,8 +60,8 @@ export interface NetworkOptions extends Partial<ChainParams> {
   /** Balance of each funded account in beddows; default: 10,000 LSK. */
   readonly accountBalance?: bigint;
   /**
-   * Additional votes of funded accounts. The funder's votes are not in the list. `account` is the number of a funded
-   * account.
+   * Votes of funded accounts, in addition to the votes of the funder. `account` and `delegates` are indexes in the
+   * lists of `TestNetwork`.
    */
   readonly votes?: readonly { readonly account: number; readonly delegates: readonly number[] }[];
 }
@@ -128,11 +128,11 @@ export interface TransactionOptions {
   /** Second key pair of the sender. */
   readonly second?: KeyPair;
   /**
-   * Members of a multisignature group that sign. The group is the group of the sender, or the group that the
+   * Key pairs of the members who sign. They are members of the sender's multisignature group, or of the group that the
    * transaction registers.
    */
   readonly members?: readonly KeyPair[];
-  /** Makes a transaction with a type of generation 2 for the old history of a generation 3 chain. */
+  /** True for a transaction type of generation 2, as in the oldest blocks of a chain of generation 3. */
   readonly isOld?: boolean;
 }
 
@@ -141,7 +141,7 @@ export interface ForgeOptions {
   readonly transactions?: readonly Transaction[];
   /** Number of slots without a block before this block. */
   readonly missedSlots?: number;
-  /** Replaces the newest signed header of the forger's journal. */
+  /** A header that the forger has signed, to use instead of its newest header in the journal of the maker. */
   readonly previouslyForged?: SignedHeader;
 }
 
@@ -172,7 +172,7 @@ export class ChainMaker {
     this.#keyPairs.set(publicKeyOf(keyPair), keyPair);
   }
 
-  /** Finds the first slot whose owner's keys the maker has, after the tip and the missed slots. */
+  /** Finds the first slot after the tip and the missed slots. The maker must have the keys of the slot owner. */
   nextSlot(missedSlots = 0): { readonly slot: number; readonly keyPair: KeyPair } {
     const { params } = this.network;
     const order = this.rules.forgers(this.state, this.tip.height + 1);
@@ -195,7 +195,7 @@ export class ChainMaker {
     });
   }
 
-  /** Validates and applies a block, as a node does that receives the block in its slot. */
+  /** Validates and applies a block, like a node that receives the block in the slot of the block. */
   apply(block: Block): void {
     this.rules.validateBlock(block, verify);
     this.state.append(block, (state) => {
@@ -263,8 +263,8 @@ export function makeTransaction(
 }
 
 /**
- * Changes members of a block and signs the block again, so that only the change is invalid. The signer may be a
- * delegate other than the generator.
+ * Changes members of a block and signs the block again, so that the signature is valid. The signer becomes the
+ * generator of the block.
  */
 export function signBlock(block: Block, changes: Partial<Block>, keyPair: KeyPair): Block {
   const changed = { ...block, ...changes, generatorPublicKey: publicKeyOf(keyPair) };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 
-/** The file that the executable loads: the program bundled into one file, beside the compiled modules. */
+/** The file that `bin/bloomery.js` loads: the whole program, bundled into one file. */
 export const CLI_ENTRY = fileURLToPath(new URL('../../src/bundle/main.js', import.meta.url));
 
 export interface CliResult {
@@ -23,7 +23,7 @@ export interface CliOptions {
   readonly input?: string;
   /** Working folder of the process; default: the working folder of the tests. */
   readonly cwd?: string;
-  /** Time after which the process is killed. */
+  /** Time after which `runCli` kills the process; default: 100 s. */
   readonly timeoutMs?: number;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Reads the pages of a store file that its newest tree uses, with a reader independent of the store, and damages the
- * pages.
+ * Finds the pages and entries of the newest tree in a store file, so that tests can damage them. The code is
+ * independent of the store.
  */
 
 export interface PageInUse {
   readonly number: number;
   readonly kind: 'branch' | 'leaf' | 'large';
-  /** Table of the first key; undefined for a page with a large value. */
+  /** Table of the first key in a leaf page; undefined for other pages. */
   readonly table: number | undefined;
 }
 

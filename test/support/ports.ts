@@ -10,8 +10,9 @@
 import { createServer, type Server } from 'node:net';
 
 /**
- * The range starts above the ports that `fetch` refuses, of which 10,080 is the highest. Systems use ports from 16,000
- * (sandboxes), 32,768 (Linux) or 49,152 on for outgoing connections.
+ * The range starts above the ports that `fetch` refuses, of which 10,080 is the highest. The range
+ * ends below the ports of outgoing connections, which begin at 16,000 in sandboxes, at 32,768 on Linux, and at 49,152 on
+ * most other systems.
  */
 const FIRST = 10_120;
 const LAST = 16_000;

@@ -65,8 +65,8 @@ export async function withStoppedNode<T>(
 
 /**
  * Returns a source that first asks the paths without the prefix `/api`. If the node has `http.strictDialect`, only the
- * answers of these paths have all members. Some nodes of other software, and some proxies, do not serve these paths. In
- * that case, the source asks the paths below `/api`.
+ * answers of these paths have all members. Nodes of other software, and some proxies, do not serve these paths. In that
+ * case, the source asks the paths below `/api`.
  */
 function runningSource(url: string): Source {
   const own = nodeAsker(url, { isOwnKind: true });

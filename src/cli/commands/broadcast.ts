@@ -13,8 +13,8 @@ import { printJson, printLine, report } from '../output.ts';
  * Sends the transactions and signatures of a file. The function reads the whole file before it sends the first
  * transaction or signature.
  *
- * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction; then
- *   nothing was sent
+ * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction, before
+ *   anything is sent
  * @throws ProtocolError like `documentsIn`, `walletNetwork`, `askFirst`, `send` and `NodeAsker.send`
  */
 export async function broadcast(file: string, flags: BroadcastFlags): Promise<void> {

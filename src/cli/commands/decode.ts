@@ -21,7 +21,7 @@ const KEY_BYTES = 32;
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
 /**
- * Network identifier for the case that no network is given. The identifier only affects the check of a signature of
+ * Network identifier for the case that no network is given. The identifier affects only the check of a signature of
  * generation 3. Without a network, this check is skipped.
  */
 const NO_NETWORK = '0'.repeat(64);

@@ -7,8 +7,8 @@ import { EXIT } from '../error-lines.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 
 /**
- * Prints the findings. If there are findings, the function sets the exit code of a failure. Faults of the flags, such
- * as an invalid address, are findings, too.
+ * Prints the findings. If there are findings, the function sets the exit code to 1. Faults of the flags, such as an
+ * invalid address, are findings, too.
  *
  * @throws ProtocolError `OUTPUT_UNWRITABLE`
  */

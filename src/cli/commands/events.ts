@@ -12,14 +12,14 @@ import { printStderr, printJson, printLine } from '../output.ts';
 import { usageError } from '../error-lines.ts';
 import { isTransient } from '../sink/node-retry.ts';
 
-/** Pause in milliseconds before the command connects to a lost node again. */
+/** Pause in milliseconds before the command connects to the node again. */
 const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 
 /**
- * @throws ProtocolError for a data folder: `USAGE` with `--follow`, `EVENTS_REFUSED` for parameters that the route of
- *   events refuses, and errors of `withStoppedNode`; for a node: errors of `nodeAsker`, `NodeAsker.stream` and
- *   `eventsIn`
+ * @throws ProtocolError for a data folder: `USAGE` with `--follow`; `EVENTS_REFUSED` for parameters that the route
+ *   `/events` refuses; errors of `withStoppedNode`
+ * @throws ProtocolError for a node: errors of `nodeAsker`, `NodeAsker.stream` and `eventsIn`
  */
 export async function events(flags: EventsFlags): Promise<void> {
   const print = (event: NodeEventJson): void => {
@@ -62,9 +62,8 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
       }
       printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
-      // After the first stream has begun, the command connects again after two kinds of errors. In the first kind, the
-      // connection failed. In the second kind, the answer came from a busy node, or from a load balancer that has no
-      // node. A malformed or unreadable answer ends the command. Each error before the first stream also ends the
+      // After the first stream has begun, the command connects again if the connection failed, if the node is busy, or
+      // if a load balancer has no node. Any other error ends the command. Before the first stream, each error ends the
       // command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;

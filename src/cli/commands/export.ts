@@ -27,7 +27,7 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
 
 async function exportFrom(location: NetworkChainLocation, file: string, flags: ExportFlags): Promise<void> {
   const isToFile = file !== STANDARD_STREAM;
-  // Output to a device or a pipe cannot be removed, so the command, when it is stopped, removes only a regular file.
+  // The command writes to a temporary file, unless the output is a device or a pipe.
   if (isToFile && (statSync(file, { throwIfNoEntry: false })?.isFile() ?? true)) removeTemporaryFilesAtStop();
   const { store, rules } = await openSnapshot(location);
   const progress = createProgress({

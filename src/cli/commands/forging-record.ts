@@ -89,9 +89,8 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
  * Imports a record. If a record is not a copy, it counts at its first import as the complete history of signatures. The
  * first import marks the file as a copy, if possible. It also stores, on this machine, the path of the folder into
  * which it imported the record. After the import of a copy, or a repeated import, the node waits before it signs, to
- * make sure that no other node signs. A repeated import into the same folder counts like the first import under two
- * conditions: the file has no mark of a copy, and the journal in this folder makes the record unnecessary (see
- * `knowsAllOf`).
+ * make sure that no other node signs. A repeated import into the same folder counts like the first import if the file
+ * has no mark of a copy and `knowsAllOf` is true for the journal in this folder.
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
@@ -211,7 +210,8 @@ function writeInstead(file: string, text: string): void {
  * Updates the watermarks of the journal's delegates; a delegate without a watermark on this machine gets none. A
  * watermark also says whether the record of the delegate has left this machine, so an export or an import changes it.
  * The function does not change a watermark that is newer than the journal. If the configuration file of a node names
- * another folder for watermarks, the node itself updates the watermarks in that folder.
+ * another folder for watermarks, the function does not update that folder. The node updates a watermark there at the
+ * next signature of the delegate.
  *
  * @param movedAtS time when the record left this machine; undefined when the record was imported
  */

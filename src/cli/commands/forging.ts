@@ -29,8 +29,8 @@ interface ForgerState {
  *
  * @param publicKey key of the delegate; default: the only configured delegate
  * @param forging true to enable forging
- * @throws ProtocolError `USAGE` for an invalid key, or without a key when the node does not have exactly one configured
- *   delegate; errors of `readSecret`, `nodeAsker`, `NodeAsker.ask` and `NodeAsker.send`
+ * @throws ProtocolError `USAGE` for an invalid key, or without a key when the node has no configured delegate or has
+ *   several; errors of `readSecret`, `nodeAsker`, `NodeAsker.ask` and `NodeAsker.send`
  */
 export async function forgingSwitch(
   publicKey: string | undefined,

@@ -9,8 +9,9 @@ import { planInit, summaryOf, type InitPlan } from '../init/plan.ts';
 import { printStderrLines, printJson, printLines, report } from '../output.ts';
 
 /**
- * @throws ProtocolError `FILE_EXISTS`, `CANCELLED`, `USAGE`, and errors of `planInit` and `writeFiles`, which mean that
- *   nothing was written; `OUTPUT_UNWRITABLE` when the files were written, but the result could not be printed
+ * @throws ProtocolError `FILE_EXISTS`, `CANCELLED`, `USAGE`, or an error of `planInit` or `writeFiles`: no file was
+ *   written
+ * @throws ProtocolError `OUTPUT_UNWRITABLE`: the files were written, but the result could not be printed
  */
 export async function init(flags: InitFlags): Promise<void> {
   const interview = flags.yes === true ? undefined : new Interview({ input: process.stdin, output: process.stderr });

@@ -18,8 +18,8 @@ const ENTROPY_BYTES: Readonly<Record<KeysCreateFlags['words'], number>> = { 12: 
 const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
- * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`, which mean that no account was made;
- *   `OUTPUT_UNWRITABLE` when the result could not be shown; a passphrase file that was written is then kept
+ * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`: no account was made
+ * @throws ProtocolError `OUTPUT_UNWRITABLE`: the result could not be shown, but the passphrase file of `out` is kept
  */
 export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   const passphrase = entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES[words]), wordlist);
@@ -42,7 +42,7 @@ export function keysCreate({ words, out, json }: KeysCreateFlags): void {
 }
 
 /**
- * Encrypts a passphrase, and prints it as an entry for `forging.delegates`.
+ * Encrypts a passphrase, and prints the result as an entry for `forging.delegates`.
  *
  * @throws ProtocolError `USAGE` for a password that is too short; errors of `readPassphrase` and `readSecret`
  */

@@ -15,9 +15,10 @@ const ENGINE_VARIABLE = 'BLOOMERY_CHDB';
 const USUAL_FORMAT = 'PrettyCompactMonoBlock';
 
 /**
- * @throws ProtocolError like `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`; `USAGE` for an
- *   empty query, for several statements, and for `--json` with `--format` or with a query that has a FORMAT;
- *   `QUERY_REFUSED` with the error of the engine
+ * @throws ProtocolError `USAGE` for an empty query, for several statements, for `--json` with `--format`, and for
+ *   `--json` if the answer has no member `data`
+ * @throws ProtocolError `QUERY_REFUSED` with the error of the engine
+ * @throws ProtocolError like `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`
  */
 export async function query(sql: string, { from, format, engine: engineFolder, json }: SqlQueryFlags): Promise<void> {
   if (sql.trim() === '') throw usageError('the query is empty: give a SELECT');

@@ -55,10 +55,7 @@ async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
   if (!(await confirmed('Remove them?'))) throw new ProtocolError('CANCELLED', {}, 'nothing was removed');
 }
 
-/**
- * Describes the blocks that will be reverted: the heights of the blocks, and the number of their transactions. These
- * transactions may enter other blocks later.
- */
+/** Describes the blocks that will be reverted: the heights of the blocks, and the number of their transactions. */
 function whatGoes(chain: ChainReader, to: number, tip: number): string {
   let transactions = 0;
   for (let height = to + 1; height <= tip; height += 1) transactions += chain.block(height)?.numberOfTransactions ?? 0;

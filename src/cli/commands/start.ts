@@ -1,6 +1,6 @@
 /**
- * `bloomery start`: runs a node until one of these events ends the node: a signal, the end of the supervisor that
- * started it, damage of its store, or a stop by its watchdog.
+ * `bloomery start`: runs a node. Any of these events ends the node: a signal, the end of the supervisor that started
+ * the process, damage of the store, an uncaught error, or a stop by the watchdog.
  */
 
 import { join } from 'node:path';
@@ -26,8 +26,8 @@ import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
 /**
- * @throws ProtocolError for a wrong network folder or configuration and for ports in use, before anything is written;
- *   if the node cannot start; and for damage that ends the running node
+ * @throws ProtocolError for a wrong network folder, a wrong configuration or a port in use, before the node writes
+ *   anything; if the node cannot start; if damage of the store ends the running node
  */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);

@@ -12,8 +12,10 @@ import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { makeTransaction } from '../wallet/send.ts';
 
 /**
- * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`, like all commands of
- *   this file. `vote` and `multisigRegister` throw `USAGE` for malformed arguments, too
+ * All functions that this file exports throw the errors of `makeTransaction`. `multisigRegister` also throws `USAGE`
+ * for malformed arguments.
+ *
+ * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);
@@ -37,7 +39,8 @@ export async function delegateRegister(username: string, flags: TransactionFlags
 
 /**
  * @param choices `+` or `-`, followed by the name or public key of a delegate
- * @throws ProtocolError like `transfer`; `DELEGATE_UNKNOWN`
+ * @throws ProtocolError `USAGE` for a malformed choice, and for a name with `--offline`; errors of `delegateKey` and
+ *   `makeTransaction`
  */
 export async function vote(choices: readonly string[], flags: TransactionFlags): Promise<void> {
   for (const choice of choices) {

@@ -16,8 +16,8 @@ export interface MissedSlot {
    */
   readonly delegate: string | undefined;
   /**
-   * The forging order of this height names `delegate`. Present only if the node is not certain of the forger, because
-   * its chain ends before the slot and the order may be outdated.
+   * The height whose forging order names `delegate` for the slot. Present only if the node's chain ends before the slot
+   * and another round may have begun since.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -42,7 +42,7 @@ interface Report {
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
   /**
    * Branches that the node left. In the slots from `fromSlot` to `toSlot`, the node used the forging order of the
-   * branch that it left. Nodes of earlier versions do not send `branches`, `looks` and `oldOrders`.
+   * branch that it left. The answers of nodes of earlier versions lack `branches`, `looks` and `oldOrders`.
    */
   readonly branches?: readonly {
     readonly time: string;
@@ -51,7 +51,7 @@ interface Report {
     readonly forHeight?: number;
     readonly forBlockId?: string;
   }[];
-  /** Ranges of slots in which the node checked by the clock whether one of its delegates may forge. */
+  /** Ranges of slots in which the forging scheduler of the node ran. */
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
   /** Ranges of slots in which other nodes may have begun another round, while this node was still at `height - 1`. */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
@@ -71,8 +71,8 @@ interface Header {
 }
 
 /**
- * @throws ProtocolError `USAGE` for a height or a slot number without a missed slot, and for a slot that is not over;
- *   errors of `nodeAsker` and `NodeAsker.ask`
+ * @throws ProtocolError `USAGE` for a height with no missed slot directly before its block, for a slot with a block,
+ *   and for a slot that is not over; errors of `nodeAsker` and `NodeAsker.ask`
  */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));
@@ -94,8 +94,8 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
- * slots directly before the block at height `place`, but no more slots than a round has. Otherwise the result contains
- * the slot with the number `place`.
+ * slots directly before the block at this height, at most as many as a round has slots. Otherwise the result contains
+ * only the slot with the number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */
@@ -205,8 +205,8 @@ function reasonOf(gap: Gap): string {
 }
 
 /**
- * Reason for a slot in which the node did not check the clock. Undefined if the node checked the clock in the slot, and
- * for a node of an earlier version, which does not report its checks.
+ * Reason for a slot in which the forging scheduler of the node did not run. Undefined if the scheduler ran in the slot,
+ * and for a node of an earlier version, which does not report `looks`.
  */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;

@@ -81,8 +81,8 @@ export class ProcessLink implements AgentLink {
   }
 
   /**
-   * @throws ProtocolError `DEVNET_NODE_SILENT` if the process has ended, ends, or does not answer in time; the error of
-   *   the node
+   * @throws ProtocolError `DEVNET_NODE_SILENT` if the process ends before it answers, or does not answer within
+   *   `ANSWER_MS_MAX`; the error in the node's answer
    */
   ask(request: AgentRequest): Promise<AgentState> {
     if (!this.#child.connected) return Promise.reject(silent('has ended'));

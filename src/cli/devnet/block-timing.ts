@@ -27,11 +27,11 @@ export function isBlockTime(seconds: number): boolean {
 }
 
 /**
- * Block timing of a forked chain. The slots of a forked chain keep their length. With a shorter block time, a slot
- * passes faster on the machine's clock, so the chain's clock runs ahead of the machine's clock.
+ * Block timing of a forked chain. The slots of a forked chain keep their length. With a block time shorter than a slot,
+ * a slot passes faster on the machine's clock, so the chain's clock runs ahead of the machine's clock.
  *
- * @throws ProtocolError `USAGE` for a time longer than a slot, and in modes other than `interval` also for a shorter
- *   time
+ * @throws ProtocolError `USAGE` for a block time longer than a slot, and for a shorter block time in a mode other than
+ *   `interval`
  */
 export function blockTimingOfFork(blockTime: number | undefined, mine: MiningMode, slotS: number): BlockTiming {
   if (blockTime === undefined || blockTime === slotS) return {};

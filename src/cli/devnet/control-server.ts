@@ -1,9 +1,9 @@
 /**
  * The control port of a devnet's supervisor. The server listens only on the loopback address. The server accepts a
- * request under three conditions: it has the token from the devnet's folder, its host name is `127.0.0.1` or
- * `localhost`, and it has no `Origin` header. The last two conditions refuse the requests of web pages in a browser on
- * this machine. A request of a web page has an `Origin` header, or it has the host name of the page. A page can reach
- * this server under its own host name if that name resolves to the loopback address.
+ * request under three conditions: it has the token from the devnet's folder, its `Host` header names `127.0.0.1` or
+ * `localhost`, and it has no `Origin` header. The last two conditions refuse the POST requests of web pages in a
+ * browser on this machine. A POST request of a page to another origin has an `Origin` header. After DNS rebinding, the
+ * `Host` header names the host of the page.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -23,7 +23,7 @@ export interface ControlServer {
   close(): Promise<void>;
 }
 
-/** Maximum size of the parameters of a request, in bytes. Parameters are only names and numbers. */
+/** Maximum size of the parameters of a request, in bytes. Parameters are short, for example names and numbers. */
 const BODY_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 32;
 const HEADERS_TIMEOUT_MS = 5_000;

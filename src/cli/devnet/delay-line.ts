@@ -1,5 +1,5 @@
 /**
- * Calls functions after a delay, in the order in which they were pushed, even if the delay becomes shorter meanwhile.
+ * Runs callbacks after a delay, in the order in which they were pushed, even if the delay becomes shorter meanwhile.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -22,8 +22,8 @@ export class DelayLine {
   }
 
   /**
-   * Calls `work` after the delay, but not before work that was pushed earlier. Without a delay and without other
-   * waiting work, calls `work` at once. If `entriesMax` callbacks wait already, `work` is dropped.
+   * Calls `work` after the delay, but not before callbacks that were pushed earlier. If the delay is 0 and no other
+   * callback waits, calls `work` at once. If `entriesMax` callbacks wait already, drops `work`.
    */
   push(delayMs: number, work: () => void): void {
     if (delayMs <= 0 && this.#entries.length === 0) {

@@ -28,13 +28,13 @@ export interface DevnetAccountsParts {
    */
   readonly accounts?: readonly KnownAccount[];
   /**
-   * In a forked devnet, public keys of rich accounts for which the devnet can sign, in the order of their balances at
-   * the fork.
+   * In a forked devnet, public keys of rich accounts for which the devnet can sign. The account that was the richest at
+   * the fork comes first.
    */
   readonly funders?: readonly PublicKey[];
   /**
-   * Source of the timestamps of transactions. If other code also makes transactions for the devnet, both must share one
-   * source.
+   * Source of the timestamps of transactions. If other code also makes transactions for the devnet, that code must use
+   * the same source.
    */
   readonly timestamps?: UnusedTimestamps;
 }
@@ -177,10 +177,9 @@ export class DevnetAccounts {
   }
 
   /**
-   * Returns the key pair of the account that pays. In a devnet without a fork, this is the first known account. In a
-   * forked devnet, it is the first of the `funders` that has enough funds, has no second key, and is not a group now.
-   * There are at most ten funders. When the chain was forked, they were the richest accounts for which the devnet can
-   * sign. Later changes of their balances do not change their order.
+   * Returns the key pair of the account that pays. In a devnet without a fork, the first known account pays. In a
+   * forked devnet, the function skips funders that now have too few funds or a second key, or that are now
+   * multisignature accounts. The first remaining funder pays.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;

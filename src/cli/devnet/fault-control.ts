@@ -26,8 +26,8 @@ export class FaultControl {
    * part.
    *
    * @param parts lists of numbers of nodes
-   * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, an empty part, or a single part of
-   *   all nodes
+   * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, an empty part, or a single part
+   *   that contains all nodes
    */
   partition(parts: unknown): Promise<ActiveFaults> {
     const lists: readonly unknown[] = Array.isArray(parts) ? parts : [parts];

@@ -46,7 +46,7 @@ interface NodePort {
   readonly wsPort: number;
 }
 
-/** One value for all nodes, and other values for single nodes. */
+/** The value of each node: its own value if it has one, otherwise the common value of all nodes. */
 class PerNode {
   #forAll = 0;
   readonly #own = new Map<number, number>();

@@ -5,7 +5,7 @@
  * Both ends of a link know the faults of the link. The sender applies the faults to each message and each request. The
  * node that receives an answer applies the faults to this answer. The receiver also applies the faults to the
  * information that a peer sends about itself. The sender cannot do so, because `announce` sends this information to all
- * peers in one call. Faults do not affect handshakes, heartbeats and the measured round trip, so connections stay open.
+ * peers in one call. Handshakes, heartbeats and measurements of latency ignore the faults, so connections stay open.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -183,8 +183,8 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Does the work after the delay of the link. If the link is cut before or after the delay, or loses the message,
-   * nothing happens.
+   * Calls `work` after the delay of the link. If the link loses the message, or is cut at the beginning or the end of
+   * the delay, nothing happens.
    */
   #cross(peerId: PeerId, line: DelayLine, work: () => void): void {
     const { isCut, delayMs, loss } = this.#faultsOf(peerId);
@@ -239,7 +239,7 @@ export class FaultyTransport implements Transport {
     return line;
   }
 
-  /** Drops the delayed messages of a disconnected peer, and lets its open requests fail. */
+  /** Drops the delayed messages of a disconnected peer, and lets the open requests to this peer fail. */
   #forget(peerId: PeerId, reason: string): void {
     const line = this.#lines.get(peerId);
     if (line === undefined) return;

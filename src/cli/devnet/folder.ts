@@ -27,8 +27,8 @@ export const NETWORK_FOLDER = 'network';
 /** File with the state of the devnet's clock, for the next run in this folder. */
 const CLOCK_FILE = 'clock.json';
 /**
- * File with the public keys of impersonated accounts. A node of a later run that verifies the existing blocks again
- * must accept the transactions of these accounts.
+ * File with the public keys of impersonated accounts. If a node of a later run verifies the existing blocks again, the
+ * node must accept the transactions of these accounts.
  */
 const IMPERSONATED_FILE = 'impersonated.json';
 /** File with the `ForkFacts` of a forked devnet. */
@@ -74,7 +74,7 @@ export function checkDevnetFolder(directory: string, nodes: number, network: Net
   if (earlier === undefined) return;
   const now = recordOf(nodes, network);
   // Delegates are divided among the nodes. With a different number of nodes, a node would sign for delegates whose
-  // journal is on another node.
+  // signing journal is on another node.
   const difference =
     earlier.genesisBlockId !== now.genesisBlockId
       ? 'another genesis block'
@@ -181,7 +181,7 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
 /**
  * Refuses a folder whose chain has another origin than `source`.
  *
- * @param source path of the forked chain; undefined when none is forked
+ * @param source path of the chain to fork; undefined for a devnet without a fork
  * @returns true when the folder contains a devnet with this origin; false when the folder contains no devnet
  * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
  */

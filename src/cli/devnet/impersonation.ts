@@ -36,10 +36,7 @@ export class Impersonation {
     };
   }
 
-  /**
-   * Wraps a verifier. Impersonated keys are checked first, because `over` may have cached a result before the
-   * impersonation began.
-   */
+  /** Wraps a verifier so that every signature of an impersonated key is valid. */
   verifier(over: Verifier): Verifier {
     return {
       backend: over.backend,

@@ -52,7 +52,7 @@ export interface AgentState {
   readonly digest?: string;
   /** Number of connected peers. */
   readonly peers: number;
-  /** Number of transactions in the pool, without those that wait for signatures of a group. */
+  /** Number of transactions in the pool, without those that lack signatures of a multisignature group. */
   readonly poolSize: number;
   /** The block that `forge` made, if it made one. */
   readonly forged?: JsonObject;
@@ -98,8 +98,8 @@ export type AgentEvent =
   /** The node of this process has started. */
   | { readonly event: 'ready'; readonly state: AgentState }
   /**
-   * The pool of the node accepted a transaction. Or the pool accepted a member's signature, and the transaction of the
-   * group now has enough signatures.
+   * A transaction in the pool has passed verification. Or a member's signature arrived, and a transaction of a
+   * multisignature group now has enough signatures.
    */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /**
@@ -125,8 +125,8 @@ export type NumberedAnswer =
 /** The supervisor's connection to a node. */
 export interface AgentLink {
   /**
-   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node has ended or does not answer in time, or the error of the
-   *   node
+   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node has ended or does not answer within the time limit; errors
+   *   of the node
    */
   ask(request: AgentRequest): Promise<AgentState>;
 }

@@ -1,4 +1,4 @@
-/** The mining modes of a devnet, and the maximum number of slots in one request. */
+/** The mining modes of a devnet. */
 
 export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
 /**

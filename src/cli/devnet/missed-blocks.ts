@@ -1,7 +1,7 @@
 /**
  * Corrects the number of missed blocks of one delegate. The genesis block uses one slot of the first round, so one
  * delegate has no slot in the first round. Like the reference (lisk-sdk), the chain counts a missed block for this
- * delegate. This module subtracts this block.
+ * delegate. This module does not count that block.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';

@@ -1,6 +1,6 @@
 /**
- * Chooses the network of a devnet: a network of the package, a network of the package with fewer delegates, or a
- * network of the user.
+ * Chooses the network of a devnet: a packaged devnet, a smaller version of a packaged devnet, or the network that the
+ * user names.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -33,7 +33,7 @@ export interface AgentOptions extends AgentStart {
   readonly random: Random;
   readonly emit: (event: AgentEvent) => void;
   /**
-   * Undefined for a node that has no folder and runs in memory; the requests `snapshot`, `close` and `open` fail for
+   * Undefined for a node that runs in memory and has no folder. The requests `snapshot`, `close` and `open` fail for
    * such a node.
    */
   readonly host?: AgentHost;
@@ -41,7 +41,7 @@ export interface AgentOptions extends AgentStart {
 
 /** The folder of the node, and the functions that close and open the node. */
 export interface AgentHost {
-  /** Folder with the node's data of its network. */
+  /** Subfolder for the node's network in the data folder of the node. */
   readonly dataDirectory: string;
   close(): Promise<void>;
   /** Builds and starts the node. */
@@ -104,7 +104,8 @@ export class NodeAgent implements NodeControl {
 
   built(parts: ControlledParts): void {
     this.#parts = parts;
-    // A check of the chain by the supervisor applies only to the first start, because the node then changes the chain.
+    // The supervisor's check of the chain counts only for the first start, because the node then begins to change the
+    // chain.
     this.#isChainChecked = false;
     if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>
@@ -127,11 +128,12 @@ export class NodeAgent implements NodeControl {
 
   /**
    * Executes a request, and returns the state of the node. After `outcome` and `close`, the result is the constant
-   * `CLOSED`. This also applies to `faults` while the node is not built yet.
+   * `CLOSED`. This also applies to `faults` while the node is not built or is closed.
    *
-   * @throws ProtocolError `DEVNET_NODE_STARTING` before the node is built, except for `faults`, `outcome`, `close` and
-   *   `open` (`set` and `impersonate` have their effect nevertheless); `DEVNET_TRANSACTION_REFUSED`;
-   *   `DEVNET_NODE_FLEETING` for `snapshot`, `close` and `open` of a node in memory
+   * @throws ProtocolError `DEVNET_NODE_STARTING` while the node is not built or is closed, except for `faults`,
+   *   `outcome`, `close` and `open`; `set` and `impersonate` take effect before they throw this error
+   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` for `transaction`; `DEVNET_NODE_FLEETING` for `snapshot`,
+   *   `close` and `open` of a node in memory
    * @throws BlockRejected for a block that the rules refuse
    */
   async handle(request: AgentRequest): Promise<AgentState> {

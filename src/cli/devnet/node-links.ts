@@ -14,7 +14,9 @@ interface Answered {
 export interface NodeLinksOptions {
   /** The running nodes. */
   readonly links: () => readonly AgentLink[];
-  /** Identifies the part of a cut network to which a node belongs. Without `partOf`, all nodes reach each other. */
+  /**
+   * Identifies the part of a partitioned network to which a node belongs. Without `partOf`, all nodes reach each other.
+   */
   readonly partOf?: (link: AgentLink) => unknown;
 }
 

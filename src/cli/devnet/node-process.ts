@@ -42,8 +42,8 @@ interface NodeProgram {
 }
 
 /**
- * Starts a planned node without an agent. The node's output goes to its log file. The node also stops when the process
- * that called this function ends.
+ * Starts a planned node without an agent. The node's output goes to its log file. The node stops when the process that
+ * called this function ends.
  *
  * @param entry the executable that runs `bloomery` commands
  */

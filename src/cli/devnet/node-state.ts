@@ -21,15 +21,15 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
   return [
     [DATA_FILE, join(chainDirectory({ dataDirectory }), DATA_FILE)],
     [JOURNAL_FILE, journalFileOf(dataDirectory)],
-    // Without this entry, a reverted node would keep its transaction journal. From the journal, the node would then
-    // restore transactions that it accepted after the snapshot.
+    // Without this entry, a node would keep its transaction journal when the user reverts to a snapshot. From the
+    // journal, the node would then restore transactions that it accepted after the snapshot.
     [TRANSACTIONS_FILE, transactionJournalOf(dataDirectory)],
   ];
 }
 
 /**
- * Copies the chain and the journals of a node. The node must not write meanwhile. If the file system lets two files
- * share their data, the copy takes hardly any time and space.
+ * Copies the chain and the journals of a node. The node must not write meanwhile. If the file system can clone files
+ * (copy-on-write), the copy takes hardly any time and space.
  */
 export function copyState(dataDirectory: string, directory: string): void {
   makeFolder(directory);
@@ -51,11 +51,11 @@ export function readPool(directory: string): readonly JsonObject[] {
 }
 
 /**
- * Replaces the state of a closed node by the state in a snapshot. A file that the snapshot does not have is removed. If
- * the snapshot has no chain, the node begins with the genesis block and downloads all further blocks.
+ * Replaces the state of a closed node by the state in a snapshot. Removes a file of the node if the snapshot lacks this
+ * file. If the snapshot has no chain, the node begins with the genesis block and downloads all further blocks.
  *
- * @param options `withJournal: false` if the snapshot is of another node; then only the chain is replaced, because the
- *   signed blocks and the accepted transactions of the other node do not concern this node
+ * @param options `withJournal: false` replaces only the chain. Use this value for a snapshot of another node, whose
+ *   signed blocks and accepted transactions do not concern this node
  */
 export function restoreState(directory: string, dataDirectory: string, { withJournal = true } = {}): void {
   makeFolder(chainDirectory({ dataDirectory }));

@@ -1,7 +1,7 @@
 /**
- * The controls of a devnet that its nodes offer to the dashboard: operations of the control port, with the same names,
- * parameters and results. A node passes each request of the dashboard to the supervisor over the channel between parent
- * and child.
+ * The controls of a devnet that its nodes offer to the dashboard. The controls are operations of the control port, with
+ * the same names, parameters and results. A node passes each request of the dashboard to the supervisor over the
+ * channel between parent and child.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';
@@ -56,8 +56,8 @@ export async function performForPage(
  */
 const WAITING_MAX = 16;
 /**
- * Time limit of an answer in milliseconds. The HTTP interface closes a connection on which no data moves, but only
- * after a longer time.
+ * Time limit of an answer in milliseconds. The limit is shorter than the 20 s after which the HTTP interface closes a
+ * connection without traffic.
  */
 const ANSWER_MS_MAX = 15_000;
 

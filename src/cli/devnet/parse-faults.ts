@@ -68,7 +68,7 @@ export function lossOfText(text: string): number {
 
 /**
  * @returns milliseconds; negative for a clock that is set behind
- * @throws ProtocolError `USAGE` if the text is neither a signed time of at most one day nor a time of 0 without a sign
+ * @throws ProtocolError `USAGE` unless the text is a time of at most one day with a sign, or a zero time such as `0s`
  */
 export function skewMsOfText(text: string): number {
   const sign = /^[+-]/.exec(text)?.[0];

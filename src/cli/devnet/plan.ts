@@ -50,8 +50,9 @@ export const STARTUP_MS = 180_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
 /**
- * @throws ProtocolError `USAGE` for ports that overlap, exceed the highest port or are blocked by `fetch`; for a new
- *   chain also `USAGE` if the network has no `forgers.json`, or if this file has fewer delegates than a round
+ * @throws ProtocolError `USAGE` for ports that overlap, exceed 65535 or are blocked by `fetch`
+ * @throws ProtocolError `USAGE` for a new chain if the network has no `forgers.json`, or if this file has fewer
+ *   delegates than a round
  */
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network, logFormat, forkDelegates } = request;
@@ -105,8 +106,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 
 /**
  * Forging options for nodes of a forked devnet. The agent of such a node enables forging. The nodes store no watermarks
- * (last signatures outside of the data folder). A node of the original network with the same delegates may store its
- * watermarks on this machine.
+ * (last signatures outside of the data folder), because a node of the original network on this machine may already use
+ * the watermarks of the same delegates.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 

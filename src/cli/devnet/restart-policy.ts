@@ -23,8 +23,8 @@ const RESTART_DELAY_MS_MAX = 30_000;
  */
 export const STABLE_MS = 60_000;
 /**
- * Maximum number of ends in a row. A node that has ended this many times is not restarted. Only the first of these ends
- * may be the end of a stable node.
+ * Maximum number of ends in a row. A node that has ended this many times is not restarted. All these ends, except
+ * perhaps the first, came before the node was stable.
  */
 export const ENDS_IN_A_ROW_MAX = 5;
 

@@ -39,7 +39,7 @@ export interface SessionOptions {
   readonly wsPort: number;
   readonly restart: RestartMode;
   readonly mode: MiningMode;
-  /** Time between two blocks on the machine's clock, in milliseconds, when it is less than a slot. */
+  /** Time between two blocks on the machine's clock, in milliseconds; undefined for the length of a slot. */
   readonly intervalMs?: number;
   readonly screen: Screen;
   readonly stop: AbortController;
@@ -47,7 +47,7 @@ export interface SessionOptions {
   readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
   /** Facts about the fork; undefined for a devnet that is not forked. */
   readonly fork?: ForkFacts;
-  /** True when the nodes' chains are new copies of a chain whose database pages and state were checked. */
+  /** True when the nodes' chains are new copies of a chain whose database pages and state `prepareFork` has checked. */
   readonly areChainsCopied?: boolean;
   /** Format of the nodes' log lines; undefined for lines that people read. */
   readonly logFormat?: 'json';
@@ -66,8 +66,8 @@ type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 const TOKEN_BYTES = 32;
 
 /**
- * Runs a devnet with its control port until its end. Returns and throws like `runDevnet`; also throws errors of the
- * system if the control port cannot be opened or its file cannot be written.
+ * Runs a devnet with its control port until its end. Returns and throws like `runDevnet`. Also throws a system error if
+ * it cannot open the control port or write the control file.
  */
 export async function runSession(options: SessionOptions): Promise<DevnetResult | undefined> {
   const { directory, network, screen, stop } = options;
@@ -102,7 +102,7 @@ class Session {
   readonly #accounts: DevnetAccounts;
   readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
-  /** Numbers of the nodes that were not started yet, so that their chains are still unchanged copies. */
+  /** Numbers of the nodes whose chains are still unchanged copies, because the nodes have not started yet. */
   readonly #copied: Set<number>;
   /** Operations by name; empty before the call of `operations`. */
   #operations: ReadonlyMap<string, ControlOperation> = new Map();
@@ -206,9 +206,9 @@ class Session {
   }
 
   /**
-   * True when the delegates' keys of the network are published, or when the devnet is a fork, which signs with the
-   * substitute key (`substituteKeyOf`). If neither is the case, a transfer of this devnet might be valid on a network
-   * that somebody uses, so the dashboard gets no controls.
+   * True if the keys of the network's delegates are published, or if the devnet is a fork. A fork signs with the
+   * substitute key (`substituteKeyOf`). If the result is false, the dashboard gets no controls, because a transfer of
+   * this devnet might be valid on a network that somebody uses.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;
@@ -231,7 +231,7 @@ class Session {
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
     const { directory, screen, stop } = this.#options;
-    // Faults may have been set while nodes were starting.
+    // Users may have set faults while nodes were starting.
     this.#faults
       .sendFaults()
       .then(() => this.#timekeeper.begin(readClock(directory)))

@@ -20,15 +20,15 @@ export interface Mined {
   /** State of the last node that forged. If no node forged, the state of the node with the greatest height. */
   readonly state: AgentState;
   readonly emptySlots: number;
-  /** Number of transactions in the last block that was forged in these slots; 0 if no node forged. */
+  /** Number of transactions in the last block that was forged in the mined slots; 0 if no node forged. */
   readonly transactions: number;
 }
 
 export class SlotMiner {
   readonly #options: SlotMinerOptions;
   /**
-   * The newest slot that has a block or in which the nodes were asked to forge. A slot that stayed empty is not tried
-   * again. Otherwise, if the clock did not move, mining would try the slot of a stopped node again and again.
+   * The newest slot that has a block or in which the nodes were asked to forge. The miner tries each slot once, even if
+   * the slot stays empty. Otherwise, if the clock did not move, the miner would try the slot of a stopped node forever.
    */
   #triedSlot = -1;
 

@@ -121,8 +121,8 @@ export class Snapshots {
    * the other nodes. In a fork, such a node gets a copy of another node's chain from the snapshot.
    *
    * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN`; `DEVNET_NODE_PAUSED` like `#stoppedNodes`;
-   *   `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot, or a node with the block of the snapshot
-   *   has another state; errors of `Timekeeper.whileFrozen` and of the nodes
+   *   `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot, or a node has the tip of the snapshot but
+   *   a different state; errors of `Timekeeper.whileFrozen` and of the nodes
    */
   revert(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);

@@ -111,7 +111,7 @@ export class SupervisedNode {
   /**
    * Handles the end of the process, or starts a new process when the delay before the restart is over.
    *
-   * @returns a line for the user if something happened
+   * @returns a line for the user if the process ended or a new process was started; otherwise undefined
    */
   async supervise(): Promise<string | undefined> {
     const nowMs = this.#options.nowMs();

@@ -24,7 +24,7 @@ export interface DevnetRun {
   readonly untilHeight?: number;
   /** Called once, when all nodes answer. */
   readonly onReady?: (result: DevnetResult) => void;
-  /** Receives the list of nodes after they were started. The caller may add further nodes to this list later. */
+  /** Receives the list of the started nodes. The caller may add further nodes to this list later. */
   readonly attach?: (nodes: SupervisedNode[]) => void;
   readonly parts: DevnetParts;
 }
@@ -34,7 +34,7 @@ export interface DevnetParts {
   start(node: PlannedNode): NodeProcess;
   client(node: PlannedNode): NodeClient;
   nowMs(): number;
-  /** Resolves after the time, or at once when the run is stopped. */
+  /** Resolves after `timeMs`, or at once when `stop` is aborted. */
   pause(timeMs: number, stop: AbortSignal): Promise<void>;
 }
 

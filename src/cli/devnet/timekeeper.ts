@@ -24,8 +24,8 @@ export interface TimekeeperOptions extends NodeLinksOptions {
   readonly clock: Clock;
   readonly mode: MiningMode;
   /**
-   * Time between two blocks on the machine's clock in the mode `interval`, when it is shorter than a slot. The chain's
-   * clock then runs ahead. Undefined when the clock of the chain runs as fast as the machine's clock.
+   * Time between two blocks on the machine's clock in the mode `interval`, if this time is shorter than a slot. The
+   * chain's clock then runs ahead of the machine's clock. Undefined if both clocks run equally fast.
    */
   readonly intervalMs?: number | undefined;
   /**
@@ -107,9 +107,9 @@ export class Timekeeper {
   }
 
   /**
-   * Starts the network. Must be called when all nodes run. The clock gets the setting `earlier` of an earlier run, but
-   * at least the time of the newest block. In the mode `interval`, the first block is forged at once, unless the clock
-   * is frozen.
+   * Starts the network. Must be called when all nodes run. Gives the clock the setting `earlier` of an earlier run. If
+   * the clock is then behind the newest block, sets the clock to the time of this block. In the mode `interval`, the
+   * first block is forged at once, unless the clock is frozen.
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
     return this.#queue.run(async () => {
@@ -250,8 +250,8 @@ export class Timekeeper {
   }
 
   /**
-   * Sets the clock of a node that has started or continued, and sends the missing blocks to it. In the mode `instant`,
-   * the devnet then mines, so that blocks can take the transactions that no running node could include before.
+   * Sets the clock of a node that has started or was paused, and sends the missing blocks to it. In the mode `instant`,
+   * the devnet then mines if the relay keeps transactions that no running node could include before.
    */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {

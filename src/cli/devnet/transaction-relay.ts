@@ -50,7 +50,7 @@ export class TransactionRelay {
     this.#kept = [];
   }
 
-  /** Adds a transaction for the next call of `take`. @returns true if no other added transaction waits */
+  /** Adds a transaction for the next call of `take`. @returns true if no earlier transaction waits for this call */
   add(arrived: Arrived): boolean {
     this.#arrived.push(arrived);
     return this.#arrived.length === 1;

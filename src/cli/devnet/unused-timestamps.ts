@@ -1,8 +1,8 @@
 /**
  * Chooses timestamps of transactions so that two transactions of a devnet with the same content have different ids. A
  * timestamp is a whole second, and transactions with equal content and equal timestamps have the same id. If the
- * present second was used for the same content, an earlier second is chosen, because nodes refuse timestamps in future
- * slots.
+ * present second was used for the same content, `next` returns an earlier second, because nodes refuse timestamps in
+ * future slots.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -51,7 +51,7 @@ export interface DiskReport {
 const FREE_BYTES_MIN = 1024 ** 3;
 /**
  * Minimum number of files that can still be created. With default options, a node creates fewer files than this number:
- * locks, drafts and log files.
+ * locks, temporary files and log files.
  */
 const FREE_FILES_MIN = 100;
 /** Number of newest blocks that the doctor reads. A failing disk mostly damages the newest blocks. */
@@ -79,9 +79,9 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 }
 
 /**
- * Returns the location of the chain to check. If the request does not determine a chain, the result is undefined. A
- * finding then has the reason, with one exception: if the request names neither a network nor a data folder, a missing
- * chain or several chains are no finding. The user may then want to check only the answers of a node.
+ * Returns the location of the chain to check. If the request does not determine a chain, returns undefined and adds a
+ * finding with the reason. If the request names neither a network nor a data folder, adds no finding about a missing
+ * chain or several chains, because the user may want to check only the answers of a node.
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
@@ -179,7 +179,7 @@ async function checkStore(location: ChainLocation, findings: Finding[]): Promise
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : '';
     // A missing store is not a fault, because a new node has no store yet. The doctor cannot read a store that a node
-    // in another container uses. That store must be checked in that container.
+    // in another container uses. Users must run the doctor in the container of the node.
     if (code === 'STORE_MISSING' || code === 'STORE_IN_USE_ELSEWHERE') return;
     findings.push(finding(STORE_FAULTS[code] ?? 'STORE_DAMAGED', messageOf(error)));
   }

@@ -34,8 +34,8 @@ const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOU
 const TAKEN_OVER: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const STORE_RECOVERED = 'STORE_RECOVERED';
 /**
- * If a receiver has accepted no notification for this time in milliseconds, the doctor reports a fault. A receiver that
- * restarts is unreachable for a shorter time.
+ * If a receiver has accepted no notification for this number of milliseconds, the doctor reports a fault. A receiver
+ * that restarts is unreachable for a shorter time.
  */
 const UNDELIVERED_MS_MIN = 60_000;
 
@@ -135,8 +135,8 @@ function isRefusedBlock({ module, code }: DiagnosticState): boolean {
 /**
  * True when a refused block may prevent the node from applying further blocks. A block that was refused during a
  * download counts only if no later download brought blocks. `downloaded` is the `number` of the latest diagnostic of a
- * download that brought blocks; 0 if there is none. A block that was refused outside a download does no harm at or
- * below the height of the tip: the node does not need such a block, and any peer can invent one.
+ * download that brought blocks; 0 if there is none. A block that was refused outside a download does no harm if it is
+ * not higher than the tip: the node does not need such a block, and any peer can invent one.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,
@@ -148,8 +148,8 @@ function isInTheWay(
 
 /**
  * The period in which missed slots count, and the number of missed slots from which the doctor reports a fault. The
- * period is `RECENT_MS`, or `RECENT_ROUNDS` rounds if they take longer. A node that forges for few delegates has few
- * slots, so for such a node the number is smaller.
+ * period is `RECENT_MS`, or `RECENT_ROUNDS` rounds if they take longer. A node that forges for only one delegate has
+ * few slots, so for such a node the number is smaller.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: NodeAnswers) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
@@ -178,8 +178,8 @@ function isWriteFailure({ code, fields }: DiagnosticState): boolean {
 }
 
 /**
- * True when writes have succeeded since the write failure that the diagnostic reports. A node logs a pause of forging
- * at the end of the slot, so a pause may be logged up to one slot after the recovery.
+ * True when writes have succeeded since the write failure that the diagnostic reports. A node logs `FORGING_PAUSED` at
+ * the end of the delegate's slot. This moment may be up to one slot after the recovery.
  *
  * @param again latest diagnostic that reports successful writes; undefined if there is none
  */

@@ -45,9 +45,9 @@ export interface NodeAnswers {
 
 const SAMPLES = 3;
 /**
- * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor may read the status again. It does
- * so while each answer shows a value that is a fault only if it lasts. For example, the share of peers with the same
- * tip is low for a moment when some peers have not announced a new block yet.
+ * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor reads the status again while each
+ * answer shows a value that is a fault only if it lasts. For example, the share of peers with the same tip is low for a
+ * moment when some peers have not announced a new block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;

@@ -17,9 +17,9 @@ export interface NodeReport {
 }
 
 /**
- * Maximum number of rounds without finality. Above this number, finality lags. If all delegates forge, a block is final
- * within two further rounds. With few delegates, these rounds have few blocks. Therefore the limit is at least
- * `UNFINAL_BLOCKS_MIN` blocks.
+ * Maximum number of rounds by which the final height may be below the tip. Above this number, finality lags. If all
+ * delegates forge, a block is final within two further rounds. A round of few delegates has few blocks, so the limit is
+ * at least `UNFINAL_BLOCKS_MIN` blocks.
  */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
@@ -42,7 +42,7 @@ const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // A node whose clock is behind refuses new blocks as future blocks.
   CLOCK_OFF: ['BLOCKS_OF_FUTURE', ...WITHOUT_NEW_BLOCKS],
   CLOCK_BEHIND_TIP: ['BLOCKS_OF_FUTURE', 'CLOCK_SET', ...WITHOUT_NEW_BLOCKS],
-  // A peer can invent blocks of the future, so `BLOCKS_OF_FUTURE` does not hide `NODE_LAGS`.
+  // A peer can cause `BLOCKS_OF_FUTURE` with invented blocks, so this fault does not hide `NODE_LAGS`.
   BLOCKS_OF_FUTURE: ['CONSENSUS_LOW', 'BLOCKS_REFUSED', 'SYNC_FAILS'],
   FOLDER_TAKEN_OVER: UNWRITTEN,
   WRITES_FAIL: UNWRITTEN,
@@ -105,7 +105,7 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
   const ageS = staleTipS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)
     findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${durationText(ageS)} old`));
-  // Generation 2 has no finality, so only nodes of generation 3 (protocol version 2) are checked.
+  // Generation 2 has no finality, so this check applies only to nodes of generation 3 (protocol version 2).
   const unfinalMax = Math.max(UNFINAL_BLOCKS_MIN, UNFINAL_ROUNDS_MAX * activeDelegatesOf(constants));
   if (constants.protocolVersion.startsWith('2') && height - finalized > unfinalMax)
     findings.push(finding('FINALITY_LAGS', `height ${height}, final up to ${finalized}`));

@@ -24,7 +24,7 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 
 /**
  * Findings of the node, and findings that depend on both the node and the disk. If the answering node belongs to
- * another network than the chain on the disk, the result is only this fault.
+ * another network than the network folder on the disk, the result is only this fault.
  */
 function judgeTogether(
   { url }: DoctorRequest,

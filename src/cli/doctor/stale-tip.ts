@@ -17,8 +17,8 @@ export interface RecentBlocks {
 }
 
 /**
- * Maximum number of recent blocks that show how often slots stay empty. A round of the public networks has the same
- * number of blocks.
+ * Maximum number of recent blocks that show how often slots stay empty. A round of the public networks also has 101
+ * blocks.
  */
 const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */

@@ -1,4 +1,4 @@
-/** `accounts.json` of a network made by this software: names and passphrases in clear text. */
+/** The file `accounts.json` of a network that Bloomery has created. The file contains passphrases in clear text. */
 
 import { join } from 'node:path';
 import { readBounded } from '../../config/bounded-file.ts';

@@ -23,7 +23,7 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 const COMMUNITY_IDENTIFIER = 'Lisk';
 const EPOCH = '2016-05-24T17:00:00.000Z';
-/** Common facts of the networks of a generation. Peers and clients of Lisk expect these versions. */
+/** Values that all networks of a generation share. Peers and clients of Lisk expect these versions. */
 const GENERATIONS: Readonly<Record<Generation, GenerationFacts>> = {
   2: { format: gen2GenesisFormat, delegateListRoundOffset: 0, protocolVersion: '1.1', appVersion: '2.3.8' },
   3: { format: gen3GenesisFormat, delegateListRoundOffset: 2, protocolVersion: '2.0', appVersion: '3.0.2' },
@@ -38,7 +38,7 @@ interface GenerationFacts {
 
 /** Balance of each funded account: 100,000 LSK, which are enough for tests. */
 const FUNDED_BEDDOWS = 10_000_000_000_000n;
-/** More iterations would give no protection, because the passphrases are in clear text in the same folder. */
+/** More iterations would not protect the passphrases, because `accounts.json` contains them in clear text. */
 const PBKDF2_ITERATIONS = 10;
 /** Password of the encrypted passphrases. The devnets of Lisk have the same password. */
 const DEFAULT_PASSWORD = 'elephant tree paris dragon chair galaxy';

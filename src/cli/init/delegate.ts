@@ -1,5 +1,6 @@
 /**
- * Sets up the delegate of a new node, with a new or an existing passphrase, which the configuration stores encrypted.
+ * Sets up the delegate of a new node with a new or an existing passphrase. The configuration stores this passphrase
+ * encrypted.
  */
 
 import { entropyToMnemonic, validateMnemonic } from '@scure/bip39';
@@ -30,8 +31,8 @@ const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
  * @returns undefined when the node should not forge
- * @throws ProtocolError `USAGE` for contradicting flags, a misspelt passphrase or a short password; `CANCELLED` and
- *   `SECRET_UNREADABLE` like `readSecret` and `Interview.ask`
+ * @throws ProtocolError `USAGE` for contradicting flags, a misspelt passphrase or a short password; errors of
+ *   `readSecret` and `Interview.ask`
  */
 export async function readDelegate(
   flags: InitFlags,

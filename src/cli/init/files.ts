@@ -1,5 +1,5 @@
 /**
- * The files of a new node: configuration, passphrase of a new account, systemd unit. Existing files are never replaced.
+ * The files of a new node: configuration, passphrase of a new account, systemd unit. `bloomery init` replaces no file.
  */
 
 import {
@@ -48,8 +48,8 @@ function fileExists(file: string): ProtocolError {
 
 /**
  * Writes all files. After an error, none of the files remains. Each file is first written under another name. A full
- * disk or the end of the process therefore leaves no incomplete file under the final name. If the process ends between
- * two files, the complete files remain.
+ * disk or the end of the process therefore leaves no incomplete file under the final name. If the process ends after
+ * only some files got their final names, these files remain.
  *
  * @param write writes a text into an open file
  * @returns the paths of the written files
@@ -71,7 +71,7 @@ export function writeFiles(plan: InitPlan, write: WriteText = writeFileSync): re
     for (const { draft, path } of files) {
       publish(draft, path);
       written.push(path);
-      // To check the written configuration, it is loaded as a node loads it, but without variables of the environment.
+      // This call checks the written configuration: it loads the file like a node, but without environment variables.
       if (path === plan.configFile) loadConfig({ network: plan.network, file: path, environment: {} });
     }
   } catch (error) {
@@ -103,7 +103,8 @@ function writeDraft({ draft, text, mode }: NewFile & { readonly draft: string },
 /**
  * Gives a complete file its final name.
  *
- * @throws ProtocolError `FILE_EXISTS` when another program created a file with the final name meanwhile
+ * @throws ProtocolError `FILE_EXISTS` when another program has created a file with the final name since
+ *   `refuseExisting`
  */
 function publish(draft: string, path: string): void {
   try {

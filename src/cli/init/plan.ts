@@ -18,7 +18,7 @@ export interface InitPlan {
   readonly network: Network;
   /** Value for `--network` that names the network from any working directory: a name, or an absolute path. */
   readonly networkFlag: string;
-  /** `BLOOMERY_HOME` of the node, where it looks for networks. */
+  /** `BLOOMERY_HOME` of the node: the folder in which the node looks for networks. */
   readonly home: string;
   /** Absolute path, like all paths in a plan. The node uses a subfolder for the network. */
   readonly dataDirectory: string;
@@ -35,8 +35,9 @@ export interface InitPlan {
 const NETWORK_PRESET = 'devnet';
 
 /**
- * @param interview undefined with `--yes`; values without a flag then have their defaults, and the user is asked only
- *   for the password, if no flag and no variable of the environment gives it
+ * @param interview undefined with `--yes`; all values without a flag, except the network, then have their defaults. If
+ *   a delegate forges on the node, and no flag and no environment variable gives its password, the command still asks
+ *   for the password
  * @throws ProtocolError `USAGE`, and errors of `findNetworkDirectory`, `loadNetwork`, `Interview.ask` and
  *   `readDelegate`
  */
@@ -103,7 +104,7 @@ function portOf(answer: string): number {
   throw usageError('a port is a number from 1 to 65535');
 }
 
-/** True if `name` is a name and no path, and a node finds the network by it in the package or in `home`. */
+/** True if `name` is not a path, and a node finds the network by this name in the package or in `home`. */
 function isFoundByName(name: string, { directory }: Network, home: string): boolean {
   if (basename(name) !== name) return false;
   return [packagedNetworkDirectory(name), homeNetworkDirectory(name, home)].some((each) => resolve(each) === directory);

@@ -46,8 +46,8 @@ export class BlockReader {
    * Reads the next event.
    *
    * @returns the block if the event completes it; otherwise undefined
-   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for events that no node sends; the error of `connectionLost` if the
-   *   next block begins before all transactions have arrived
+   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for a malformed event, or a transaction of another block; the error
+   *   of `connectionLost` if the next block begins before all transactions have arrived
    */
   read(event: NodeEventJson): Block | undefined {
     if (event.event === 'blocks/new' && this.#header !== undefined)

@@ -8,11 +8,11 @@ export interface EmbeddedEngine {
   /**
    * Runs one statement.
    *
-   * @param format a format of ClickHouse
-   * @returns the answer of the statement in this format
+   * @param format an output format of ClickHouse, for example `CSV`
+   * @returns the result of the statement in this format
    */
   run(sql: string, format: string): string;
-  /** Ends the session of the engine, and removes its tables and temporary files. */
+  /** Ends the session of the engine, and removes the tables and temporary files of the session. */
   close(): void;
 }
 
@@ -24,9 +24,9 @@ interface Session {
 const PACKAGE = 'chdb';
 
 /**
- * Loads the package from the given folder only. Without a folder, Node.js looks for the package as for the other
- * packages of this program. The working folder is not searched: a package in this folder, or in a folder above it,
- * could come from another user and would run with the rights of the current user.
+ * Loads the package chdb from the given folder only. Without a folder, Node.js looks for chdb as for the other packages
+ * of this program. The search does not start at the working folder, where another user could have put a package. Such a
+ * package would run with the rights of the current user.
  *
  * @param folder folder in which the package is installed; undefined if it is installed beside this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded

@@ -1,6 +1,6 @@
 /**
- * Common code of the commands for sinks: opens the source that the flags name, fills the sink, and closes the source
- * and the sink.
+ * Common code of the commands for sinks: opens the source of the blocks (a data folder or a node), fills the sink, and
+ * closes both.
  */
 
 import { openStoreSource } from '../../node/sink-source.ts';
@@ -19,12 +19,12 @@ import { openNodeSource } from './node-source.ts';
  * two blocks of the public networks.
  */
 const POLL_MS = 250;
-/** Pause in milliseconds between two progress lines. */
+/** Shortest time in milliseconds between two progress lines, without `--json`. */
 const LINE_MS = 5_000;
 
 /**
- * @throws ProtocolError `USAGE` for `--node` without `--network`; errors of `locationOfData` or `openNodeSource`, and
- *   of `runSink`
+ * @throws ProtocolError `USAGE` for `--node` without `--network`; errors of `locationOfData`, `openStoreSource`,
+ *   `locationOfNetwork`, `openNodeSource` and `runSink`
  */
 export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
   const abort = new AbortController();
@@ -37,7 +37,7 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     const onProgress = printer.print;
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
   } catch (error) {
-    // When the user stops the command, a wait for a node throws the reason of the abort. This error is not a failure.
+    // If the user stops the command during a wait for a node, `runSink` throws the abort reason. This is not a failure.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();

@@ -15,9 +15,9 @@ const BUSY: ReadonlySet<unknown> = new Set([408, 429, 503]);
 
 export interface NodeRetryOptions {
   readonly base: string;
-  /** Signal that ends a pause. The waiting attempt then throws the reason of the signal. */
+  /** Signal that ends a pause. `wait` then throws the reason of the signal. */
   readonly signal: AbortSignal;
-  /** First pause in milliseconds; the pause doubles after each failure. */
+  /** First pause in milliseconds. Each further failure in a row doubles the pause, up to `PAUSE_MS_MAX`. */
   readonly pauseMs: number;
   /** Shows a line to the user. */
   readonly print: (line: string) => void;
@@ -37,15 +37,15 @@ export class NodeRetry {
     return this.#failures > 0;
   }
 
-  /** Sets the number of consecutive failures to 0. Must be called after each successful answer of the node. */
+  /** Sets the number of consecutive failures to 0. Code that calls `wait` must call `succeeded` after a success. */
   succeeded(): void {
     if (this.#failures > 0) this.#options.print(`${this.#options.base} is back`);
     this.#failures = 0;
   }
 
   /**
-   * Waits before the next attempt. Prints the first of several consecutive failures. Of the later ones, prints only a
-   * `NODE_BEHIND` that follows another kind of failure.
+   * Waits before the next attempt. Prints the first failure after a success. Of further failures in a row, prints only
+   * a `NODE_BEHIND` directly after another kind of failure.
    *
    * @throws `error` itself when the same request would fail again (see `isTransient`); the reason of the signal after
    *   an abort
@@ -79,10 +79,10 @@ export class NodeRetry {
 }
 
 /**
- * Returns the error for an event stream that must be opened again. Reasons are a lost or silent connection, a node that
- * changed its branch, and a block whose transactions have not all arrived.
+ * Returns the error for an event stream that must be opened again. Reasons are, for example, a lost or silent
+ * connection, a node that changed its branch, and a block whose transactions have not all arrived.
  *
- * @param cause default: the node ended the answer
+ * @param cause undefined if the node ended the stream
  */
 export function connectionLost(base: string, cause?: unknown): ProtocolError {
   const why = cause === undefined ? 'the node ended the answer' : messageOf(cause);
@@ -92,8 +92,8 @@ export function connectionLost(base: string, cause?: unknown): ProtocolError {
 /**
  * Yields the body of an event stream.
  *
- * @param silenceMs time in milliseconds without a byte after which the connection counts as lost. The connection of a
- *   machine that lost its power, for example, stays open for a long time.
+ * @param silenceMs time in milliseconds without a byte after which the connection counts as lost. For example, the
+ *   connection stays open for a long time after the machine of the node has lost power.
  * @throws the error of `connectionLost` for a failure while the body is read; a ProtocolError of `open` unchanged
  */
 export async function* bodyOf(

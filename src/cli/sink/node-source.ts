@@ -1,5 +1,5 @@
 /**
- * A remote node as the source of a sink, through its event stream. After a lost connection, `changes` opens a new
+ * Reads the event stream of a remote node as the source of a sink. After a lost connection, `changes` opens a new
  * stream, which starts at the newest block that counted as final before. The node then sends the blocks of its present
  * chain. If a block differs from the block that the earlier stream had at the same height, the node reverted the
  * earlier block.
@@ -17,7 +17,7 @@ import { BlockReader, malformed } from './block-reader.ts';
 import { bodyOf, connectionLost, nodeBehind, NodeRetry } from './node-retry.ts';
 import { StreamedChain } from './streamed-chain.ts';
 
-/** Pause in milliseconds before the first new request to a lost node. */
+/** Pause in milliseconds after the first failed request to a node. */
 const PAUSE_MS = 1000;
 /**
  * A stream counts as lost when no byte arrives for this time, in milliseconds. A node sends at least one byte every 15
@@ -35,9 +35,9 @@ interface NodeStatus {
 export interface NodeSourceOptions {
   /** In a generation without finality, a block counts as final when it is this number of blocks below the tip. */
   readonly depth: number;
-  /** Signal that ends a wait for the node. The wait then throws the reason of the signal. */
+  /** Signal that ends a wait for the node. The function that waits then throws the reason of the signal. */
   readonly signal: AbortSignal;
-  /** Pause before the first new request to a lost node, in milliseconds. */
+  /** Pause after the first failed request to the node, in milliseconds. */
   readonly pauseMs?: number;
   /** A stream counts as lost when no byte arrives for this time, in milliseconds. */
   readonly silenceMs?: number;
@@ -118,8 +118,8 @@ export async function openNodeSource(
             caughtUpAt = undefined;
             yield { kind: 'caughtUp' };
           }
-          // Behind a load balancer, another node than before may answer, and may not have the blocks before
-          // `resumeHeight` yet.
+          // Behind a load balancer, requests may reach different nodes. The node that answers now may not have the
+          // blocks before `resumeHeight` yet.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
           if (height < chain.resumeHeight() - 1) throw nodeBehind(node.base, height, chain.resumeHeight() - 1);
           const stream = events(`${CHANGES}&fromHeight=${chain.resumeHeight()}`);
@@ -147,8 +147,8 @@ async function* changesIn(
   chain: StreamedChain,
 ): AsyncIterable<ChainChange> {
   for await (const event of events) {
-    // After `log/gap`, events are missing in this stream. The caller opens a new stream, which sends all blocks of the
-    // gap.
+    // The node sends `log/gap` instead of events that it no longer has. The caller opens a new stream, which sends the
+    // blocks of the gap.
     if (event.event === 'log/gap') return;
     const { id, height } = (event.data ?? {}) as { readonly id?: unknown; readonly height?: unknown };
     if (event.event === 'blocks/delete') {

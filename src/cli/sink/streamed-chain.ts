@@ -1,6 +1,6 @@
 /**
  * Tracks the chain that a node has sent in its event stream. After a lost connection, the node sends some blocks again.
- * The tracked chain drops repeated blocks, and inserts the reverts that the stream has left out.
+ * This class drops repeated blocks, and adds the reverts that the stream has left out.
  */
 
 import type { Block } from '../../protocol/types.ts';
@@ -8,7 +8,7 @@ import type { ChainChange } from '../../sinks/source.ts';
 
 export class StreamedChain {
   /**
-   * Ids by height: the newest final block, and all blocks above it, which may still be reverted. The heights are
+   * Block ids by height: the id of the newest final block, and the ids of all blocks above this block. The heights are
    * ascending and without a gap.
    */
   readonly #ids = new Map<number, string>();
@@ -25,7 +25,7 @@ export class StreamedChain {
     this.#depth = depth;
   }
 
-  /** Height of the newest block. */
+  /** Height of the newest block; `fromHeight - 1` before the first block. */
   height(): number {
     return this.#next - 1;
   }
@@ -39,7 +39,7 @@ export class StreamedChain {
   *applied(block: Block): Iterable<ChainChange> {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
-    // The node has sent a block below all heights in `#ids` before, so this block is dropped.
+    // A block below all heights in `#ids` is a repeated block, so it is dropped.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

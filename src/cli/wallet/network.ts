@@ -1,4 +1,4 @@
-/** The network of a transaction, from a network folder or from a node. */
+/** Finds the network of a transaction, from a network folder or from a node. */
 
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -11,7 +11,7 @@ import type { NetworkChoiceFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 
 export interface WalletNetwork extends SigningNetwork {
-  /** Name for people: the name of the network, or the start of its nethash. */
+  /** Name to show to the user: the name of the network, or the start of its nethash or network identifier. */
   readonly name: string;
   /** The node to query; undefined when the user works offline. */
   readonly node: NodeAsker | undefined;
@@ -56,8 +56,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
       `the node at ${node.base} is of another network than --network ${folder.name}: name another with --node`,
     );
   }
-  // The time of a transaction comes from the node's clock, because the node would refuse a timestamp that is later than
-  // its clock.
+  // The timestamp of a transaction comes from the node's clock, because the node refuses a timestamp in a future slot.
   const nowS = async (): Promise<number> =>
     (await node.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK)).secondsSinceEpoch;
   const name = folder?.name ?? `network ${(nethash ?? networkIdentifier).slice(0, 12)}`;

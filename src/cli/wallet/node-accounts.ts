@@ -18,7 +18,7 @@ const POLL_MS = 500;
  */
 const WAIT_MS_MAX = 300_000;
 
-/** Facts of an account; an account that never received anything has a balance of 0. */
+/** Balance and second public key of an account. An account that never received anything has a balance of 0. */
 export async function accountFacts(node: NodeAsker, address: string): Promise<AccountFacts> {
   const [account] = await node.ask<{ balance: string; secondPublicKey?: string }[]>(`accounts?address=${address}`);
   return {

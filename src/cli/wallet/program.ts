@@ -1,4 +1,4 @@
-/** The commands of the wallet: keys, and transactions that are signed on this machine. */
+/** The commands of the wallet: keys, messages, and transactions that are signed on this machine. */
 
 import { InvalidArgumentError, type Command } from 'commander';
 import { collect, command, EXIT_CODES, integerFrom, onlyCommands } from '../command.ts';
@@ -164,7 +164,7 @@ function passphraseOption(to: Command): Command {
   return to.option('--passphrase-file <file>', 'file with the passphrase (else BLOOMERY_PASSPHRASE, else a prompt)');
 }
 
-/** Adds the options for the passphrase of commands that spend or register. */
+/** Adds the passphrase options of a command that signs a transaction. */
 function spendingOption(to: Command): Command {
   return passphraseOption(to).option(
     '--any-passphrase',

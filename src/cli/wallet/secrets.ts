@@ -38,8 +38,8 @@ const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
  * Reads a secret from the file. Without a file, reads the environment variable. If the variable is not set or is empty,
  * asks on the terminal. In a file, the secret is the first line that has more than white space.
  *
- * @throws ProtocolError `USAGE` for an empty or too long secret, for two different entries of a secret that is asked
- *   twice, and when no source is given and there is no terminal; `SECRET_UNREADABLE` with the file; `CANCELLED` when
+ * @throws ProtocolError `USAGE` for an empty or too long secret, for two different entries on the terminal, and when
+ *   there is no file, no variable and no terminal; `SECRET_UNREADABLE` when the file cannot be read; `CANCELLED` when
  *   the input ends without an answer
  */
 export async function readSecret(source: SecretSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
@@ -56,22 +56,20 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
 export interface PassphraseSource extends SecretSource {
   /**
    * Treatment of a text that is not a valid BIP-39 passphrase. A misspelt passphrase belongs to another account, so
-   * commands that spend or register refuse such a text. With `accept`, the text is used unchanged, including its white
-   * space.
+   * commands that sign transactions refuse such a text by default. With `accept`, the text is used unchanged, including
+   * its white space.
    */
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }
 
-/**
- * Treatment of a misspelt passphrase by commands that spend or register: `refuse`, or `accept` with `--any-passphrase`.
- */
+/** Treatment of a misspelt passphrase by commands that sign transactions. */
 export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSource['ifMisspelt'] {
   return anyPassphrase === true ? 'accept' : 'refuse';
 }
 
 /**
- * Like `readSecret`, but checks the passphrase, and removes white space around it, because no BIP-39 passphrase begins
- * or ends with white space. If misspelt passphrases are accepted, the passphrase is returned unchanged.
+ * Like `readSecret`, but checks the passphrase, and removes white space around it. No BIP-39 passphrase begins or ends
+ * with white space. If misspelt passphrases are accepted, the passphrase is returned unchanged.
  *
  * @throws ProtocolError `PASSPHRASE_MISSPELT` when misspelt passphrases are refused; errors of `readSecret`
  */

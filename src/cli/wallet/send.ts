@@ -24,7 +24,8 @@ export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | P
  * it after the user's confirmation; `--yes` and `--from` skip the confirmation.
  *
  * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; `FUNDS_MISSING`;
- *   `SECOND_PASSPHRASE_WRONG`; errors of `walletNetwork`, `payloadOf`, `askFirst` and `send`, and of reading secrets
+ *   `SECOND_PASSPHRASE_WRONG`; errors of `walletNetwork`, `passphraseOf`, `payloadOf`, `readPassphrase`,
+ *   `NodeAsker.ask`, `askFirst` and `send`
  */
 export async function makeTransaction(flags: TransactionFlags, payloadOf: PayloadOf): Promise<void> {
   const network = await walletNetwork(flags);
@@ -50,7 +51,7 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
 }
 
 /**
- * @throws ProtocolError `USAGE` for two senders, and errors of reading the passphrase
+ * @throws ProtocolError `USAGE` for `--from` with `--passphrase-file`; errors of `knownPassphrase` or `readPassphrase`
  */
 async function passphraseOf(flags: TransactionFlags, network: WalletNetwork): Promise<string> {
   const { from, passphraseFile } = flags;

@@ -78,15 +78,15 @@ async function answerTo<Data, Meta>(
 interface Refusal {
   readonly message?: string;
   /**
-   * Each entry about a fault of a parameter is an object with a message. In refusals for other reasons, the entries are
-   * texts.
+   * The entries are texts if the node denies access (status 403). In all other refusals, the entries are objects with a
+   * message.
    */
   readonly errors?: readonly (string | { readonly message?: string })[];
 }
 
 /**
- * Returns the message of the first fault of a parameter; `message` of the refusal if no parameter has a fault. If
- * parameters have faults, `message` of the refusal says only that there are faults.
+ * Returns the reason of a refusal. If the first entry of `errors` is an object with a message, this message is the
+ * reason. Otherwise, the reason is `message` of the refusal.
  */
 function reasonIn({ message, errors }: Refusal): string | undefined {
   const [first] = errors ?? [];

@@ -163,7 +163,7 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
   };
 }
 
-/** Range of an axis that starts at 0, with some space above the highest value. */
+/** Range of an axis from 0 to 5 % above the highest value, or from 0 to 5 if the highest value is small. */
 function rangeFromZero(_plot: uPlot, _min: number, max: number): [number, number] {
   return [0, Math.max(5, max * 1.05)];
 }
@@ -177,7 +177,7 @@ const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 
   [1, 2, 7, 14, 30, 60, 90, 180, 365].map((days) => days * DAY_S),
 );
 
-/** Formats the labels of a time axis: times of day, or dates if the chart spans several days. */
+/** Formats the labels of a time axis: times of day, or dates if the labels span more than one day. */
 function moments(_plot: uPlot, values: number[]): string[] {
   const spanS = (values.at(-1) ?? 0) - (values[0] ?? 0);
   return values.map((seconds) => {

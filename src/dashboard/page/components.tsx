@@ -189,8 +189,9 @@ export interface Column<Row> {
   /** True for a column of names. Long names are cut off on a phone. */
   readonly isName?: true;
   /**
-   * Place of the column on a phone. If any column of a table has a place, each row takes two or three lines on a phone,
-   * and the columns without a place are not shown there.
+   * Place of the column on a phone: the first line of a row (`start`, `end`), the second line (`below`), or the third
+   * line (`last`). A place with `all` takes the whole line. If any column of a table has a place, a phone does not show
+   * the columns without a place.
    */
   readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
   /** Field of the entries by which the node can sort the list; absent for a column that cannot be sorted. */
@@ -310,7 +311,7 @@ export function More({
   children,
 }: {
   summary: string;
-  /** True if the entries contain more than names. */
+  /** True if the entries need wide columns, because they are longer than names. */
   isLong?: boolean;
   children: ComponentChildren;
 }) {

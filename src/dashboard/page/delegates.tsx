@@ -15,7 +15,7 @@ import { LastRounds } from './rounds.tsx';
 
 /** Default number of active delegates; used when the node sends no number. */
 const ACTIVE_DELEGATES = 101;
-/** Number of rows on a page: as many as most networks have active delegates. */
+/** Number of rows on a page. Most networks have this number of active delegates. */
 const PAGE_DELEGATES = 101;
 const VOTERS_SHOWN = 25;
 

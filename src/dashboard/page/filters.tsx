@@ -19,7 +19,7 @@ export interface Field {
   readonly isShort?: true;
 }
 
-/** Id of the paragraph with the fault of a field. */
+/** Id of the paragraph that shows why the text of a field is invalid. */
 const PROBLEM = 'filter-problem';
 
 export function FilterForm({
@@ -32,8 +32,8 @@ export function FilterForm({
   fields: readonly Field[];
   orders: readonly Order[];
   /**
-   * The request that the filters make. If the text of a field makes no valid request, the form marks the field and
-   * shows the reason.
+   * The request for the filtered list. If no valid request is possible, `request` contains the invalid field and the
+   * reason. The form then marks the field and shows the reason.
    */
   request?: ListRequest;
 }) {

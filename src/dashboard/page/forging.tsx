@@ -12,8 +12,8 @@ import { useAsked, useIsCurrent, useLive, useNow, useRound, useSlotStart } from 
 import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
- * Maximum number of requests of one kind. The view sends one request for each delegate that is not among the first 101
- * of the list, and one request for the earnings of each delegate. The maximum applies to each kind.
+ * Maximum number of requests of each kind. There are two kinds: a request for a delegate that is not among the first
+ * 101 of the list of delegates, and a request for the earnings of a delegate.
  */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;
@@ -252,8 +252,9 @@ interface ForgingResult {
 const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
 /**
- * Requests the blocks, missed slots and earnings of delegates, and returns them by public key. Values are undefined if
- * `ASKED_MAX` prevented their request, or if no delegate has the key; earnings also if their request failed.
+ * Requests the blocks, missed slots and earnings of delegates, and returns them by public key. Both members of a result
+ * are undefined if no delegate has the key, or if `ASKED_MAX` prevented the request. `earnings` is also undefined if
+ * the request for the earnings failed.
  */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);
@@ -264,8 +265,8 @@ async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<st
   const results = new Map<string, ForgingResult>(
     keys.map((key) => [key, { delegate: known.get(key), earnings: undefined }]),
   );
-  // The requests are sent one after another. If all were sent at once, the last requests would time out in the
-  // browser's queue.
+  // The view sends the requests for earnings one after another. If it sent all at once, the last requests would time
+  // out in the browser's queue.
   for (const key of keys.slice(0, ASKED_MAX)) {
     const delegate = known.get(key);
     if (delegate === undefined) continue;

@@ -119,14 +119,14 @@ export function isWaiting(): boolean {
   return waitingParts > 0;
 }
 
-/** Sequence number of the last request that `useAsked` has sent, in all components. */
+/** Sequence number of the last request of `useAsked`, counted over all components. */
 let lastRequest = 0;
 
 /**
  * Like `useAnswer`, for an answer that needs several requests.
  *
- * @param name name of the query; an earlier answer is shown only under the same name; with an empty name, no request is
- *   sent
+ * @param name name of the query; an earlier answer is shown only while the name does not change; with an empty name, no
+ *   request is sent
  */
 export function useAsked<Data>(
   request: () => Promise<Answer<Data>>,

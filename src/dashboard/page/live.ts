@@ -210,8 +210,7 @@ export class Live {
     } catch (error) {
       // A node that hangs does not close the event stream, so only a failed request shows that the node is lost. If the
       // node has reading processes, these processes answer 503 while the node hangs; otherwise there is no answer.
-      // After a refusal with another status, `connection` does not become `lost`, because the next poll comes within
-      // seconds.
+      // A refusal with another status shows that the node responds, so `connection` does not become `lost`.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;

@@ -157,8 +157,8 @@ function Shown({ route }: { route: HashRoute }) {
 }
 
 /**
- * While the node does not answer, shows a warning with the time of the shown state, because the dashboard continues to
- * show old figures.
+ * Shows a warning while the node does not answer, because the dashboard then shows old figures. The warning contains
+ * the time of these figures.
  */
 function Lost() {
   const { connection, heardAtMs } = useLive();

@@ -23,8 +23,8 @@ const STATE_BADGES: Readonly<Record<NodeState, string>> = {
 
 export function NodesTable() {
   const { nodes, constants, status, connection } = useLive();
-  // The row of this node uses the live state, which has each block at once. The rows of other nodes are polled every
-  // few seconds.
+  // The row of this node uses the live state, which each new block updates at once. The dashboard polls the other nodes
+  // every 3 s.
   const own = connection === 'lost' ? undefined : status;
   const highest = Math.max(...nodes.map(({ status }) => status?.height ?? 0));
   return (

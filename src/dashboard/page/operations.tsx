@@ -32,8 +32,8 @@ export async function operate<Result>(operation: string, parameters: object = {}
 interface Operations {
   readonly isBusy: boolean;
   /**
-   * Runs an operation, unless another operation is running. Then shows the content that the operation returned, or the
-   * error.
+   * Runs an operation, unless another operation is running. After the operation, shows the content that the operation
+   * returned, or the error.
    */
   run(operation: () => Promise<ComponentChildren>): void;
   /** Shows the reason why an operation was not run. */

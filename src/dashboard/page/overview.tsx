@@ -71,7 +71,7 @@ function Figures({ live }: { live: LiveState }) {
     constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
   const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
-  // `consensus` is the highest percentage of the last seconds. A node that has lost all its peers counts as bad at
+  // `consensus` is the highest percentage of the last 30 s. A node that has lost all its peers counts as bad at
   // once, although `consensus` still contains samples from before the loss. While a node catches up, a low consensus
   // does not count, because the tip of the node is behind the tips of its peers.
   const isSplit =

@@ -8,7 +8,7 @@ import type { ListMeta } from './api-requests.ts';
 /** Number of rows on a page. */
 export const PAGE_ROWS = 25;
 
-/** Returns the parameters with which a request to the node gets the page of a route. */
+/** Returns the number of rows and the cursor with which the dashboard requests a page from the node. */
 export function pageOf({ after }: Pick<HashRoute, 'after'>, limit = PAGE_ROWS): PageOfList {
   return { limit, after };
 }

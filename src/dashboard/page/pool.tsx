@@ -9,11 +9,10 @@ import { useAnswer, useAsked, useLive } from './hooks.ts';
 import { Age, Amount, Answered, Id, More, Table } from './components.tsx';
 
 /**
- * Maximum number of transactions that the view shows of each queue. Of further transactions, the view shows only the
- * number.
+ * Maximum number of transactions that the view shows of each queue. The number above the list counts all transactions.
  */
 const SHOWN_MAX = 100;
-/** Maximum number of group transactions whose signers the list requests. */
+/** Maximum number of transactions of multisignature groups ("group transactions") whose signers the view requests. */
 const SIGNERS_ASKED_MAX = 20;
 
 export interface Waiting {
@@ -87,7 +86,7 @@ export function Pool() {
 }
 
 /**
- * True if the list requests the signers of a group transaction. Each group transaction needs a request, so the list
+ * True if the view requests the signers of a group transaction. Each group transaction needs a request, so the view
  * requests only the signers of the first `SIGNERS_ASKED_MAX` group transactions. The view of a single transaction shows
  * the signers of any group transaction.
  */
@@ -100,8 +99,8 @@ function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean
 export function MissingSigners({ transaction }: { transaction: Transaction }) {
   const signatures = transaction.signatures?.length ?? 0;
   const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
-  // Without an answer, only the number of signatures is shown. A node of an older version does not answer this request,
-  // and no node answers it for a transaction that has entered a block.
+  // Without an answer, only the number of signatures is shown. For example, the node refuses this request if the
+  // transaction has entered a block.
   if (asked.kind !== 'answered') return <span class="badge">{waitsFor('pending', signatures)}</span>;
   const { min, members } = asked.answer.data;
   return (
@@ -125,8 +124,8 @@ function SignerList({ title, members }: { title: string; members: Signers['membe
 }
 
 /**
- * Requests all queues, and lists their transactions. The queue nearest to a block comes first. A transaction that
- * changes its queue between two requests may be in two answers, but is listed only once.
+ * Requests all queues, and lists their transactions. The queue `ready` comes first, and `received` comes last. A
+ * transaction that changes its queue between two requests may be in two answers, but is listed only once.
  */
 async function waitingNow(): Promise<Answer<readonly Waiting[]>> {
   const queues = await Promise.all(

@@ -73,8 +73,8 @@ function RoundStrip({ round, own, nameOf }: StripProps) {
           <li key={slot.slot}>
             <a
               href={targetOf(slot, nameOf)}
-              // The squares do not take the keyboard focus, because there are hundreds of squares. Keyboard users find
-              // links to the delegates that missed a slot above the squares, and links to the blocks in the view of
+              // The squares do not take the keyboard focus, because there are hundreds of squares. Above the squares,
+              // keyboard users find links to the delegates that missed a slot. The view of blocks has links to the
               // blocks.
               tabIndex={-1}
               class={`${slot.block === undefined ? 'missed' : 'forged'}${own.has(slot.forger ?? '') ? ' own' : ''}`}
@@ -127,8 +127,8 @@ function sentenceOf({ slot, block, forger }: PastSlot, nameOf: StripProps['nameO
 }
 
 /**
- * Requests the last ended rounds. If the node allows this browser to ask for slot owners, owners of missed slots that
- * the blocks do not show are included.
+ * Requests the last ended rounds. The blocks do not show the owner of each missed slot, so the function requests the
+ * other owners from the node, if the node allows this browser to read them.
  */
 async function lastRounds(
   height: number,

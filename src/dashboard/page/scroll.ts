@@ -11,19 +11,18 @@ interface Kept {
 }
 
 /**
- * Maximum time in milliseconds for restoring a scroll position. The time is longer than several consecutive failed
- * requests, which take 8 s each.
+ * Maximum time in milliseconds for restoring a scroll position. The time is long enough for several consecutive
+ * requests that each fail after the time limit of 8 s.
  */
 const RESTORE_MS_MAX = 60_000;
 /**
- * A page that is long enough counts as complete when no component waits for an answer, and the length of the page has
- * not changed for this time in milliseconds.
+ * Time in milliseconds for which the length of the page must stay the same. After this time, a page that is long enough
+ * for the scroll position counts as complete, if no component waits for an answer.
  */
 const SETTLED_MS = 1000;
 /**
- * If no component waits for an answer, but the page is still too short, `scrollWhenThere` gives up when the length of
- * the page has not changed for this time in milliseconds. A failed request is repeated with the next block, and the
- * page may then become long enough.
+ * Like `SETTLED_MS`, for a page that is too short. After this time, `scrollWhenThere` gives up. The time is longer,
+ * because the dashboard repeats a failed request with the next block, and the page may then become long enough.
  */
 const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;

@@ -47,8 +47,8 @@ interface Reading {
 }
 
 /**
- * Smallest step of the system clock in milliseconds that the node reports. Time services correct a clock gradually, or
- * in smaller steps. A larger step can make delegates miss slots.
+ * Smallest step of the system clock in milliseconds that the node reports. Time services usually correct a clock
+ * gradually, or in smaller steps. A larger step can make delegates miss slots.
  */
 const SET_MS_MIN = 2000;
 /**

@@ -58,7 +58,8 @@ export class ForgingDelegates {
    *
    * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of a delegate. Either the password does not
    *   decrypt the passphrase of the delegate, or the passphrase belongs to another key. No delegate is then enabled
-   * @throws ProtocolError from `SigningJournal.hold`; the delegates before the failure are then enabled
+   * @throws ProtocolError from `SigningJournal.hold` for one delegate; only the delegates before this delegate are then
+   *   enabled
    */
   async enableAll(password: string): Promise<void> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;

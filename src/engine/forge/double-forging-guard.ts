@@ -42,8 +42,8 @@ export type Clearance =
   | ({ readonly granted: false } & Waiting);
 
 /**
- * Number of newest rounds in which the guard searches for a block of a delegate if the journal has no header of the
- * delegate. The finality protocol looks back over the same number of rounds.
+ * If neither the journal nor the watermark has a header of a delegate, the guard searches this number of newest rounds
+ * for a block of the delegate. The finality protocol looks back over one block less (`BftLimits.range`).
  */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
@@ -134,12 +134,12 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Handles a data folder whose journal has no header of the delegate, such as a restored `bloomery backup`. If the
-   * delegate's watermark belongs to the chain in this folder, the journal adopts the header in the watermark. This
-   * header is the last header that the delegate signed on this machine. But another data folder of this machine may be
-   * in use for signing. Before the journal adopts the header, the node therefore waits for one slot of the delegate in
-   * which the watermark stays unchanged. The node does not wait for finality here, because no block would become final
-   * if a third of all delegates waited for finality.
+   * Adds the delegate's last header to the journal if the journal has none, as in a data folder from `bloomery backup`.
+   * If the delegate's watermark belongs to the chain in the data folder, the journal adopts the header in the
+   * watermark. This header is the last header that the delegate signed on this machine. But another data folder of this
+   * machine may be in use for signing. Before the journal adopts the header, the node therefore waits for one slot of
+   * the delegate in which the watermark stays unchanged. The node does not wait for finality here, because no block
+   * would become final if a third of all delegates waited for finality.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -148,8 +148,8 @@ export class DoubleForgingGuard {
     const { last } = recalled;
     const newest = this.#newest.of(publicKey, last.timestamp);
     if (newest === 'unknown') return SEARCHING;
-    // The chain may have another block of the delegate that is at least as new as the watermark. The delegate then
-    // signed this block on another node. The watermark is then out of date.
+    // The chain may have another block of the delegate that is at least as new as the watermark. In this case, the
+    // delegate signed this block on another node, so the watermark is out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
     if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
@@ -249,12 +249,12 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the delegate's newest block on the chain. If the journal has no header of the delegate, the search covers
-   * only the newest blocks (`SEARCHED_ROUNDS`) and blocks that earlier searches read. If the journal has a header, the
-   * block counts only if it is at least as new as the last header in the journal and has another id. Otherwise, the
-   * result is undefined. Returns `unknown` while the search for the newest block continues. With a header in the
-   * journal, the search goes back to the time of this header, however old it is. In generation 3, each new header names
-   * the greatest height that the delegate has signed. The node must therefore know the delegate's newest block.
+   * Returns the delegate's newest block on the chain, or `unknown` while the search for this block continues. If the
+   * journal has no header of the delegate, the search covers only the newest blocks (`SEARCHED_ROUNDS`) and blocks that
+   * earlier searches read. If the journal has a header, the search goes back to the time of the last header in the
+   * journal. The block then counts only if it is at least as new as this header and has another id. Otherwise, the
+   * result is undefined. In generation 3, each new header names the greatest height that the delegate has signed. The
+   * node must therefore know the delegate's newest block.
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);
@@ -277,7 +277,10 @@ export class DoubleForgingGuard {
   }
 }
 
-/** Number of consecutive slots that certainly contain a slot of each active delegate. */
+/**
+ * Number N such that any N consecutive slots contain a slot of each active delegate. The order of the delegates changes
+ * with each round, so a delegate may have the first slot of one round and the last slot of the next.
+ */
 function slotsWithEveryTurn({ activeDelegates }: ChainParams): number {
   return 2 * activeDelegates - 1;
 }

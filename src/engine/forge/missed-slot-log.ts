@@ -86,8 +86,8 @@ export class MissedSlotLog {
   }
 
   /**
-   * Logs the stored reason. Logs nothing if the tip is a block of another delegate in this slot, because the slot was
-   * then not ours.
+   * Logs the stored reason. Logs nothing if the tip is a block of another delegate in this slot, because the slot
+   * belonged to that delegate.
    */
   logPending(): void {
     const pending = this.#pending;

@@ -10,7 +10,7 @@ import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
  * Maximum number of headers of older blocks that one call reads. Reading them takes some hundredths of a second. During
- * a slot of the delegate, the scheduler calls again within a second.
+ * a slot of the delegate, the next call follows within a second.
  */
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;
@@ -31,14 +31,14 @@ export class NewestBlocks {
   readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
   /**
-   * The highest of the older blocks. `#below` has the newest block of each delegate up to the anchor, as far as the
-   * search has found it.
+   * The highest of the older blocks. For each delegate whose newest block up to the anchor is known, `#below` has this
+   * block.
    */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();
   /** The lowest height that the search has reached. */
   #searchedTo = 0;
-  /** For the tip of the last call, the newest blocks of delegates above the anchor. */
+  /** The newest blocks of delegates above the anchor, as the last call found them for the tip with the id `tipId`. */
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
   /** @param settledBlocks number of newest blocks that the search reads again for each new tip */

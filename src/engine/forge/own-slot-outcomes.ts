@@ -3,7 +3,8 @@
  * block counts as missed as soon as the chain has a block of a later slot (`#emptyBefore` lists the exceptions). The
  * height of the later block determines the order of forgers, so the owner of the empty slot is certain. If slots passed
  * while this node was behind, the node finds their outcomes when it gets the later blocks. Slots from before the start
- * of the node count only if its notifier has stored how far it examined the chain (`node/notify/start.ts`).
+ * of the node count only if an earlier run stored the height up to which its notifier examined the chain
+ * (`node/notify/start.ts`).
  */
 
 import type { Observer } from '../../ports/observer.ts';

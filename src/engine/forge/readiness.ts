@@ -1,8 +1,8 @@
 /**
  * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail, or
- * while its clock is wrong. If `consensusMin` is above 0 (the default in generation 2), it is also not ready while too
- * few peers have its tip. If the operator configured peers, the node also waits some seconds after a start for its
- * first peer.
+ * while its clock is wrong. If `consensusMin` is above 0 (the default in generation 2), the node is also not ready
+ * while too few peers have its tip. If the operator configured peers, the node also waits up to 5 s after a start for
+ * its first peer.
  */
 
 import type { Clock } from '../../ports/clock.ts';

@@ -54,8 +54,8 @@ export interface ForgingDependencies {
   readonly onSlotChecked?: (slot: number) => void;
   readonly observer: Observer;
   /**
-   * Time in milliseconds, from the start of the current slot, for which the scheduler waits for a late block if the
-   * chain has no block of the previous slot.
+   * Time in milliseconds for which the scheduler waits for a late block if the chain has no block of the previous slot.
+   * The wait begins at the start of the current slot.
    */
   readonly waitThresholdMs: number;
   /**
@@ -67,8 +67,8 @@ export interface ForgingDependencies {
   /** Returns the reason why no delegate may forge now; undefined if forging is possible. */
   readonly notReady: () => NotReady | undefined;
   /**
-   * Returns the time until which forging waits for a better chain that a peer claims to have, as Unix time in
-   * milliseconds by `clock`. Forging does not wait if this time has passed.
+   * Returns a Unix time in milliseconds by `clock`. Until this time, forging waits for a better chain that a peer
+   * claims to have. Forging does not wait if this time has passed.
    */
   readonly waitUntilMs?: () => number;
 }
@@ -126,8 +126,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * The reason why a delegate does not sign at present, whether the delegate is enabled or not; undefined if the
-   * delegate may sign.
+   * The reason why a delegate may not sign at present; undefined if the delegate may sign. The delegate need not be
+   * enabled.
    */
   waiting(publicKey: PublicKey): ForgingWait | undefined {
     const waiting = this.#guard.waiting(publicKey);
@@ -177,8 +177,8 @@ export class ForgingScheduler {
    * `waitUntilMs` and `notReady` (for example missing peers). Like the regular check, this method obeys the
    * double-forging guard and requires a writable disk.
    *
-   * @returns the block; undefined if the slot is not ours or already has a block, if the delegate may not sign, if the
-   *   block cannot be built, if writes to the store or the journal fail, or if the scheduler does not run
+   * @returns the block; undefined in these cases: the slot is not ours or already has a block; the delegate may not
+   *   sign; the block cannot be built; writes to the store or the journal fail; the scheduler does not run
    * @throws BlockRejected if the rules refuse the block; or another error of `Chain.forge`
    */
   async forgeNow(): Promise<Block | undefined> {

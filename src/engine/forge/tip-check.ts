@@ -1,11 +1,18 @@
 /**
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
  * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
- * delegate has signed headers above the tip, a new header on the tip would contradict them. No delegate therefore signs
- * until the node has proof that its tip is current, such as a new block from a peer, or until all slots since the tip
- * belonged to delegates of this node. In two cases, the node accepts its tip without proof: the node knows no peers; or
- * peers have reported their tips, and a round of slots has passed since the start or the stall. Both cases require that
- * no delegate of this node has signed a header more than one block above the tip.
+ * delegate has signed headers above the tip, a new header on the tip could contradict them. No delegate therefore signs
+ * until the node has proof that its tip is current. One of these facts is sufficient proof:
+ *
+ * - The node has received a new block from a peer.
+ * - More than half of the peers have reported a tip that is not better than the tip of the node.
+ * - All slots since the tip belonged to delegates of this node, and no peer has a better tip.
+ *
+ * The node accepts its tip without proof if it knows no peers. The node also accepts its tip if peers have reported
+ * their tips, and a round of slots has passed since the start or the stall.
+ *
+ * While a delegate of this node has signed a header more than one block above the tip, only a new block is sufficient
+ * proof.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -96,16 +103,16 @@ export class TipCheck {
       applied: (blocks, origin) => {
         const block = blocks.at(-1);
         if (origin === 'forged' || block === undefined) return;
-        // The forger of a new block appended the block to its own tip. Our chain now ends with this block, so our tip
-        // is current.
+        // The forger of this new block has a chain that ends with the block. Our chain now ends with the same block, so
+        // our tip is as new as the tip of the forger.
         if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
       },
     });
   }
 
   /**
-   * Records that the process is running. The scheduler calls this method about every second. After a stall, the node
-   * needs a new proof.
+   * Records that the process is running. The scheduler calls this method about every second. After a stall of the
+   * process, the node needs a new proof that its tip is current.
    */
   tick(): void {
     const nowMs = this.#dependencies.clock.nowMs();

@@ -1,8 +1,8 @@
 /**
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
- * the folder to an earlier state, the journal lacks the newest lines. The watermark still has the last header that the
- * delegate signed, and a new header must not contradict this last header. If the journal file is a copy and no
- * watermark shows whether the newest lines are missing, the journal counts as incomplete.
+ * the folder to an earlier state, the journal lacks the newest lines. The watermark of a delegate still has the last
+ * header that this delegate signed, and a new header must not contradict this last header. If the journal file is a
+ * copy and no watermark shows whether the newest lines are missing, the journal counts as incomplete.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -145,8 +145,8 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 }
 
 /**
- * Returns whether a watermark is newer than the delegate's last header in the journal. A watermark that records an
- * export of the delegate (`movedAtS`) counts as newer than the header of the same block in the journal.
+ * Returns whether a watermark is newer than the delegate's last header in the journal. A watermark that records a
+ * hand-over of the delegate (`movedAtS`) counts as newer than the header of the same block in the journal.
  */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;

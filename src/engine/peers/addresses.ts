@@ -25,8 +25,8 @@ export function ipOf(peerId: PeerId): string {
 }
 
 /**
- * True for loopback addresses, whose traffic never leaves the machine. Code that counts all peers at one IP address as
- * one peer makes an exception for a loopback address, and counts each peer there.
+ * True for loopback addresses, whose traffic never leaves the machine. Where the node counts all peers at one IP
+ * address as one peer, it still counts each peer at a loopback address.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
@@ -61,8 +61,8 @@ export function isPlausible(ip: string, sourceIp: string): boolean {
 
 /**
  * Returns the bucket of a new peer. All public addresses that peers of one netgroup report are in at most 16 of the 128
- * buckets. A lying peer therefore cannot fill the list. All private addresses share one bucket, and all loopback
- * addresses share one bucket.
+ * buckets. A lying peer therefore cannot fill the list of new peers. All private addresses share one bucket, and all
+ * loopback addresses share one bucket.
  *
  * @param secret four random bytes, so that no other node can compute the bucket
  * @param sourceIp IP address of the peer that reported the new peer; undefined if the new peer reported itself

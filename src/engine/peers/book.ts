@@ -101,7 +101,7 @@ export class PeerBook {
   }
 
   /**
-   * Adds a peer to the list `new`. A peer that is already in the book stays in its bucket. If the book only has the
+   * Adds a peer to the list `new`. A peer that is already in the book stays in its bucket. If the book has only the
    * address of the peer, this method adds the rest of the info.
    *
    * @param sourceIp IP address of the peer that reported the new peer. Undefined if the new peer reported itself, or if

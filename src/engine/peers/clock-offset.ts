@@ -22,14 +22,15 @@ const SAMPLES_PER_PEER = 8;
  */
 const SAMPLES_MIN = 3;
 /**
- * Minimum number of peers. For `estimateMs`, peers with at least `SAMPLES_MIN` recent samples count. For `agreedMs`,
- * peers that agree count. A single peer may have a slow connection, or lie.
+ * Minimum number of peers for a result. `estimateMs` counts the peers with at least `SAMPLES_MIN` recent samples.
+ * `agreedMs` counts the peers whose clocks differ from ours in the same direction by more than `limitMs`. A single peer
+ * may have a slow connection, or lie.
  */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
- * Smallest difference in milliseconds that the node reports. Blocks of honest nodes arrive within a second or two. With
- * a larger clock difference, delegates begin to miss slots.
+ * Smallest clock difference in milliseconds that the node reports. Blocks of honest nodes arrive within two seconds of
+ * the start of their slot. With a larger clock difference, delegates begin to miss slots.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
@@ -40,7 +41,7 @@ const WARN_EVERY_MS = 3_600_000;
  */
 const LASTING_MS = 120_000;
 
-/** The result of the comparison of this clock with the clocks of the peers. */
+/** The result of the comparison of our clock with the clocks of the peers. */
 export type ClockVerdict =
   /**
    * Our clock is wrong: most clocks agree with each other, but not with our clock. The offset is positive if the other
@@ -135,9 +136,9 @@ export class ClockOffset {
   }
 
   /**
-   * Decides which clock is wrong if one clock differs much from the other clocks. The result is undefined while all
-   * known clocks agree with ours, and until a verdict of kind `peer` or `unclear` has held for `LASTING_MS`. All peers
-   * at one IP address count as one peer, except peers at loopback addresses.
+   * Decides which clock is wrong if a peer's clock and ours differ by at least `CLOCK_OFFSET_WARN_MS`. The result is
+   * undefined while all known clocks agree with ours, and until a verdict of kind `peer` or `unclear` has held for
+   * `LASTING_MS`. All peers at one IP address count as one peer, except peers at loopback addresses.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -179,7 +180,7 @@ export class ClockOffset {
    * The node does not forge while the result is defined, so the result must become undefined as soon as the clocks
    * agree again.
    *
-   * @param peers peers that the node or its operator chose, so that strangers cannot add a peer
+   * @param peers peers that the node dialled or the operator named, so strangers cannot affect the result
    * @param limitMs offsets up to this limit are ignored
    * @returns the median of the offsets beyond the limit in milliseconds; positive if the peers are ahead
    */
@@ -199,10 +200,11 @@ export class ClockOffset {
   }
 
   /**
-   * Returns the offset of a peer's clock that its recent blocks confirm; 0 if they confirm no offset, and undefined if
-   * the peer has too few recent blocks. Blocks may be late for many reasons, and after a stall of this process many
-   * blocks are late at once. A peer therefore counts as behind only if all its recent samples are late. Only a wrong
-   * clock can make a block early. A peer therefore counts as ahead as soon as its last `SAMPLES_MIN` blocks are early.
+   * Returns the offset of a peer's clock if the recent blocks of the peer confirm an offset; otherwise 0. Returns
+   * undefined if the peer has too few recent blocks. Blocks may be late for many reasons, and after a stall of this
+   * process many blocks are late at once. A peer therefore counts as behind only if all its recent samples are late.
+   * Only a wrong clock can make a block early. A peer therefore counts as ahead as soon as its last `SAMPLES_MIN`
+   * blocks are early.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();

@@ -34,8 +34,8 @@ const OWN_MAX = 32;
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
  * For a fixed peer, these two waits in milliseconds replace those of `WAIT`. The shortest wait then also applies after
- * the end of a connection with `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because the nodes of a small
- * network start one after another.
+ * the end of a connection with `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because a fixed peer in a small
+ * network may start a few seconds after this node.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };
 /** Time in milliseconds before the node dials a fixed peer again after a failure with the outcome `hopeless`. */

@@ -1,8 +1,8 @@
 /**
- * Decides which peers this node dials, and when it dials them again. The node dials each fixed peer while the peer is
- * not connected, with a short wait after each failure. The node dials other peers of the peer book in rounds. The node
- * dials seeds to get their lists of peers. At each interval `shuffleMs`, the node disconnects one outbound peer if
- * `outboundMax` allows no further outbound connection. The next round can then dial another peer.
+ * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer whenever the peer is
+ * not connected, and waits about 1 to 60 s after each failure. The node dials other peers of the peer book in rounds.
+ * The node dials seeds to get their lists of peers. Every `shuffleMs` milliseconds, the node disconnects one outbound
+ * peer if `outboundMax` allows no further outbound connection. The next round can then dial another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -42,11 +42,11 @@ export interface DiallerOptions {
    * peers, even if there are more fixed peers than this maximum.
    */
   readonly outboundMax: number;
-  /** Peers that the node dials whenever they are not connected, and never disconnects to make room. */
+  /** Peers that the node dials whenever they are not connected, and never disconnects to make room for other peers. */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
   /**
-   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when it has enough
-   * outbound connections.
+   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when `outboundMax` allows
+   * no further outbound connection.
    */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
   /** Fixed and whitelisted peers. They stay in the book, even if a dial failed for a lasting reason. */
@@ -71,8 +71,8 @@ export interface DiallerDependencies {
 }
 
 /**
- * Time in milliseconds from the arrival of a list of peers to the next round of dialling, for a node with few
- * connections.
+ * Maximum time in milliseconds from the arrival of a list of peers to the next round of dialling. This maximum applies
+ * only while the node has few connections (`#discover`).
  */
 const DISCOVERED_WAIT_MS = 1_000;
 
@@ -173,7 +173,7 @@ export class Dialler {
     this.#arm();
   }
 
-  /** Sets the timer for the next round, or for the time at which a missing fixed peer may be dialled again. */
+  /** Sets the timer for the next round, or for an earlier time from which the node may dial a missing fixed peer. */
   #arm(): void {
     if (this.#stopped) return;
     let dueMs = this.#nextRoundMs;
@@ -208,8 +208,8 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // The node dials pinned peers even at special addresses. It does not dial other peers at special addresses, which
-      // the peer book of an earlier version may contain.
+      // The node dials pinned peers even at special addresses. A peer book that an earlier version of Bloomery saved
+      // may contain other peers at special addresses. The node does not dial these peers.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });

@@ -191,7 +191,7 @@ export class PeerManager {
     await closers.close();
   }
 
-  /** Adds a seed whose address was unknown at the start, and dials the seed if the node needs more peers. */
+  /** Adds a seed whose address was unknown at the start. Dials the seed under the conditions of `Dialler.dialSeeds`. */
   addSeed(seed: PeerAddress): void {
     if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
@@ -310,7 +310,8 @@ export class PeerManager {
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // An offence during the handshake may have banned the peer. At that time, there was no connection to close.
+    // The node may have banned the address for an offence during the handshake. At that time, there was no connection
+    // to close.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;

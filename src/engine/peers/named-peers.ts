@@ -12,18 +12,18 @@ export interface NamedPeersOptions {
   /** The address at which this node listens. */
   readonly own: PeerAddress;
   /**
-   * Peers that the node dials whenever they are not connected, and never disconnects to make room. Fixed peers lose
-   * points only for the offences in `WIRE_OFFENCES` (`peer-scoring.ts`).
+   * Peers that the node dials whenever they are not connected, and never disconnects to make room for other peers.
+   * Fixed peers lose points only for the offences in `WIRE_OFFENCES` (`peer-scoring.ts`).
    */
   readonly fixedPeers: readonly PeerAddress[];
   /**
-   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when it has enough
-   * outbound connections. Seeds lose points only for the offences in `WIRE_OFFENCES`.
+   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when `outboundMax` allows
+   * no further outbound connection. Seeds lose points only for the offences in `WIRE_OFFENCES`.
    */
   readonly seedPeers: readonly PeerAddress[];
   /**
-   * Peers that stay in the book. The node never closes the inbound connection of such a peer to make room for another.
-   * Whitelisted peers lose points only for the offences in `WIRE_OFFENCES`.
+   * Peers that stay in the peer book. The node never closes the inbound connection of such a peer to make room for
+   * another connection. Whitelisted peers lose points only for the offences in `WIRE_OFFENCES`.
    */
   readonly whitelistedPeers: readonly PeerAddress[];
   /** IP addresses to which the node never connects, and from which it accepts no connection. */

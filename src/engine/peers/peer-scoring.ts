@@ -83,9 +83,9 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects a peer that sent too many useless signatures. The peer loses no points. The id of a transaction does
-   * not cover its members' signatures, so an honest node of lisk-sdk may pass on a copy with false signatures. Named
-   * peers stay connected.
+   * Disconnects a peer that sent too many useless signatures. The peer loses no points: the id of a transaction does
+   * not cover members' signatures, so an honest node of lisk-sdk may pass on a copy of a transaction with false
+   * members' signatures. Named peers stay connected.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;

@@ -1,7 +1,8 @@
 /**
- * Defines the points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the peer is
- * disconnected and its address is banned for a day. The address is not banned if a named peer has this address. Only an
- * offence that no honest node can commit, such as a block that is wrong on any chain, costs all points.
+ * Defines the points that each offence costs. A peer begins with 100 points of reputation. At 0 points, the node
+ * disconnects the peer and bans its address for a day. The node does not ban the address if a named peer has this
+ * address. Only an offence that no honest node can commit, such as a block that is wrong on any chain, costs all
+ * points.
  */
 
 import type { PeerOffenceCode } from '../../ports/transport.ts';
@@ -26,10 +27,10 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // Excess messages are counted in windows of ten seconds. In each window, the peer loses the points of `MESSAGE_RATE`
-  // for each 200 frames above its rate limit (`p2p/frame-filter.ts`). The peer loses the points of `PROCEDURE_RATE`
-  // once in each window in which it uses one procedure too often. The node tolerates a short burst of messages, but not
-  // a steady excess.
+  // The node counts excess messages in windows of ten seconds. In each window, the peer loses the points of
+  // `MESSAGE_RATE` for each 200 frames above its rate limit (`p2p/frame-filter.ts`). For each procedure or event that
+  // the peer uses too often, the peer loses the points of `PROCEDURE_RATE` once in a window (`p2p/receive-limits.ts`).
+  // The node tolerates a short burst of messages, but not a steady excess.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -49,19 +50,19 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_UNSTORABLE: 0,
   BLOCK_TRANSACTION_INVALID: 0,
 
-  // This code is for checks that need no state. An honest node makes these checks before it announces a transaction, so
-  // it never sends a transaction that fails them.
+  // `TRANSACTION_INVALID` means that the transaction failed a check that needs no state. An honest node makes these
+  // checks before it announces a transaction, so it never sends a transaction that fails them.
   TRANSACTION_INVALID: 100,
   TRANSACTION_TYPE_UNKNOWN: 0,
   TRANSACTION_TYPE_NOT_ALLOWED: 0,
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // A signature names its transaction by a 64-bit id, and two transactions can share an id. An attacker could send two
-  // transactions with one id to different nodes. A signature for one of the two is then false at the nodes that have
-  // the other transaction. If a false signature cost points, these nodes would ban each other. A false signature
-  // therefore costs no points, but the node ignores the signatures of the sending peer for a limited time
-  // (`engine/gossip.ts`).
+  // A member's signature names its transaction by a 64-bit id, and two transactions can share an id. An attacker could
+  // send two transactions with one id to different nodes. A signature for one of the two is then false at the nodes
+  // that have the other transaction. If a false signature cost points, the nodes with one transaction and the nodes
+  // with the other transaction would ban each other. A false signature therefore costs no points. Instead, the node
+  // ignores the members' signatures from the sending peer for a limited time (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

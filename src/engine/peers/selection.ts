@@ -7,8 +7,7 @@ import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
 /**
- * Sufficient number of tried peers. With fewer tried peers, the node draws new and tried peers with equal probability,
- * and dials seeds.
+ * With fewer tried peers than this number, the node dials seeds, and draws new and tried peers with equal probability.
  */
 export const TRIED_ENOUGH = 100;
 /**
@@ -20,8 +19,8 @@ const LISTED_MIN = 100;
 /** Share of inbound connections that are safe from eviction because of their netgroup (see `selectToEvict`). */
 const NETGROUP_SHARE = 0.034;
 /**
- * Share of inbound connections that are safe from eviction because of short round trips. The same maximum applies to
- * the third safe group in `selectToEvict`.
+ * Share of inbound connections that are safe from eviction because of short round trips. The third safe group in
+ * `selectToEvict` has at most this share, too.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -41,11 +40,10 @@ export interface Spread<P> {
  * share of `triedPeers` in all given peers, but at least one half. With fewer than `TRIED_ENOUGH` tried peers, the
  * probability is one half.
  *
- * A netgroup gets a second connection only when the netgroup of each remaining candidate has one connection. A netgroup
- * gets a third connection only when the netgroup of each remaining candidate has two connections, and so on. Many
- * addresses in one netgroup are cheap for an attacker. By this rule, these addresses get a further connection only when
- * no other netgroup of the candidates has fewer connections. The nodes of a network with a single netgroup can still
- * connect to each other.
+ * A netgroup gets a second connection only when the netgroup of each remaining candidate has at least one connection. A
+ * netgroup gets a third connection only when the netgroup of each remaining candidate has at least two connections, and
+ * so on. This rule limits the connections of an attacker, who can cheaply get many addresses in one netgroup. The nodes
+ * of a network with a single netgroup can still connect to each other.
  */
 export function selectToDial<P>(
   newPeers: readonly P[],
@@ -119,9 +117,9 @@ export function selectToExchange<C>(
 }
 
 /**
- * Chooses up to `limit` peers for a message that does not go to all peers. Up to half of the chosen peers come from the
- * direction (inbound or outbound) with fewer connections, the rest from the other direction. A large number of inbound
- * connections therefore cannot displace the peers that this node dialled.
+ * Chooses up to `limit` peers for a message that does not go to all peers. Up to half of `limit` (rounded up) comes
+ * from the direction (inbound or outbound) with fewer connections, and the rest from the other direction. A large
+ * number of inbound connections therefore cannot displace the peers that this node dialled.
  */
 export function selectForGossip(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
@@ -134,8 +132,8 @@ export function selectForGossip(connections: readonly Connection[], limit: numbe
 
 /**
  * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all of
- * them. With more peers, the list has a random length between a quarter and a half of the number of peers, but at
- * least 100 and at most 1000.
+ * them. With more peers, the list has a random length between a quarter and a half of the number of peers. The length
+ * is at least 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));
@@ -148,11 +146,12 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
  * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
  * attacker cannot easily get connections into these groups. Each netgroup has a number that only this node knows
  * (`netgroupOf`). The first group has the connections of the netgroups with the highest numbers. The second group has
- * the connections with the shortest round trips. The third group has the connections of the peers for whom this node
- * could answer the largest share of requests. The fourth group is the older half of the remaining connections. Among
- * the connections that are not safe, the function chooses a random connection of the netgroup that has the most inbound
- * connections. An attacker with many connections therefore usually loses one of its own connections. If all connections
- * are safe, the function chooses the youngest connection. The result is undefined if there is no connection.
+ * the connections with the shortest round trips. The third group has the connections on which this node answered the
+ * largest share of recent requests without an error. The fourth group is the older half of the remaining connections.
+ * Among the connections that are not safe, the function chooses a random connection of the netgroup that has the most
+ * inbound connections. An attacker with many connections therefore usually loses one of its own connections. If all
+ * connections are safe, the function chooses the youngest connection. The result is undefined if there is no
+ * connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup, which other nodes must not be able to predict
  */

@@ -1,11 +1,11 @@
 /**
  * Handles transactions that this node has accepted from clients. The node writes each of them to the transaction
- * journal, usually a file, before it answers the client. The transaction stays in the journal until the node no longer
- * expects a revert of its block. A transaction also leaves the journal if it has waited too long, or if the chain makes
- * it invalid. If the journal is full, transactions that are in the chain leave the journal to make room. After a start,
- * the node checks the transactions of the journal that are not in the chain like new transactions, and announces them
- * again. Each node keeps the transactions of its own clients. The journal therefore has a transaction of a peer only if
- * a client of this node sent a signature for it.
+ * journal, usually a file, before it answers the client. A transaction leaves the journal when its block is final or at
+ * least one round below the tip. A transaction also leaves the journal if it has waited too long or become invalid. If
+ * the journal is full, transactions that are in the chain leave the journal to make room. After a start, the node
+ * rechecks the transactions of the journal that are not in the chain. The node puts the valid transactions into the
+ * pool and announces them. Each node keeps the transactions of its own clients. The journal therefore has a transaction
+ * of a peer only if a client of this node sent a signature for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -143,7 +143,7 @@ export class AcceptedTransactions {
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
-    // Shortly after a start, the transaction of the signature perhaps still waits to be restored.
+    // Shortly after a start, the node may not have restored the transaction of the signature yet.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;
@@ -264,7 +264,7 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Logs the first failed write, then at most one line in `FAILURE_LOG_MS`. Without this limit, each refused
+   * Logs the first failed write, and then at most one line per `FAILURE_LOG_MS`. Without this limit, each refused
    * transaction would cause a line.
    */
   #logFailure(reason: string): void {

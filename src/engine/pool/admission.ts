@@ -35,9 +35,9 @@ export function admitFromClient(
 
 /**
  * Makes the checks of a peer's transaction that do not depend on the accounts, and puts the transaction into the queue
- * `received`. The steps (`steps.ts`) later verify the transaction against the state, and charge no verification budget.
- * If the transaction has members' signatures, this function therefore verifies it against the state at once, so that
- * the peer's budget pays for the signature checks.
+ * `received`. The steps (`steps.ts`) may verify the transaction against the state later, and they charge no
+ * verification budget. If the transaction has members' signatures, this function therefore verifies the transaction
+ * against the state at once. The peer's budget then pays for the signature checks.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */
@@ -107,13 +107,13 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Makes the checks of a new transaction that do not depend on the accounts. Refuses a transaction in these cases: its
- * type is not allowed; it is already in the pool or in the chain; it is invalid; its asset has an unknown member
- * that the pool does not accept (`Rules.poolFault`); its timestamp is in the future; the payer's budget is used up.
+ * Makes the checks of a new transaction that do not depend on the accounts.
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
  * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does
  * not get the reason of a refusal.
+ *
+ * @throws TransactionRejected if a check fails, or if the payer's budget does not allow the signature check
  */
 function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const { id } = transaction;

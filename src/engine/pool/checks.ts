@@ -58,8 +58,8 @@ export function isInFuture({ rules, clock }: PoolContext, transaction: Transacti
 
 /**
  * Checks the members' signatures of a transaction against the state at the tip. Returns `ready` if there are enough
- * valid signatures, `none` if the transaction needs no members' signatures and has none, and `pending` in all other
- * cases.
+ * valid signatures. Returns `none` if the transaction needs no members' signatures and has none. Returns `pending` in
+ * all other cases.
  */
 export function groupOf(context: PoolContext, transaction: Transaction): Pooled['group'] {
   return context.rules.multisignatureStatus(context.state(), transaction, context.verify);

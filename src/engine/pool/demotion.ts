@@ -19,9 +19,9 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
 ];
 
 /**
- * Removes the transactions that the blocks confirmed. Moves the other transactions of the same senders back, so that
- * the next steps verify them again. If a confirmed transaction has unique data, such as a delegate name, also moves all
- * transactions of its type back.
+ * Removes the transactions that the blocks confirmed. Moves the other transactions of the senders of these transactions
+ * back, so that the next steps verify them again. If a confirmed transaction has unique data, such as a delegate name,
+ * also moves all transactions of its type back.
  */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();
@@ -38,9 +38,9 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 /**
  * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block, until all
  * queues together are full. The recipient of a reverted transaction loses the amount of the transaction, and
- * transactions of the recipient may spend this amount. The transactions of the recipients are therefore moved back, so
- * that the next steps verify them again. The pool does not announce the reverted transactions, because the engine
- * announces them after each revert.
+ * transactions of the recipient may spend this amount. The function therefore moves the transactions of the recipients
+ * back, so that the next steps verify them again. The pool does not announce the reverted transactions, because the
+ * engine announces them after each revert.
  *
  * @param blocks reverted blocks in any order
  */

@@ -17,8 +17,8 @@ import type { Payer } from './verification-budget.ts';
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // The format of lisk-sdk allows leading zeros in an id. No transaction has an id with leading zeros, so the later
-  // search finds no transaction.
+  // The format of lisk-sdk allows leading zeros in an id. No transaction has such an id, so `addMemberSignature` finds
+  // no transaction for it.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
@@ -34,8 +34,8 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  *
  * Each member may add only one signature to a transaction. A key can make any number of different valid signatures of
  * one message, and the node would have to verify each signature. The reference (lisk-sdk) accepts several signatures of
- * one member. In lisk-sdk, two signatures of one member can therefore complete the required number although the
- * transaction is invalid. For each further signature, lisk-sdk then checks all pairs of members and signatures again.
+ * one member. In lisk-sdk, a transaction can therefore have the required number of signatures from too few members. For
+ * each further signature, lisk-sdk then checks all pairs of members and signatures again.
  *
  * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature;
  *   `TRANSACTION_INVALID` if the rules refuse the signature, if the member has already signed, or if no pending
@@ -53,8 +53,8 @@ export function addMemberSignature(
     const message = 'Unable to process signature, corresponding transaction not found';
     throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
-  // The pool stores the signature in lower case. Otherwise, a client could add the same signature a second time in
-  // upper case, and so make the transaction invalid.
+  // A client may write the key and the signature in upper or lower case. `refuseSecondOf` compares texts, so the pool
+  // stores both in lower case.
   const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
   if (!payer.mayAsk()) throw verificationLimit(transactionId);

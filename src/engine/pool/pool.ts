@@ -80,8 +80,9 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival the pool stores. A full map takes about 2 MB. It drops
- * up to half of its times, so the latest 10 000 stay. With 25 transactions every 10 s, these times cover over an hour.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. A full map takes about 2 MB. The map
+ * always keeps the 10,000 times that were set or read last. With 25 transactions every 10 s, these times cover over an
+ * hour.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -171,9 +172,10 @@ export class TransactionPool {
   /**
    * Verifies new transactions of a peer directly after `receive`, so that the node announces them at once. If the
    * payer's budget is used up, or the queue `verified` is full, the remaining transactions of `ids` stay in the queue
-   * `received`, and the steps verify them later. The transactions that `receive` refused with `VERIFICATION_LIMIT` are
-   * not in `ids`, because they are in no queue. A transaction that is valid in the state counts as useful for the payer
-   * (`Payer.wasUseful`).
+   * `received`, and the steps verify them later. A transaction that is valid in the state counts as useful for the
+   * payer (`Payer.wasUseful`).
+   *
+   * @param ids the transactions that `receive` accepted
    */
   verifyReceived(ids: readonly TransactionId[], payer = NO_PAYER): void {
     for (const id of ids) {
@@ -281,7 +283,7 @@ export class TransactionPool {
     return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
 
-  /** Whether a transaction of the pool still lacks members' signatures. */
+  /** Whether the pool has the transaction and knows that members' signatures are still missing. */
   lacksSignatures(id: TransactionId): boolean {
     return this.#queues.get(id)?.group === 'pending';
   }

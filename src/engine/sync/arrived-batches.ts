@@ -20,9 +20,10 @@ const PAUSE_BYTES = 9_000_000;
 const JOINED_MAX = 4;
 
 /**
- * Approximate maximum size of all batches in memory together, in bytes of JSON.
+ * Returns the maximum size of all batches in memory together, in bytes of JSON. The result is approximate, because
+ * decoded blocks can be larger than the answer of the peer (see `approximateJsonBytes`).
  *
- * @param answerBytesMax largest size of one answer. The text of unusual assets may be longer than in the answer
+ * @param answerBytesMax maximum size of one answer in bytes
  */
 export function batchBytesMax(answerBytesMax: number): number {
   return PAUSE_BYTES + answerBytesMax;

@@ -1,8 +1,7 @@
 /**
  * Selects the sync peer and the same-tip peers among the connected peers. Peers in their backoff are left out, and some
- * methods consider only dialled peers. If no considered peer announces a better tip than ours and `rivalsAtOurHeight`
- * is true, the class uses the considered peers with another chain at our height. These peers then count as peers that
- * claim a better chain.
+ * methods consider only dialled peers. The setting `rivalsAtOurHeight` applies if no considered peer announces a better
+ * tip than ours. The considered peers with another chain at our height then count as peers that claim a better chain.
  */
 
 import type { Random } from '../../ports/clock.ts';
@@ -19,7 +18,7 @@ export interface CandidateDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   readonly random: Random;
   readonly backoff: Pick<Backoff, 'isBackingOff'>;
-  /** Whether a peer at our height may have a better chain. */
+  /** See `GenerationProfile.rivalsAtOurHeight`. */
   readonly rivalsAtOurHeight: boolean;
   /** Broadhash of our chain. */
   readonly broadhash: () => string;
@@ -39,7 +38,7 @@ export class Candidates {
     this.#dependencies = dependencies;
   }
 
-  /** Whether any connected peer claims a better chain. */
+  /** Whether a connected peer that is not in its backoff claims a better chain. */
   get exist(): boolean {
     return this.#better(new Set()).length > 0;
   }
@@ -59,8 +58,8 @@ export class Candidates {
    * is undefined if no peer claims a better chain.
    *
    * @param preferDialled if true, the peers that this node dialled come first; if false, the best claim wins. The
-   *   caller alternates between true and false. An inbound peer may claim any height. The value true ensures that the
-   *   node also asks the peers that it dialled.
+   *   caller alternates between true and false. An inbound peer may claim any height, and so always have the best
+   *   claim. With the value true, the node also asks the peers that it dialled.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();

@@ -1,10 +1,10 @@
 /**
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. After a failed claim, the
- * node therefore doubts some claims for some time. The doubted claims are the claims of peers in the netgroup of the
- * peer that failed, and the claims of all peers with its direction of connection (inbound or outbound). Forging never
- * waits for a doubted claim. The signer of a claim is the delegate that signed the claimed tip. After a failed claim,
- * the node also ignores claims with the same signer until the next round.
+ * node therefore doubts the claims of two groups of peers for a limited time. One group is the netgroup of the peer
+ * that made the claim. The other group is all peers with the direction of connection of that peer (inbound or
+ * outbound). Forging never waits for a doubted claim. The signer of a claim is the delegate that signed the claimed
+ * tip. After a failed claim, the node also ignores claims with the same signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -24,7 +24,7 @@ export interface Claim {
 
 export interface ClaimDependencies {
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** A number that the peers of one netgroup share. */
+  /** Returns the number of a peer's netgroup. All peers of one netgroup have the same number. */
   readonly netgroupOf: (peerId: PeerId) => number;
   /** Returns the number of the round in which the next block is forged. */
   readonly round: () => number;
@@ -71,8 +71,8 @@ export class Claims {
 
   /**
    * Whether the node should check the claim that a received block makes. After a failed claim, the node ignores claims
-   * with the same signer until the next round. The node also ignores claims of inbound peers from a netgroup whose
-   * claims it doubts.
+   * with the same signer until the next round. The node also ignores the claim of an inbound peer while the node doubts
+   * the claims of the peer's netgroup.
    */
   isHeard({ peerId, direction, signer }: Claim): boolean {
     if (signer !== undefined && this.#failedSigners.get(signer) === this.#dependencies.round()) return false;

@@ -4,15 +4,15 @@ import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
 /**
- * Number of our newest blocks whose ids the request for the highest common block contains without gaps. The number
+ * The request for the highest common block contains the ids of this many of our newest blocks, without gaps. The number
  * equals the maximum number of blocks in one answer of a lisk-sdk node.
  */
 const DENSE_BLOCKS = 34;
 
 /**
  * Returns the heights whose block ids the request contains, in ascending order. The list has all of the newest
- * `DENSE_BLOCKS` heights. Below these heights, the distance between two heights doubles with each step. The lowest
- * height is `floorHeight`, because the node cannot revert the block at `floorHeight` or any block below it.
+ * `DENSE_BLOCKS` heights. Below these heights, the distance between neighbouring heights doubles with each step. The
+ * lowest height is `floorHeight`, because the node cannot revert the block at `floorHeight` or any block below it.
  */
 function sampleHeights(tipHeight: number, floorHeight: number): readonly number[] {
   const heights: number[] = [];

@@ -1,9 +1,9 @@
 /**
  * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
  * block before the batch, so the node can ask for a batch only after the previous batch has arrived. The node asks the
- * sync peer or a peer that announces the same tip. A peer that the node has not asked yet comes first, then the peer
- * that has sent blocks fastest so far. If the asked peer does not answer within `SECOND_REQUEST_MS`, the node also asks
- * another peer.
+ * sync peer or a peer that announces the same tip. A peer that the node has not asked in this download comes first,
+ * then the peer that has sent blocks fastest so far. If the asked peer does not answer within `SECOND_REQUEST_MS`, the
+ * node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -36,9 +36,9 @@ export interface DownloadSource {
    */
   readonly sameTipPeers: () => readonly PeerId[];
   /**
-   * Returns false if the sync peer has disconnected. If a connected sync peer fails, the previous batch may be of
-   * another branch, and the same-tip peer that sent this batch may be at fault. If the sync peer has disconnected, its
-   * failure says nothing about the previous batch.
+   * Returns false if the sync peer has disconnected. If a connected sync peer does not send a batch, the previous batch
+   * may be of another branch. The same-tip peer that sent the previous batch may then be at fault. If the sync peer has
+   * disconnected, its failure says nothing about the previous batch.
    */
   readonly isSyncPeerConnected: () => boolean;
   /**
@@ -51,8 +51,9 @@ export interface DownloadSource {
   readonly codec: Codec;
   /**
    * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
-   * download does not ask the failed peer again. Also called with `SYNC_HELPER_DIVERGED` for a same-tip peer that sent
-   * a batch, if no peer sends the next batch and the sync peer failed to send it but is still connected.
+   * download does not ask the failed peer again. If the sync peer fails but stays connected, and no other peer sends
+   * the batch, the previous batch may be of another branch. The download then also calls this function with
+   * `SYNC_HELPER_DIVERGED` for the same-tip peer that sent the previous batch.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -67,11 +68,11 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
 
 /**
  * Downloads batches of blocks after the block `from` until the sync peer has no more blocks, or until no peer is left
- * to ask. Each batch continues the batch before it. If the sync peer fails, the download ends with the error of the
- * sync peer only if no other peer sends the batch.
+ * to ask. Each batch continues the batch before it. If the sync peer fails and no other peer sends the batch, the
+ * download ends with the error of the sync peer.
  *
  * @throws ProtocolError from `source.transport` if the sync peer does not answer, or `SYNC_BLOCKS_UNLINKED` if its
- *   answer does not continue the chain
+ *   answer does not continue the chain or has more than `BLOCKS_PER_ANSWER_MAX` blocks
  * @throws BlockRejected if the answer of the sync peer contains a malformed block
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
@@ -138,8 +139,8 @@ type Answer = Omit<SizedBatch, 'prepared'> | { readonly peerId: PeerId; readonly
 class Download {
   readonly #source: DownloadSource;
   /**
-   * Estimated time that a peer needs to send one block, in milliseconds, from the answers so far. If the node compared
-   * only the times of whole answers, it would prefer a peer that quickly sends single blocks.
+   * Estimated time in milliseconds that each peer needs to send one block. If the node compared only the times of whole
+   * answers, it would prefer a peer that quickly sends single blocks.
    */
   readonly #msPerBlock = new Map<PeerId, number>();
   readonly #excluded = new Set<PeerId>();
@@ -247,8 +248,8 @@ class Download {
   }
 
   /**
-   * Returns the first answer. The result is undefined if no answer comes within `SECOND_REQUEST_MS` and another peer
-   * can still be asked.
+   * Returns the first answer. The result is undefined if no answer comes within `SECOND_REQUEST_MS` and the node can
+   * still ask another peer.
    */
   async #first(open: readonly Promise<Answer>[], isOtherLeft: boolean): Promise<Answer | undefined> {
     if (!isOtherLeft) return Promise.race(open);

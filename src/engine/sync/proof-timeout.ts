@@ -6,8 +6,8 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 
 /**
- * Returns a promise that settles like `answer`, unless it rejects earlier. While `answer` is not settled, the function
- * calls `isAnotherWaiting` every `limitMs` milliseconds. If a call returns true, the promise rejects.
+ * Returns a promise that settles like `answer`, or rejects earlier. Until `answer` settles, the function calls
+ * `isAnotherWaiting` every `limitMs` milliseconds. If a call returns true, the returned promise rejects.
  *
  * @param refusal creates the error with which the promise rejects
  */

@@ -47,15 +47,15 @@ export class SyncFailures {
     // Our own chain has changed during the sync, so the peer is not at fault. The next check of announced tips decides
     // whether to sync again.
     if (code === 'TIP_MOVED') return;
-    // The node gave up this sync peer because another peer also claims a better chain. The sync peer may be honest and
-    // have a slow connection.
+    // The sync peer did not answer within `PROOF_MS` (see `synchronizer.ts`), and another peer also claims a better
+    // chain. The sync peer may be honest and have a slow connection.
     if (code === 'SYNC_CLAIM_UNPROVED') {
       backoff.fail(peerId, false);
       return;
     }
     // If our clock is behind, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
     // does not count as a failure of the peer. If `rivalsAtOurHeight` is true, the sync peer may be at our height and
-    // announce no better tip. A branch that is not better then does not count as a failure of the peer.
+    // announce no better tip. For this reason, a branch that is not better does not count as a failure of the peer.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !wasByClock && !isRival;
     backoff.fail(peerId, isItsFault);

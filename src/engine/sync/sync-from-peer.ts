@@ -19,7 +19,8 @@ import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
  * Maximum number of blocks by which a rival branch may be higher than our tip before the branch has proved to be
- * better. The limit is ten rounds more than the number of blocks that the finality protocol looks back.
+ * better. The limit is 13 rounds of 101 delegates: 3 rounds, whose blocks count in the finality protocol, and
+ * 10 more rounds.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
@@ -68,7 +69,7 @@ export interface SyncFromPeerDependencies {
  * attempts have failed. Appends the blocks to our chain, or switches to the peer's branch.
  *
  * @param isShown true if the peer has just sent the tip of its chain. If false and `isTipAsked` is true, the node first
- *   asks the peer for the tip, and downloads nothing unless this tip is better
+ *   asks the peer for the tip, and downloads blocks only if this tip is better than ours
  * @returns true if our tip changed
  * @throws ProtocolError `SYNC_NO_COMMON_BLOCK`, `SYNC_FORK_TOO_DEEP`, `SYNC_BLOCKS_UNLINKED`, `SYNC_BRANCH_NOT_BETTER`,
  *   `SYNC_BRANCH_TOO_LARGE`, `SYNC_TOO_SLOW`, `TIP_MOVED`, or an error of the transport, `Chain.append` or
@@ -172,8 +173,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPe
 }
 
 /**
- * Asks the peer for its tip, and returns whether it is the tip of a better chain. The result may be true even for a tip
- * with a timestamp in the future, because our clock may be behind.
+ * Asks the peer for its tip, and returns whether the peer's chain is better than ours. The result may be true even for
+ * a tip with a timestamp in the future, because our clock may be behind.
  */
 async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<boolean> {
   const block = chain.rules.codec.blockFromJson(await transport.request(peerId, { kind: 'tip' }));

@@ -53,7 +53,7 @@ const STALE_SLOTS = 3;
  * reach the other nodes within its slot.
  */
 const SLOT_SHARE_WAITED = 1 / 4;
-/** Time in milliseconds after the last applied blocks for which a download still counts as running. */
+/** A download counts as running until this time in milliseconds has passed since it last applied blocks. */
 const STALL_MS = 10_000;
 /**
  * Maximum total time in milliseconds for which the node waits for blocks of an inbound peer whose branch has not proved
@@ -72,7 +72,7 @@ export interface SynchronizerDependencies {
   readonly profile: Pick<GenerationProfile, 'isTipAsked' | 'rivalsAtOurHeight'>;
   /** Broadhash of our chain. */
   readonly broadhash: () => string;
-  /** A number that the peers of one netgroup share. */
+  /** Returns the number of a peer's netgroup. All peers of one netgroup have the same number. */
   readonly netgroupOf: (peerId: PeerId) => number;
   /** Reports a lying peer to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
@@ -98,7 +98,7 @@ export class Synchronizer {
   readonly #meter = new ProgressMeter();
   /** The peer from which the node syncs, or last synced. */
   #syncPeer: PeerId | undefined;
-  /** Tip that the sync peer announced when it was last seen connected. */
+  /** Tip that the sync peer announced when the node last saw this peer connected. */
   #syncPeerTip: PeerTip | undefined;
   #progressLoggedMs = 0;
   #timer: Timer | undefined;
@@ -208,13 +208,14 @@ export class Synchronizer {
 
   /**
    * Starts a run. Does nothing if the synchronizer is stopped, a run is active, or writes to the disk fail. Also does
-   * nothing for a block whose claim the node ignores (`Claims.isHeard`), unless a dialled peer claims a better chain.
+   * nothing if the node ignores the claim of a received block (see `shown`) and no dialled peer claims a better chain.
    *
    * @param peerId peer that claims a better chain. The run asks this peer first, unless this peer is inbound and a
-   *   dialled peer also claims a better chain. The claim of a peer that has failed too often is ignored
+   *   dialled peer also claims a better chain. The node ignores the claim of a peer with more than `FAILURES_TRUSTED`
+   *   failures in a row
    * @param shown the tip of the claimed chain, if the peer has sent this tip. The node ignores the claim if the signer
    *   of the tip has signed a failed claim in this round. The node also ignores the claim of an inbound peer from a
-   *   netgroup whose claims it doubts. No run then starts, unless a dialled peer also claims a better chain
+   *   netgroup whose claims the node doubts
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
@@ -223,8 +224,8 @@ export class Synchronizer {
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // If the node ignores the claim of a block, it does not sync from the block's sender first. The block then starts a
-    // run without this claim, and only if a dialled peer also claims a better chain.
+    // If the node ignores the claim of a block, a run starts only if a dialled peer claims a better chain. The run then
+    // begins with a dialled peer.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;

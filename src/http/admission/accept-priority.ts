@@ -8,8 +8,8 @@
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
 /**
- * Longest phase of accepting connections without work for strangers, in milliseconds. The phase is long enough for
- * about 500 connections.
+ * Maximum length of an accepting phase, in milliseconds. In this phase, the node accepts connections and does no work
+ * for strangers. The phase is long enough for about 500 connections.
  */
 const ACCEPTING_MS = 50;
 /**

@@ -42,7 +42,7 @@ export class AddressRecords {
   }
 
   /**
-   * Records a refusal for the address.
+   * Records that the node refused a request or a connection of the address.
    *
    * @returns true when the address is shut out from now on and its connections must be closed
    */

@@ -2,7 +2,7 @@
  * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
  * accepted, and passes on one request of a connection at a time. The admission limits the memory that clients occupy,
  * the time that they take, and their share of the main thread. The admission shuts out addresses that continue to send
- * requests after many refusals. A part of the connections is reserved for trusted clients.
+ * requests after many refusals. The admission reserves a tenth of the connections for trusted clients.
  *
  * The admission does not depend on routes or on global state: the server passes the clock, the limits and the observer
  * to it.
@@ -65,9 +65,8 @@ export class Admission implements ConnectionHost {
   readonly #lingering = new Set<ClientConnection>();
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /**
-   * Answers to refused connections, by the reason. Three kinds of refused connections are closed without an answer:
-   * connections that are refused for a reason without an entry here, connections with TLS, and connections that arrive
-   * while many tasks of strangers wait.
+   * Answers to refused connections, by the reason. A refused connection gets no answer if its reason has no entry here,
+   * if it uses TLS, or if many tasks of strangers wait.
    */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;
@@ -160,7 +159,7 @@ export class Admission implements ConnectionHost {
     for (const waitMs of ROOM_WAITS_MS) {
       if (reason !== 'connections' || socket.destroyed) break;
       // The counting process may have asked this process or another process to close an idle connection. The wait
-      // leaves time for that.
+      // leaves time to close it.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
       if (!socket.destroyed && !this.#isClosed) reason = await ask();
     }

@@ -16,7 +16,7 @@ export function clientKey(address: string): string {
   return `${groupsOf(address).slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }
 
-/** Number of groups of 16 bits in a /64 network. */
+/** Number of groups of 16 bits in the prefix of a /64 network. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 

@@ -5,8 +5,8 @@
  * the previous one has left the process. Without the gate, node:http would parse all requests of one read, possibly
  * thousands, before it answers the first one.
  *
- * Nothing is read from a stranger before its first turn (`fair-scheduler.ts`). A body is passed on only after its
- * request was accepted. If the request is refused before its body is passed on, the connection ends after the answer.
+ * Nothing is read from a stranger before its first turn (`fair-scheduler.ts`). The gate passes on a body only after the
+ * node has accepted the request. If the node refuses the request before that, the connection ends after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -35,7 +35,10 @@ export interface ConnectionHost {
   readonly scheduler: FairScheduler;
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
-  /** True when the node has time and memory to read the input that arrives after the last answer of a connection. */
+  /**
+   * Decides whether the node reads the input that arrives after the last answer of a connection: always from trusted
+   * clients, and from strangers while the node has time and memory.
+   */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
   refused(connection: ClientConnection, reason: RefusalReason): void;
@@ -142,8 +145,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Runs some work for this connection. An error in the work closes the connection, because input of a client must not
-   * end the node.
+   * Runs `work` for this connection. An error in `work` closes the connection, because input of a client must not end
+   * the node.
    */
   contain(work: () => void): void {
     try {
@@ -272,7 +275,10 @@ export class ClientConnection implements CountedConnection, Holder {
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);
   }
 
-  /** True if newly received bytes belong to a later request, because the present request needs no more bytes. */
+  /**
+   * True if newly received bytes must wait, because the parser takes no more bytes of the present request. The new
+   * bytes belong to a later request, or to a body that the node has not accepted.
+   */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
   }

@@ -56,8 +56,8 @@ export class Connections<T extends CountedConnection> {
   isFullInTotal = false;
 
   /**
-   * Decides whether a new connection may stay. If strangers already have the maximum number of connections for
-   * strangers, the method closes an idle connection to make room for a stranger's new connection, if possible.
+   * Decides whether a new connection may stay. To make room for a stranger's new connection, the method may close an
+   * idle connection of another stranger (`makeRoom`).
    *
    * @returns the reason to close the new connection, if it must be closed
    */

@@ -1,8 +1,9 @@
 /**
  * Schedules the work for strangers fairly. The work for all strangers gets a limited share of the main thread's time.
  * The requests of peers use the same share if they run in the same process (`work-share.ts`). When the share is used
- * up, the addresses take turns, with one task for each turn. An address with many tasks therefore does not delay the
- * others. While the share is not used up and no connections wait to be accepted, the scheduler runs work at once.
+ * up, the addresses take turns, with one task for each turn. An address with many tasks therefore runs only one of them
+ * between two turns of another address. While the share is not used up and no connections wait to be accepted, the
+ * scheduler runs work at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -120,7 +121,7 @@ function polled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits until the promise callbacks of the finished task have run: chains of at most `SETTLING_DEPTH` callbacks. */
+/** Waits for the promise callbacks that a task has started, up to `SETTLING_DEPTH` callbacks in a chain. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -22,9 +22,9 @@ export interface AdmissionLimits {
 }
 
 /**
- * Maximum size of all buffers of the HTTP connections of strangers together, in bytes: for example 128 bodies of the
- * largest size, because input counts twice (`INPUT_WEIGHT`). All honest clients together need less. The maximum is a
- * small share of a node's memory.
+ * Maximum number of bytes in all buffers of strangers' HTTP connections: for example, 128 bodies of the largest size,
+ * because input counts twice (`INPUT_WEIGHT`). All honest clients together need less. The maximum is a small share of a
+ * node's memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -98,8 +98,8 @@ export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
 /**
- * Maximum number of addresses whose behaviour is recorded. Beyond the maximum, the least recently seen addresses are
- * forgotten.
+ * Maximum number of addresses whose behaviour `AddressRecords` records. Beyond the maximum, it forgets addresses that
+ * it has not seen recently (`LruMap`).
  */
 export const ADDRESSES_MAX = 20_000;
 
@@ -115,9 +115,9 @@ export const ACCEPT_MS = 0.1;
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
 /**
- * Lowest limit on new connections of an address in a window of `WINDOW_MS`. The limit is twice the number of
- * requests that the rate limit allows in this time, if this is more. The reason is that some clients open a connection
- * for each request. Without a rate limit, there is no limit on new connections.
+ * Minimum of `arrivalsPerAddressMax`. The limit is higher if twice the number of requests that the rate limit allows in
+ * `WINDOW_MS` is higher, because some clients open a connection for each request. Without a rate limit, there is no
+ * limit on new connections.
  */
 const ARRIVALS_MIN = 400;
 

@@ -27,7 +27,8 @@ export interface SharedLimits {
    * Counts a request.
    *
    * @param cost number of requests that this request counts for
-   * @throws ProtocolError `NODE_BUSY` when too many limit checks wait, `NODE_SILENT` when no answer comes in time
+   * @throws ProtocolError `NODE_BUSY` when too many calls wait for the counting process, `NODE_SILENT` when the
+   *   counting process does not answer in time
    */
   take(client: string, cost: number): Promise<Allowance>;
   /**

@@ -1,7 +1,7 @@
 /**
  * Separates a socket from the parser of node:http, so that other code decides when the parser gets bytes. node:http has
- * no interface for this purpose. Its documentation only says that `emit('connection')` passes a socket to a server.
- * This file then replaces the listeners that the server has added to the socket.
+ * no interface for this purpose. According to its documentation, `emit('connection')` passes a socket to a server.
+ * After this call, this file replaces the listeners that the server has added to the socket.
  */
 
 import type { Socket } from 'node:net';
@@ -41,7 +41,7 @@ export function interceptParser(socket: Socket, takeOver: (socket: Socket) => vo
 }
 
 /**
- * Destroys the socket on end or error, while no server listens to the socket.
+ * Destroys the socket when it ends or fails. Necessary while no server listens to the socket.
  *
  * @returns a function that removes the listeners for end and error
  */

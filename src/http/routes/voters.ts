@@ -52,7 +52,8 @@ function votersRoute(dialect: HttpDialect): Route {
     isOfChain: true,
     method: 'GET',
     path: '/voters',
-    summary: 'Lists the voters of an account. The request must name the account. `votes` is the number of voters.',
+    summary:
+      'Lists the voters of an account. The request must contain `address`, `publicKey`, `secondPublicKey` or `username`. `votes` is the number of voters.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(100),
@@ -93,7 +94,8 @@ function votesRoute(dialect: HttpDialect): Route {
     isOfChain: true,
     method: 'GET',
     path: '/votes',
-    summary: 'Lists the delegates that an account votes for. The request must name the account.',
+    summary:
+      'Lists the delegates that an account votes for. The request must contain `address`, `publicKey`, `secondPublicKey` or `username`.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(101),

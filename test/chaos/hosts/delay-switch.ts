@@ -13,8 +13,8 @@ const PORT = 4789;
 const HEADER_BYTES = 8;
 const MAC_BYTES = 6;
 /**
- * Maximum number of frames on the way between two hosts. The switch drops all frames above the limit, as a real switch
- * does.
+ * Maximum number of frames on the way from one host to another. The switch drops all frames above the limit, as a real
+ * switch does.
  */
 const FRAMES_MAX = 4000;
 /** A large socket buffer, so that the kernel drops no frames while this process is busy. */
@@ -47,7 +47,7 @@ export class DelaySwitch {
   #groups: readonly number[] = [];
   readonly #underWay = new Map<number, number>();
   #isClosed = false;
-  /** Frames that the switch dropped because its queue was full. */
+  /** Number of frames above `FRAMES_MAX` that the switch dropped. */
   dropped = 0;
 
   private constructor(socket: Socket, options: SwitchOptions) {

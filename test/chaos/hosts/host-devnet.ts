@@ -71,7 +71,7 @@ export async function startHostDevnet(hosts: number, generation: 2 | 3): Promise
   return { network, nodes, wires, logOf, memoryOf, close };
 }
 
-/** Each pair of hosts has its own delay, which is the same in both directions. */
+/** The delay depends on the pair of hosts, and is the same in both directions. */
 function delayMs(from: number, to: number): number {
   const [low, high] = from < to ? [from, to] : [to, from];
   const share = ((low * 7 + high * 13) % 27) / 26;
@@ -109,8 +109,8 @@ function nodeOn(prefix: readonly string[], plan: PlannedNode, network: Network):
   const start = (): void => {
     const log = openSync(plan.logFile, 'a', 0o600);
     const [program = '', ...before] = prefix;
-    // The node stops when its IPC channel closes, so it stops when this process dies. `nsenter` replaces itself with
-    // the node.
+    // The node stops when its IPC channel closes, so it stops when this process dies. The prefix runs `nsenter`,
+    // which replaces itself with the node (exec), so the channel and the signals reach the node.
     child = fork(CLI_ENTRY, startArguments(plan, network.directory).slice(), {
       execPath: program,
       execArgv: [...before, process.execPath],

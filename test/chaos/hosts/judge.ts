@@ -1,6 +1,6 @@
 /**
- * Judges a run on hosts: every slot has a block or a correct explanation, blocks come in time, and memory does not
- * grow.
+ * Judges a run on simulated hosts: every slot must have a block or a correct explanation, no block may be late, and the
+ * memory of the nodes must not grow.
  */
 
 import { nodeAsker } from '../../../src/cli/ask-node.ts';
@@ -54,19 +54,19 @@ export function missedIn(headers: readonly Header[]): readonly number[] {
 
 export interface Explained {
   readonly slot: number;
-  /** Events that overlap the slot. */
+  /** Names of the events that may have affected the slot. */
   readonly events: readonly string[];
-  /** The reasons that the nodes give for the slot. */
+  /** The reasons that the nodes give why the slot has no block. */
   readonly reasons: readonly string[];
   readonly isRight: boolean;
 }
 
-/** The answer of a node about a slot whose delegate forges on another node. The test accepts the answer as correct. */
+/** The answer of a node about a slot whose delegate forges on another node. The test ignores this answer. */
 const NOT_OURS = 'no block arrived here: ask the delegate';
-/** The answer of a node that got no processor time for a whole slot on a busy machine. */
+/** The answer of a node that got no processor time for a whole slot on a busy machine. The test ignores this answer. */
 const ABSENT = 'this node did nothing in the slot';
 const NOTHING_RECORDED = 'nothing is recorded';
-/** Matches an answer with the action of the node in the slot, or with the reason why the node did not forge. */
+/** Matches an answer that states what the node did in the slot, or why the node did not forge. */
 const FACT = /this node forged|was on a branch that it left|was reverted|paused|did not sign|refused|has not begun/;
 
 /** Asks all nodes why a slot has no block, and compares their answers with the faults that the test caused. */
@@ -105,13 +105,14 @@ export interface Lateness {
   readonly blocks: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** Blocks that came later than allowed, each with its slot and delay. */
+  /** Blocks with a delay above `BLOCK_LATE_MS`, each with its slot and delay. */
   readonly late: readonly { readonly slot: number; readonly lateMs: number }[];
 }
 
 /**
- * Measures the delay of each block after its earliest possible time. The earliest possible time is the start of the
- * slot, or the end of the wait for the missing block of the previous slot. Blocks during events are not measured.
+ * Measures how long after the earliest possible time each block was forged, except the blocks of slots that events may
+ * have affected. The earliest possible time is the start of the slot. If the previous slot has no block, the earliest
+ * possible time is the end of the delegate's wait for that block.
  */
 export function lateness(devnet: HostDevnet, headers: readonly Header[], events: readonly Event[]): Lateness {
   const { params } = devnet.network;

@@ -31,8 +31,8 @@ export class Namespaces {
   readonly #relays: Server[] = [];
 
   /**
-   * @param nodePortOf the loopback port of the node on a host; this process relays the same port of its own loopback
-   * interface to the node
+   * @param nodePortOf returns the loopback port of the node on a host; a connection to the same loopback port of this
+   * process reaches the node
    * @throws Error if the permission or the kernel support for namespaces is missing
    */
   static async make(hosts: number, nodePortOf: (host: number) => number): Promise<Namespaces> {

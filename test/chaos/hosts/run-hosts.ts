@@ -1,7 +1,8 @@
 /**
  * Runs nodes under load on hosts that are far from one another. The run cuts off a region and heals it, kills a node
- * and restarts it, and isolates another node for some time. Every accepted transaction must get into a block. Every
- * empty slot must belong to an affected node and have an explanation. No node may penalise another node.
+ * and restarts it, and isolates another node for some time. Every accepted transaction must get into a block. The cause
+ * of each empty slot must be one of these events, and the nodes must explain the slot correctly. No node may penalise
+ * another node.
  */
 
 import { readFileSync } from 'node:fs';
@@ -30,12 +31,12 @@ export interface HostsOptions {
 }
 
 /**
- * Number of the newest blocks that a look skips. The newest blocks may still be reverted, so the next look examines
- * them.
+ * Number of the newest blocks that `explainNew` skips. The newest blocks may still be reverted, so a later call
+ * examines them.
  */
 const SETTLED_BLOCKS = 5;
 const REASON_CHARACTERS_MAX = 600;
-/** The parts of the run in which the events happen. The second half of the run is quiet. */
+/** Start and end of each event, as fractions of the run. No event happens in the second half of the run. */
 const PARTS = { cut: [0.06, 0.18], killed: [0.24, 0.28], alone: [0.34, 0.42] } as const;
 /** Share of the nodes that are in the region. */
 const REGION = 0.3;
@@ -51,14 +52,14 @@ const AFTER_CUT_MS = 45_000;
  */
 const AFTER_KILL_MS = 30_000;
 /**
- * Number of accounts that receive transfers. The number is low, so that memory stays flat. A new account for each
- * transfer would fill the account cache, whose limit this load would reach only after three hours.
+ * Number of accounts that receive transfers. The number is low, so that memory stays flat. With a new account for each
+ * transfer, the account cache would grow for three hours until it is full.
  */
 const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
-/** How often a run prints the memory of all nodes, but at most once a minute. */
+/** Maximum number of memory reports in a run. A run prints at most one report each minute. */
 const MEMORY_REPORTS = 20;
-/** Shortest run whose memory is judged: the judgement needs half an hour. */
+/** In a shorter run, a growth of memory is no fault, because the second half of the run is too short to judge it. */
 const MEMORY_MINUTES_MIN = 60;
 const GROWTH_MB_MAX = 3;
 
@@ -234,7 +235,7 @@ async function load(
     const transaction = transfer(network, number, RECIPIENTS);
     const isAccepted = await postTransaction(node.url, network, transaction).then(
       () => true,
-      // The node was killed during the request, or is not up yet. The node has accepted no transaction.
+      // The node was killed during the request, or is not up yet. Without an answer, the transaction is not accepted.
       (error: unknown) => {
         if (node.isRunning() && String(error).includes('refused')) throw error;
         return false;
@@ -262,7 +263,7 @@ async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string
   return waiting;
 }
 
-/** Prints at intervals the memory of each process, and how much of it is in use. */
+/** Prints the memory of each process at intervals, and the part of the memory that live objects use. */
 async function reportMemory(devnet: HostDevnet, { minutes, log }: HostsOptions, endMs: number): Promise<void> {
   const reportMs = Math.max(60_000, (minutes * 60_000) / MEMORY_REPORTS);
   const startMs = Date.now();

@@ -1,4 +1,4 @@
-/** Compares the answers of two nodes to one request. Ignores members that must differ, and names the difference. */
+/** Compares the answers of two nodes to one request. Ignores members that may differ. Names the first difference. */
 
 import { request as send } from 'node:http';
 import { ALLOWANCES } from '../../golden/allowances.ts';
@@ -30,7 +30,8 @@ export function exchange(origin: string, { method, target, headers, body }: Http
         path: target,
         headers: { ...typed, ...headers },
         agent: false,
-        // A real node that does not read a body sends a second answer on the same connection.
+        // If a real node does not read the body of a request, it sends a second answer on the same connection. The
+        // default parser fails at the second answer.
         insecureHTTPParser: true,
         timeout: TIMEOUT_MS,
       },
@@ -77,7 +78,7 @@ const NORMALISED: readonly Allowance[] = [
   { reason: 'The moment at which a pool took a transaction in is its own.', path: /^body\.data\.\d+\.receivedAt$/ },
 ];
 
-/** Members of the other generation, which our node adds in the extended dialect. */
+/** Members that our node adds in the extended dialect. */
 const JOINED: readonly Allowance[] = [
   ...ALLOWANCES.filter(({ kind }) => kind === 'added').map((allowance) => ({
     ...allowance,
@@ -88,13 +89,13 @@ const JOINED: readonly Allowance[] = [
 ];
 
 export interface Disagreement {
-  /** Name that is the same for requests that differ only in names and numbers. */
+  /** Name of the difference, without the query, addresses and ids of the request. */
   readonly name: string;
 }
 
 /**
  * @param isStrict whether our node uses the strict dialect of the reference
- * @returns undefined if both answers are the same
+ * @returns undefined if the answers differ only in ignored members, or not at all
  */
 export function disagreement(
   request: HttpRequest,
@@ -128,11 +129,11 @@ function comparable({ status, contentType, allow, body }: HttpAnswer): Comparabl
   if (status === 405) return { status, contentType: '', allow: allow.split(', ').sort().join(', '), body: '' };
   const { message, errors } = body as { message?: unknown; errors?: readonly { readonly message?: string }[] };
   if (message !== 'Parse errors') return { status, contentType, allow, body };
-  // The text after the name comes from the JavaScript engine.
+  // The messages of parse errors come from the JavaScript engine.
   return { status, contentType, allow, body: { message, errors: errors?.map((error) => ({ ...error, message: '' })) } };
 }
 
-/** Codes and names in a refusal. */
+/** Codes or messages of the first two errors in a refusal. Without a list of errors, the message of the refusal. */
 function codesOf({ body }: Comparable): string {
   const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
   if (!Array.isArray(errors))

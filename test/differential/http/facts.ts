@@ -6,8 +6,8 @@ import type { Untyped } from '../../support/untyped.ts';
 export interface Facts {
   readonly addresses: readonly string[];
   /**
-   * Addresses whose own paths have many listed differences: accounts without a key, and the group with a member in
-   * upper case.
+   * Addresses for which paths such as `/accounts/{address}/…` have many known differences: those of accounts without a
+   * public key, and those of `oddGroupOf`.
    */
   readonly oddAddresses: readonly string[];
   readonly plainAddresses: readonly string[];
@@ -26,7 +26,7 @@ export interface Facts {
 /**
  * Requests the data from the real node.
  *
- * @param odd addresses whose paths have listed differences
+ * @param odd addresses in `oddAddresses`, besides those of accounts without a public key
  */
 export async function factsOf(url: string, odd: readonly string[]): Promise<Facts> {
   const list = async (path: string): Promise<readonly Untyped[]> => (await ask(url, path)).data as readonly Untyped[];

@@ -181,7 +181,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: SUBMISSIONS,
-    // Any value except a time in the format of wallets.
+    // Any value except a time in the format of ISO 8601.
     input: /receivedAt\\":(?!\\"\d{4}-\d\d-\d\dT)/,
     matches:
       /^POST \/api\/transactions: (200 here, 409 there \((Invalid time value|Transaction was rejected with errors)\)|both 409, changed body\.errors)/,

@@ -30,7 +30,7 @@ export interface HttpLab {
 const PAST_SLOTS = 112;
 const PAST_MS_MAX = 300_000;
 const SYNC_MS_MAX = 120_000;
-/** Time in which both kinds of nodes process their queues, which they do every five seconds. */
+/** Time for two runs of the transaction pools. In both kinds of nodes, the pool runs every five seconds. */
 const QUEUES_MS = 12_000;
 const LSK = 100_000_000n;
 /** Owner of a group, and the member that the group names in upper case. */
@@ -48,7 +48,7 @@ export interface StartingLab {
   close(): Promise<void>;
 }
 
-/** Time in which a start notices that its processes have ended. */
+/** Time limit for a start to fail after `close` has ended its processes. */
 const NOTICE_MS_MAX = 5_000;
 
 export function startHttpLab(generation: Generation, log: (line: string) => void): StartingLab {
@@ -94,7 +94,7 @@ async function makeLab(
     const { height } = await statusOf(real.url);
     for (const node of ours) await untilHeight(node, height, SYNC_MS_MAX);
     const tip = await restTogether([real, ...ours], (forging) => setForging(real, delegates, password, forging));
-    // Restart our nodes without peers, because nodes report different things about their peers.
+    // Restart our nodes without peers, because answers about peers differ from node to node.
     for (const [index, node] of ours.entries()) {
       await node.stop();
       const http = { strictDialect: index === 1 };
@@ -111,7 +111,7 @@ async function makeLab(
   }
 }
 
-/** Resolves when a node that started with past slots has caught up with the clock. */
+/** Resolves when the clock of a node, which starts in the past and runs fast, shows the present time. */
 async function untilPresent(node: InteropNode): Promise<void> {
   await eventually(`${node.name} lives in the present`, PAST_MS_MAX, async () => {
     const { data } = await ask(node.url, 'node/status');

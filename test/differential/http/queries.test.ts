@@ -1,7 +1,4 @@
-/**
- * Checks the form of the requests that the HTTP comparison sends, and that they arrive unchanged. It needs no real
- * node.
- */
+/** Tests of the HTTP comparison without a real node: the requests that it sends, and the answers that it reads. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

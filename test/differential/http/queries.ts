@@ -38,7 +38,10 @@ function sorts(...fields: readonly string[]): Values {
   return () => fields.flatMap((field) => [`${field}:asc`, `${field}:desc`]);
 }
 
-/** Only sorts with a unique order are requested, because the reference leaves the order of equal values undefined. */
+/**
+ * Routes with their parameters. The sorts of blocks by `totalAmount` and `totalFee` are missing, because real nodes
+ * leave the order of equal values undefined.
+ */
 function routesOf(generation: Generation): readonly QueriedRoute[] {
   const isSecond = generation === 2;
   const pool: Readonly<Record<string, Values>> = {
@@ -167,7 +170,7 @@ const NAMES = [
   ...['valueOf', 'data', 'address', 'publickey', 'ip', 'id', 'blockId', 'search', 'transactionId', 'lisk', 'x y', 'é'],
 ];
 const BRACKETS = ['[]', '[0]', '[1]', '[x]', '[][]', '[', ']', '[x][y]', '[25]', '%5B%5D'];
-/** Names of members of every JavaScript object. They cause errors in the reference. */
+/** Names of members of every JavaScript object. A real node ignores parameters with these names, or answers 500. */
 const OBJECT_NAMES = ['__proto__', 'hasOwnProperty'];
 const OBJECT_BRACKETS = ['[__proto__]', '[toString]'];
 const NUMBERS = [
@@ -193,7 +196,7 @@ const ODD_PAIRS = [
   ...['a;limit=2', 'a.limit=2', 'limit%00=1', '%6cimit=2', 'utf8=%E2%9C%93'],
 ];
 const LONG_QUERIES = ['&'.repeat(1000)];
-/** Headers of GET requests that must not change the answer. */
+/** Headers that must not change the answer to a GET request. */
 const HEADERS: readonly Readonly<Record<string, string>>[] = [
   ...['text/html', '*/*;q=0', 'x', ''].map((accept) => ({ accept })),
   ...[{ 'if-none-match': '*' }, { 'if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' }, { range: 'bytes=0-1' }],

@@ -1,6 +1,6 @@
 /**
- * Refusals of a real node that do not depend on its chain. They are stored by kind, each with its smallest request, for
- * a test without a real node (`http/refusals.test.ts`).
+ * Refusals of a real node that do not depend on its chain. `refusals.test.ts` compares our node with these refusals.
+ * For each kind of refusal, the class records the request with the shortest target.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -23,9 +23,9 @@ interface Fault {
   readonly errors?: readonly { readonly code: string }[];
 }
 
-/** Largest number of refusals with several faults that are stored for a path. */
+/** Maximum number of written refusals of status 400 with several faults, for each method and path. */
 const SEVERAL_MAX = 2;
-/** Largest number of refusals that are stored for each other status. */
+/** Maximum number of written refusals of each other status. */
 const OTHERS_MAX = 12;
 
 export class Refusals {
@@ -37,7 +37,7 @@ export class Refusals {
       errors?: readonly Fault[];
       message?: string;
     };
-    // The existence of an account depends on the chain.
+    // Do not record refusals that depend on the existence of an account.
     if (status === 404 && message !== undefined) return;
     if (errors?.some(({ code, name }) => code === 'INVALID_PARAM' && name === 'address' && errors.length === 1)) return;
     const route = (request.target.split('?')[0] ?? '').replaceAll(/[0-9]+L/g, '#');

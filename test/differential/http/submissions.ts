@@ -1,4 +1,4 @@
-/** Bodies that clients submit, valid and mutated: transactions, signatures of members, forging switches. */
+/** Valid and mutated bodies of clients, which submit transactions or signatures, or switch forging on or off. */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Untyped } from '../../support/untyped.ts';
@@ -54,8 +54,8 @@ const LISTED_TYPES = [
   'APPLICATION/JSON',
 ];
 /**
- * One signature object in this many is mutated. In generation 2 every fault in a signature object leads to status 500,
- * so a few are enough.
+ * In generation 2, one of this many signature objects is mutated. Every fault in a signature object leads to status 500
+ * in generation 2, so a few mutated objects are enough.
  */
 const CORRUPTED_ONE_IN = 6;
 
@@ -97,13 +97,13 @@ export class Submissions {
     const copy = structuredClone(document) as Record<string, unknown>;
     if (isCorrupted) mutate(copy, below);
     const body = textOf(copy, below);
-    // Skip the request, because a crash of the node would make all later requests fail.
+    // Send the document without mutations, because a crash of the node would make all later requests fail.
     if (endsRealNode(body)) return this.#posted(target, document, false, below);
     const extra = below(15) === 0 ? '?x=1&limit=' : '';
     return { method: 'POST', target: target + extra, body };
   }
 
-  /** Returns a transaction, mostly from an account with too little balance, so that pools do not fill. */
+  /** Returns a transaction. About two of seven exceed the sender's balance, so that the pools fill more slowly. */
   #transaction(below: RandomBelow): Untyped {
     const { wallet } = this.#lab;
     this.#made += 1;
@@ -150,8 +150,8 @@ export class Submissions {
   }
 
   /**
-   * The password is always wrong. With the right one a node would start to forge, and its chain would differ from the
-   * other node's.
+   * The password is always wrong. With the correct password, a node would start to forge, and the chains of the two
+   * nodes would differ.
    */
   #switch(below: RandomBelow): HttpRequest {
     const { delegates } = this.#lab.world;

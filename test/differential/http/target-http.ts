@@ -13,12 +13,12 @@ import { Queries, type HttpRequest } from './queries.ts';
 import { Refusals } from './refusals.ts';
 import { Submissions } from './submissions.ts';
 
-/** Requests that run at once. They change nothing and mostly wait. */
+/** Number of queries that run at the same time. Queries change nothing, so they do not affect each other. */
 const QUERIES_AT_ONCE = 8;
 /** Number of repetitions of a request that shows a difference. */
 const TRIES_MORE = 3;
 
-/** Returns the targets for queries in each dialect, and the target for submitted transactions. */
+/** Returns the targets for queries in each dialect, and the target for submissions. */
 export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Promise<readonly Target[]> {
   const asked = { concurrency: QUERIES_AT_ONCE };
   const queries = new Queries(lab.generation, await factsOf(lab.real, oddGroupOf(lab.wallet)));
@@ -33,7 +33,7 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
       ...target(named('queries, extended dialect'), lab.real, lab.extended, false, (below) => queries.next(below)),
       ...asked,
     },
-    // Few submissions, and after the queries, because the ones that both nodes accept fill their pools.
+    // Submissions run after the queries and are few, because accepted transactions fill the pools of the nodes.
     {
       ...target(named('submissions'), lab.real, lab.extended, false, (below) => submissions.next(below)),
       weight: 0.15,
@@ -51,7 +51,7 @@ function target(
 ): Target {
   const compareRequest = async (request: HttpRequest): Promise<Comparison> => {
     let found = await both(request);
-    // The requests may reach the two nodes in different slots, on a busy machine more than once.
+    // A request may reach the two nodes in different slots. On a busy machine, this may happen several times.
     for (let more = 0; more < TRIES_MORE && found.difference !== undefined && request.method === 'GET'; more += 1)
       found = await both(request);
     return found;

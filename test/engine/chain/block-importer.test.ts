@@ -12,7 +12,7 @@ import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
 import { ChainMaker, keyPairOf, makeNetwork, publicKeyOf, signBlock, withPayload } from '../../support/chain-maker.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
-/** A chain that counts its signature checks. A test can delay checks of many signatures at once. */
+/** A chain that counts its signature checks. A test can delay the results of `verifyAll`. */
 async function countingChain(
   maker: ChainMaker,
   timestamp: number,
@@ -154,8 +154,8 @@ test('blocks that arrive while the transactions of one are checked are imported 
 });
 
 /**
- * Makes a chain with a group of fifteen members and a second key, and the next block. The block has transfers of the
- * group whose signatures are in the slowest order to verify.
+ * Makes a chain with a multisignature account of fifteen members, which also has a second key, and the next block. The
+ * block has two transfers of the account, with the members' signatures in the order that is slowest to verify.
  */
 function groupBlock(generation: 2 | 3, corrupt: (transactions: Transaction[]) => Transaction[] = (all) => all) {
   const maker = new ChainMaker(makeNetwork({ generation }));

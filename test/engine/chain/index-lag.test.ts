@@ -1,4 +1,4 @@
-/** When the indexes of transactions lag behind the chain, and that they are complete afterwards. */
+/** Tests when the indexes of transactions lag behind the chain, and that they are complete afterwards. */
 
 import test from 'ava';
 import { FAR_BEHIND_SLOTS } from '../../../src/engine/index-deferral.ts';
@@ -11,7 +11,7 @@ import { blocksOf, grown, LoneChain } from './lone-chain.ts';
 
 const LENGTH = 80;
 
-/** A maker with blocks that have transfers, and an empty chain that may defer its indexes. */
+/** Makes blocks with transfers, and an empty chain that may defer its indexes. */
 function setUpLag({ canWait = true, length = LENGTH } = {}) {
   const maker = new ChainMaker(makeNetwork());
   const [from, to] = maker.network.accounts;

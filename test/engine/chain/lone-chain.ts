@@ -23,14 +23,14 @@ export class LoneChain {
   readonly disk: Disk;
   /** Short descriptions of the events that listeners received. */
   readonly events: string[] = [];
-  /** Codes of log lines, names of metrics and events, in the order of their arrival. */
+  /** Codes of log lines, names of metrics, and descriptions of events, in the order of their arrival. */
   readonly logged: string[] = [];
   store!: StoredChain;
   chain!: Chain;
   importer!: BlockImporter;
   /** Chain time in seconds. */
   nowS: number;
-  /** The processes that query the indexes; with them, the chain defers its indexes after the next `reopen`. */
+  /** Processes that query the indexes. If a test sets this member, the chain may defer its indexes after `reopen`. */
   indexUsers: IndexUsers | undefined;
 
   private constructor(maker: ChainMaker, disk: Disk) {
@@ -100,7 +100,7 @@ export function forkOf(maker: ChainMaker): ChainMaker {
   return fork;
 }
 
-/** Forges some blocks on a chain and returns them. */
+/** Forges blocks on a chain and returns them. The options apply to the first block. */
 export function grown(maker: ChainMaker, count: number, options: ForgeOptions = {}): Block[] {
   return Array.from({ length: count }, (_, index) => maker.forge(index === 0 ? options : {}));
 }

@@ -1,6 +1,6 @@
 /**
- * Tests the switch from one branch to another as one unit: the chain switches to the whole branch, to its valid part,
- * or not at all.
+ * Tests the switch from one branch to another. The chain switches to the whole branch, to its valid part if this part
+ * is better, or not at all.
  */
 
 import test from 'ava';
@@ -82,7 +82,7 @@ test('a branch is refused if it is not better, forks below finality, or belongs 
 test('finality survives a switch to a better branch that finalizes less, and a restart', async (t) => {
   const { lone, rival } = await branches(200, 1, 0);
   const finalized = lone.chain.finalizedHeight;
-  // A delegate that comes from a longer chain may not vote on this chain, so the blocks of such delegates finalize
+  // A delegate that has signed at height 500 of another chain does not vote for lower blocks, so these blocks finalize
   // nothing.
   const elsewhere = { blockId: '1', height: 500, timestamp: 0, maxHeightPrevoted: 0, maxHeightPreviouslyForged: 0 };
   const branch = [1, 0].map((missedSlots) => rival.forge({ missedSlots, previouslyForged: elsewhere }));
@@ -137,7 +137,7 @@ test('after a crash in a commit of hundreds of blocks none is there, and the com
   done.nowS = maker.tip.timestamp;
   await done.chain.append(blocks, 400);
   const writes = done.disk.writes - writesBefore;
-  // Some of the write numbers belong to the undo records that remain when all blocks are applied.
+  // Some of these writes belong to undo records that the store keeps after the commit.
   for (const write of [1, 2, 3, 100, 1000, ...[400, 200, 100, 50, 1, 0].map((left) => writes - left)]) {
     const dying = LoneChain.over(maker, new Disk());
     dying.nowS = maker.tip.timestamp;

@@ -1,6 +1,6 @@
 /**
- * Tests the log when a clock is set during forging, when a machine sleeps, and when a process gets no processor time.
- * Each cause has its own log line.
+ * Tests the log lines of slots that are missed because the clock was set, the machine slept, the node was busy, or the
+ * process was stopped. The log lines of each cause contain its own reason.
  */
 
 import test from 'ava';
@@ -124,7 +124,7 @@ test('while forging is not ready, the scheduler reports the reason and the start
   await its.pass(1);
   const first = its.scheduler.paused();
   t.true(Math.abs((first?.sinceMs ?? 0) - its.nowMs()) <= 3000);
-  // The numbers in a reason change, but the reason stays the same.
+  // A reason that differs only in its numbers does not begin a new pause.
   its.hinder('2 of 9 peers share the tip');
   await its.pass(10);
   t.deepEqual(its.scheduler.paused(), { ...first, reason: '2 of 9 peers share the tip' });

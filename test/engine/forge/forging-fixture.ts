@@ -144,7 +144,7 @@ export function setUpForging({
     fillDisk: (full: boolean) => (isDiskFull = full),
     hold: (held: boolean) => (isHeld = held),
     hinder: (reason: string | undefined) => (notReady = reason),
-    /** Returns the own slots from `from` on and before `below`, by the current order of delegates. */
+    /** Returns the enabled delegates' slots from `from` to `below - 1`, according to the current order of delegates. */
     ownSlots: (from: number, below: number): readonly number[] => {
       const order = rules.forgers(store, chain.tip.header.height + 1);
       const slots = Array.from({ length: below - from }, (_, index) => from + index);

@@ -1,4 +1,4 @@
-/** Tests forging on command, with which the supervisor of a devnet mines blocks. */
+/** Tests suspended forging, and `forgeNow`, which forges a block on request. A devnet mines blocks with `forgeNow`. */
 
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';

@@ -62,7 +62,7 @@ test('a missed slot is logged with its delegate, and with a note when its order 
   await pass(10);
   const { height, timestamp } = chain.tip.header;
   const { params } = chain.rules;
-  // After slot `lastCertain`, other delegates may have completed the round and started the next one.
+  // The round can end in slot `lastCertain` at the earliest. After this slot, the order of delegates is uncertain.
   const lastCertain = slotAt(timestamp, params) + params.activeDelegates - height;
   hinder('synchronising with the network');
   logged.length = 0;

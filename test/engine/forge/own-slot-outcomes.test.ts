@@ -1,6 +1,6 @@
 /**
- * Tests the outcomes of own slots. A slot is missed if a later block exists and the slot has no block. A slot is
- * reverted if a reorg removes its block.
+ * Tests the outcomes of the slots of this node's delegates. A slot is missed if a later block exists and the slot has
+ * no block. A slot is reverted if a reorg removes its block.
  */
 
 import test from 'ava';

@@ -41,7 +41,7 @@ test('when forging becomes ready within a slot, the rest of the slot is used for
   await pass(5);
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
   hinder('synchronising with the network');
-  // Share of the slot after which the wait for a late block is over.
+  // At this share of the slot, the wait for a late block is over.
   const SHARE = 0.75;
   await pass((slotStartMs(slot, params) - nowMs()) / (params.blockTimeS * 1000) + SHARE);
   t.is(currentSlot(), slot);

@@ -9,7 +9,7 @@ import { ChainMaker } from '../../support/chain-maker.ts';
 
 const NOBODY: PeerTips = { tips: [], fixed: 0, fixedHeard: 0, areExpected: true };
 
-/** A node after a start. A delegate of the node has signed the given number of blocks above the tip. */
+/** A node after a start. The newest header that its delegate has signed is `signedBeyond` heights above the tip. */
 function node(peerTips: PeerTips, signedBeyond: number) {
   const maker = new ChainMaker();
   maker.forge();

@@ -15,7 +15,7 @@ function header(height: number): SignedHeader {
   return { blockId: `${height}00`, height, timestamp: height * 10, ...named };
 }
 
-/** Starts a node with the given headers in its folder, and a watermark. */
+/** Opens a journal whose file contains headers of the heights in `folder`, together with the watermark `marked`. */
 function start(
   folder: readonly number[],
   marked: { last?: SignedHeader; movedAtS?: number; firstBlockId?: string } | undefined,

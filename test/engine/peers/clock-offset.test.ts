@@ -6,7 +6,7 @@ import type { Observer } from '../../../src/ports/observer.ts';
 const HOUR_MS = 3_600_000;
 const LASTING_MS = 120_000;
 
-/** An estimate whose warnings the test records. */
+/** Makes an estimate of the clock offset, and records its log lines. */
 function setUpEstimate() {
   const warnings: unknown[] = [];
   const now = { ms: 1_000_000_000 };
@@ -18,7 +18,7 @@ function setUpEstimate() {
     observe: () => undefined,
   };
   const estimate = new ClockOffset({ nowMs: () => now.ms }, observer);
-  /** Sends blocks of a peer whose slots start the given milliseconds after their arrival. */
+  /** Adds blocks of a peer to the estimate. The slot of each block starts `offsetMs` after the block arrives. */
   const receive = (peerId: string, ...offsetsMs: number[]) => {
     for (const offsetMs of offsetsMs) estimate.addSample(peerId, now.ms + offsetMs, now.ms);
   };

@@ -17,7 +17,7 @@ interface World {
   readonly handlers: TransportHandlers;
 }
 
-/** A started manager at 10.0.0.1:5000 among peers without sockets. */
+/** Starts a `PeerManager` with the address 10.0.0.1:5000 and a transport without sockets. */
 async function world(
   options: Partial<PeerManagerOptions> = {},
   prepare: (transport: FakeTransport) => void = () => undefined,

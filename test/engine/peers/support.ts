@@ -83,8 +83,8 @@ export function connection(peerId: PeerId, changes: Partial<Connection> = {}): C
 }
 
 /**
- * A transport in which a dial succeeds if the peer is in `reachable`. Other dials fail with the error code of their
- * peer.
+ * A transport without sockets. A dial fails if the peer is already connected, is in `failures`, or is not in
+ * `reachable`.
  */
 export class FakeTransport implements Transport {
   readonly reachable = new Set<PeerId>();

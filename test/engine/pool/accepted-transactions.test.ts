@@ -232,7 +232,7 @@ test('a transaction of a reverted block is kept, and restored when the pool has 
   life.apply(block);
   lives.world.resetState();
   for (const who of [alice, bob, carol]) lives.world.setAccount(who);
-  // Five transactions are the maximum for all queues together.
+  // With `perQueueMax` 1, the five queues together hold at most five transactions.
   const others = [1, 2, 3, 4, 5].map(() => lives.world.read(lives.world.transfer(carol, bob)));
   life.pool.blocksReverted([{ ...block, transactions: others }]);
   life.pool.blocksReverted([block]);

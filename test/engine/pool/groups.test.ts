@@ -273,8 +273,8 @@ test('only a signature that the named member did not make is called false', (t) 
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   const good = world.signatureOf(mary, json);
-  // Honest peers also send signatures that do not fit. The transaction may be unknown here, or the group may be
-  // different at the tip of the peer.
+  // Honest peers can also send signatures that this node refuses, because this node does not know the transaction, or
+  // because the group is different at the tip of the peer.
   t.is(codeOf(world.pool.addSignature(good)), 'TRANSACTION_INVALID');
   world.submit(json);
   t.is(codeOf(world.pool.addSignature(world.signatureOf(stranger, json))), 'TRANSACTION_INVALID');

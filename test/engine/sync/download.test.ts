@@ -1,6 +1,6 @@
 /**
- * Tests from which peers blocks are downloaded, the cost of slow, silent and lying peers, and how far ahead the node
- * requests blocks.
+ * Tests from which peers the node downloads blocks, how much time slow, silent and lying peers cost, and how far ahead
+ * the node requests blocks.
  */
 
 import test from 'ava';
@@ -29,7 +29,7 @@ interface Peer {
   readonly answer?: (blockId: string) => readonly unknown[];
 }
 
-/** A download of the whole chain from peers with given answer times. The first peer leads, and the others help. */
+/** A download of a chain from the given peers. The first one is the sync peer, and the others are same-tip peers. */
 class DownloadFixture {
   readonly time = new VirtualTime(0);
   readonly asked: { readonly peerId: string; readonly atMs: number }[] = [];
@@ -176,8 +176,8 @@ test('a silent sync peer costs only moments while others have its chain', async 
     one: { latencyMs: 30 },
     other: { latencyMs: 40 },
   });
-  // Only the sync peer can say that there are no more blocks, so the download waits for the sync peer until the
-  // transport gives up.
+  // Only the sync peer can say that there are no more blocks. It is silent, so the test stops after 20 batches, which
+  // contain all blocks.
   await fixture.run(20);
   t.deepEqual(fixture.heights, ALL);
   t.is(fixture.askedOf('syncPeer'), 1);
@@ -271,7 +271,7 @@ test('another peer on a branch that the sync peer does not know is reported as d
   await fixture.run();
   t.is((fixture.end as ProtocolError).code, 'REQUEST_FAILED');
   t.deepEqual(fixture.failed, ['diverged SYNC_HELPER_DIVERGED']);
-  // If the sync peer has disconnected, nobody knows whether it has the blocks of the other peer.
+  // If the sync peer has disconnected, the node cannot find out whether the sync peer has the blocks of the other peer.
   const gone = new DownloadFixture({ syncPeer, diverged: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
   gone.isSyncPeerConnected = false;
   await gone.run();

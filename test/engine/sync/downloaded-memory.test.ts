@@ -31,13 +31,16 @@ function hex(bytes: number): string {
     .slice(0, 2 * bytes);
 }
 
-/** A registration of a group, as JSON. Any peer can send it: a block is validated only when its turn comes. */
+/**
+ * A registration of a group with invalid signatures, as JSON. Any peer can send it, because the node keeps downloaded
+ * blocks in memory before it validates them.
+ */
 function registration(): object {
   const keysgroup = Array.from({ length: KEYS }, () => `+${hex(32)}`);
   return { type: 12, senderPublicKey: hex(32), signature: hex(64), asset: { min: 2, lifetime: 24, keysgroup } };
 }
 
-/** An answer with small objects: their own size is larger than their JSON. */
+/** An answer with small objects, which need more memory than their JSON. */
 function answer(maker: ChainMaker): string {
   const block = { ...maker.rules.codec.blockToJson(maker.network.genesis), previousBlockId: '1' };
   return JSON.stringify(
@@ -59,7 +62,7 @@ test.serial('blocks that a stopped consumer has not taken are released, even if 
   /** Height of the first of the two blocks in each answer. */
   const heights = [2, 4, 6, 8, 10, 12, 14];
   const arrived: WeakRef<Block>[] = [];
-  /** Settles the request that the peer has not answered. As long as it can be settled, what waits for it stays. */
+  /** Answers the open request. While this function exists, the objects that wait for the answer stay in memory. */
   let settle: ((answer: unknown[]) => void) | undefined;
   const download = downloadAfter(maker.network.genesis, {
     syncPeer: 'peer',
@@ -117,7 +120,7 @@ test.serial('downloaded blocks of small objects fit into the budget', (t) => {
     const decoded = (JSON.parse(text) as unknown[]).map((each) => codec.blockFromJson(each));
     return { bytes: approximateJsonBytes(decoded), blocks: decoded };
   };
-  // The first answer also compiles code.
+  // V8 compiles code during this first call of `read`, so the call comes before the measurement.
   read(answer(maker));
   const before = used();
   const kept: (readonly Block[])[] = [];

@@ -1,4 +1,4 @@
-/** Tests that a node downloads every block that the network may contain, whatever JSON an asset has. */
+/** Tests that a node can download a block whose asset contains deeply nested JSON. */
 
 import test from 'ava';
 
@@ -12,7 +12,7 @@ import type { Json } from '../../../src/protocol/types.ts';
 import { ChainMaker, makeNetwork, publicKeyOf, signBlock, withPayload } from '../../support/chain-maker.ts';
 import { VirtualTime } from '../../sim/virtual-clock.ts';
 
-/** Depth of an asset that nodes of lisk-sdk can store, so that blocks of a network may have it. */
+/** Nesting depth of the asset. Some lisk-sdk nodes can store such an asset, so a block of a network may contain it. */
 const LEVELS = 3_000;
 
 test('a block whose asset nests three thousand levels is downloaded', async (t) => {
@@ -29,7 +29,7 @@ test('a block whose asset nests three thousand levels is downloaded', async (t) 
   };
   const bytes = signedBytes(codec.transactionFromJson(unsigned), params.networkIdentifier);
   const signature = hexOf(selectEd25519().sign(sha256(bytes), sender.privateKey));
-  // The nodes of this program forge no such transaction. The delegate is one of another program.
+  // A Bloomery node does not forge a block with such a transaction. This block stands for a block of a lisk-sdk node.
   const { keyPair } = maker.nextSlot();
   const transactions = [codec.transactionFromJson({ ...unsigned, signature })];
   const block = signBlock(withPayload(maker.build(), keyPair, transactions), {}, keyPair);

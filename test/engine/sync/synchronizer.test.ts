@@ -29,7 +29,7 @@ interface Peer {
   readonly blocksAfter?: (blockId: string) => readonly unknown[] | Promise<readonly unknown[]>;
 }
 
-/** Far longer than a run takes, so that a wait for something impossible ends with an error. */
+/** Far longer than a sync takes. A wait for a condition that never becomes true ends with an error after this time. */
 const WAIT_MS_MAX = 60_000;
 
 async function until(what: string, holds: () => boolean): Promise<void> {
@@ -47,7 +47,7 @@ class Bench {
   readonly penalties: string[] = [];
   /** The logged errors, each with code and reason. */
   readonly errors: string[] = [];
-  /** Codes of the refusals for which the log names the clock. */
+  /** Codes of the log lines that name the node's clock as a possible cause of a refusal (`isByClock`). */
   readonly byClock: string[] = [];
   readonly synchronizer: Synchronizer;
   endings = 0;
@@ -182,7 +182,8 @@ test('when the sync peer disconnects, a peer with the same tip sends the rest, a
   b.peers.set('staying', {
     maker: rival,
     blocksAfter: (id) => {
-      // At first slower than the other peer, so that the other peer is asked after a block of this peer.
+      // The first answer is slower than that of 'leaving', so the node sends the next request to 'leaving'. This
+      // request names a block that 'staying' sent.
       b.lone.nowS += requests === 1 ? 5 : 0;
       if (requests > 1) targets.add(b.synchronizer.progress?.targetHeight);
       return after(id);
@@ -444,8 +445,7 @@ test('a peer whose branch proves invalid is not asked for more of it', async (t)
     maker: rival,
     blocksAfter: async (blockId) => {
       answers += 1;
-      // The answers to further requests arrive only after the first blocks are known to be invalid, however long that
-      // takes.
+      // The peer answers further requests only after the node has found that the first blocks are invalid.
       if (answers > 1) await judged;
       const at = chain.findIndex(({ id }) => id === blockId) + 1;
       return chain.slice(at, at + 10).map((block) => codec.blockToJson(block));
@@ -533,7 +533,7 @@ for (const [name, ageS, isSyncing] of [
       maker: rival,
       blocksAfter: (blockId) => {
         if (blockId !== rival.tip.id) {
-          // The time is longer than a mere claim may delay a node.
+          // Longer than forging waits for the proof of a claim (`PROOF_MS`).
           b.lone.nowS += 4;
           return blocks;
         }

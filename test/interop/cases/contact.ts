@@ -1,6 +1,6 @@
 /**
- * (a) A real node and one of ours connect to each other. First our node dials, then the reference's. Each must list the
- * other and follow its blocks.
+ * (a) A real node and one of ours connect to each other. First our node dials. Then the case repeats with new nodes,
+ * and the real node dials. Each node must list the other node and follow its blocks.
  */
 
 import { ask, statusOf } from '../http.ts';
@@ -8,7 +8,7 @@ import { makeNode, type InteropNode } from '../nodes.ts';
 import { eventually, untilHeight } from '../waiting.ts';
 import type { World } from '../world.ts';
 
-/** The reference dials for free slots every ten seconds. */
+/** The reference dials peers every ten seconds, while it has fewer connections than it wants. */
 const CONNECT_MS_MAX = 45_000;
 const BLOCKS_FOLLOWED = 4;
 const FOLLOW_MS_MAX = 60_000;
@@ -50,7 +50,7 @@ async function listed(world: World, node: InteropNode, other: InteropNode): Prom
   });
 }
 
-/** Resolves when `node` reports the same tip for `other` as `other` itself. */
+/** Resolves when `node` lists `other` with the tip that `other` itself reports. */
 async function tracked(world: World, node: InteropNode, other: InteropNode): Promise<void> {
   await eventually(`${node.name} knows where ${other.name} is`, FOLLOW_MS_MAX, async () => {
     const [{ data }, own] = await Promise.all([

@@ -1,5 +1,6 @@
 /**
- * (e) One side is cut off and returns when the other side is thirty blocks ahead. The shorter branch must be reverted.
+ * (e) The nodes are cut into two sides, which both forge. The connections return when the side with more delegates has
+ * forged at least thirty blocks. The other side, with the shorter branch, must revert its blocks.
  */
 
 import { blockIdAt, statusOf, tipOf, type Tip } from '../http.ts';
@@ -8,16 +9,16 @@ import type { InteropNode } from '../nodes.ts';
 import { eventually, namesOf, untilCommonBlock, untilHeight } from '../waiting.ts';
 
 const BLOCKS_APART = 30;
-/** After a round all delegates of a side have voted, so that votes from before the cut do not decide. */
+/** Within one round, every delegate of a side forges on its branch. The longer branch is then the better one. */
 const BETTER_BLOCKS_MAX = 101;
 /**
- * Time for both sides to agree. The reference takes up to ten seconds to dial again. Release 3.0.2 acts when a block
- * arrives. Release 2.3.8 checks every ten seconds after twenty seconds without a block, and reverts at most five blocks
- * each time.
+ * Time for both sides to agree. The reference takes up to ten seconds to dial again. Release 3.0.2 syncs when a block
+ * of the better branch arrives. Release 2.3.8 syncs if it has received no block for twenty seconds, which it checks
+ * every ten seconds. In each of these syncs, it reverts at most five blocks.
  */
 const MEET_MS_MAX = 300_000;
 
-/** Runs both roles: first the real nodes have the shorter branch, then two of ours. */
+/** Cuts the nodes twice: first the two real nodes have the shorter branch, then two of our nodes. */
 export async function cut(net: MixedNet): Promise<string> {
   const [first, second, third, fourth, fifth] = net.nodes as [
     InteropNode,
@@ -59,9 +60,9 @@ async function cutOff(net: MixedNet, shorter: readonly InteropNode[], longer: re
 }
 
 /**
- * Returns the tips of both sides if the rules prefer the second one. In generation 3 the height that two thirds of the
- * delegates have prevoted decides first, then the height of the tip. The side with more delegates may be behind in
- * prevotes for a while.
+ * Returns the tips of both nodes if fork choice prefers the tip of `other`. In generation 3, the height that two thirds
+ * of the delegates have prevoted decides first, and the height of the tip decides second. The side with more delegates
+ * may have the lower prevoted height for a while.
  */
 async function inOrder(one: InteropNode, other: InteropNode): Promise<readonly [Tip, Tip]> {
   const [lost, kept] = await Promise.all([tipOf(one.url), tipOf(other.url)]);

@@ -1,7 +1,7 @@
 /**
- * (b) and (c): a node of one kind forges with all delegates, first alone in past slots, then with a node of the other
- * kind that follows it. Transactions of every type enter at both nodes. Finally a new node of the other kind downloads
- * the whole chain from the forging node only.
+ * (b) and (c): a node of one kind forges with all delegates. First it is alone and forges in past slots. Then a node of
+ * the other kind follows it. Transactions of every type enter at both nodes. Finally, a new node of the other kind
+ * downloads the whole chain from the forging node only.
  */
 
 import { compareNodes } from '../compare.ts';
@@ -14,7 +14,7 @@ import type { World } from '../world.ts';
 
 /** More slots than the first three rounds of 101, so that blocks have become final. */
 const PAST_SLOTS = 330;
-/** A generous limit, because missed past slots are replaced by slots in real time. */
+/** The node runs through past slots faster than in real time. For each missed one it needs a slot in real time. */
 const PAST_MS_MAX = 600_000;
 const LIVE_BLOCKS = 20;
 const SYNC_MS_MAX = 180_000;

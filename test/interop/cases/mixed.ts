@@ -1,6 +1,7 @@
 /**
  * (d) Two real nodes and three of ours share the delegates for more than three rounds. Transactions of every type enter
- * at all nodes. The result must be one chain with equal answers, without a fork, a ban or a penalty.
+ * at all nodes. All nodes must have one chain and give equal answers. No node may revert a block, or ban or penalise a
+ * peer.
  */
 
 import { blocksMs, type MixedNet } from '../mixed-net.ts';

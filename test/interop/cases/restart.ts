@@ -1,5 +1,6 @@
 /**
- * (f) A node of each kind is stopped or killed in the middle, and must return to the chain that continued without it.
+ * (f) A node of each kind is killed while the network forges, and later stopped. After each restart, the node must sync
+ * the blocks that the other nodes forged without it.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,8 +31,8 @@ export async function restart(net: MixedNet): Promise<string> {
       `${node.name} was ${how === 'kill' ? 'killed' : 'stopped'}, and synced ${await cycle(net, node, how)} s after its start.`,
     );
     world.log(words.at(-1) ?? '');
-    // The restarted node must take part again, so a transaction that it receives must reach all nodes. Its sender has
-    // no group and no second passphrase, whatever case (d) has sent before.
+    // A transaction that the restarted node receives must reach all nodes. Case (d) gives no group and no second
+    // passphrase to the sender, so one signature is enough.
     const wallet = new Wallet(world, [node, ...nodes.filter((other) => other !== node)]);
     const [from, to] = [wallet.account('account_6'), wallet.account('account_8')];
     await wallet.include([wallet.transfer(from, to, LSK + BigInt(words.length))]);

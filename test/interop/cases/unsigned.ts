@@ -1,8 +1,9 @@
 /**
- * (g) A real node and one of ours share the delegates. Transactions that no wallet creates enter at both: amounts that
- * no signature covers (generation 3), groups that name a member in two letter cases or in upper case, and transactions
- * of such members at the same time. Each node must forge transactions of each kind, and the other node must accept the
- * blocks.
+ * (g) A real node and one of ours share the delegates. Both nodes get transactions that no wallet creates. In
+ * generation 3, this is the registration of a delegate with an amount that no signature covers. In both generations,
+ * this is the registration of a group that names a member in upper case, or that names a member twice in different
+ * letter case. At the same time, the member that is named in upper case sends a transfer. Each node must forge
+ * transactions of each kind, and the other node must accept the blocks.
  */
 
 import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';
@@ -19,8 +20,8 @@ const LSK = 100_000_000n;
 const MET_HEIGHT = 6;
 const MET_MS_MAX = 120_000;
 /**
- * Largest number of rounds. Each node forges about half of each kind; that one forges none of a kind has a probability
- * of about one in a million.
+ * Largest number of rounds of this test. In each round, both nodes are about equally likely to forge the transaction of
+ * a kind. The probability that one node forges none of a kind in all rounds is about two in a million.
  */
 const ROUNDS_MAX = 20;
 
@@ -40,7 +41,8 @@ export async function unsigned(world: World): Promise<string> {
   let sent = 0;
   for (let round = 0; round < ROUNDS_MAX && !isWhole(forgedBy); round += 1) {
     const odd = await oddTransactions(world, wallet, round);
-    // Reverse the order every second round, because a transaction is mostly forged by the node at which it entered.
+    // The wallet sends to the two nodes in turn, and mostly the node that gets a transaction forges it. The order is
+    // reversed every second round, so that both nodes get transactions of each kind.
     await wallet.include(round % 2 === 0 ? [...odd.values()] : [...odd.values()].reverse());
     sent += odd.size;
     for (const [kind, { id }] of odd) await recordSent(forgedBy, kind, id, nodes, half);
@@ -57,8 +59,8 @@ export async function unsigned(world: World): Promise<string> {
 }
 
 /**
- * Includes transactions that our pool refuses but real nodes forge: uncovered amounts that cancel out in a block, and a
- * deeply nested asset. Our node must accept the blocks.
+ * Sends transactions that our pool refuses but real nodes forge: two unsigned amounts whose sum is zero, and a deeply
+ * nested asset. Our node must accept the blocks with these transactions.
  */
 async function countOnlyRealNodesAccept(wallet: Wallet, real: InteropNode, ours: InteropNode): Promise<number> {
   const rich = wallet.account('account_1');
@@ -123,7 +125,7 @@ function groupOf(wallet: Wallet, { passphrase }: KnownAccount, keysgroup: readon
   return wallet.make('registerMultisignature', { passphrase, keysgroup, lifetime: 24, minimum: 1 });
 }
 
-/** Records which kind of node forged a transaction. The real node has the first delegates. */
+/** Records whether the real node or our node forged a transaction. @param half number of the real node's delegates */
 async function recordSent(
   forgedBy: Map<string, Set<string>>,
   kind: string,

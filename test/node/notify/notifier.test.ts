@@ -1,4 +1,4 @@
-/** Delivery of events to receivers that fail. Each event is delivered once, with one id. */
+/** Delivery of events to receivers that fail. All attempts to deliver an event carry the same id. */
 
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -13,7 +13,7 @@ const ALICE = 'aa'.repeat(32);
 
 interface Receiver extends Channel {
   readonly taken: Notice[];
-  /** Number of the next deliveries that fail. */
+  /** How many of the next deliveries fail. */
   fail: number;
 }
 

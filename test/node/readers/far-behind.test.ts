@@ -1,4 +1,4 @@
-/** A new node with a reading process downloads old blocks: each answer shows one height, also after a kill. */
+/** While a new node downloads old blocks, each answer of its reading process must belong to one height. */
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -49,7 +49,7 @@ test('a reader whose node runs, and a process that only has the number of a read
   t.deepEqual(notesIn(directory), []);
   writeFileSync(join(directory, `reader.${pid}.0badb007-1`), '1');
   writeFileSync(join(directory, `reader.${pid}.exe`), '1');
-  // A full disk left this file of a running reader without its content.
+  // Empty the file of a running reader, as if the disk had been full when the file was written.
   noteReader(directory, pid, process.pid);
   const [empty = ''] = notesIn(directory).filter((name) => !name.includes('0badb007'));
   writeFileSync(join(directory, empty), '');

@@ -39,7 +39,7 @@ async function setUpReaders(t: ExecutionContext) {
   const reader = new ChainReader({ directory: chainDirectory(place), codec: rules.codec, params }, systemClock);
   t.teardown(() => reader.close());
   const asked: FromReader[] = [];
-  // Simulates a channel between processes: it carries only plain data, and not at once.
+  // Simulates a channel between processes: the channel carries only plain data, and delivers each message later.
   const toNode = (message: FromReader): void => {
     const copy = structuredClone(message);
     asked.push(copy);
@@ -197,7 +197,7 @@ test('the headers of a status name no lower block than its body, even before the
 test('while the indexes lag, a reader answers from its older view, also about the height of the node', async (t) => {
   const { other, local, chain, rules, params, end } = await setUpReaders(t);
   const whole = await ask(`${other}/api/node/status`);
-  // At its newest block, the node has final blocks that the older view does not have.
+  // The node reports a higher finalized height than the older view has.
   const statusOf = local.status.bind(local);
   Object.assign(local, { status: () => ({ ...statusOf(), finalizedHeight: HEIGHT }) });
   chain.deferIndexing();

@@ -42,8 +42,8 @@ test('requests about limits time out while the node is silent, later ones at onc
   t.deepEqual(new Set(await Promise.all([asked, ...waiting])), new Set(['NODE_SILENT']));
   t.is(await channel.take('late', 1).catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
-  // The node responds again. The node counted a connection that has closed since, so the reader reports the end of the
-  // connection and no stale request.
+  // The node answers late, and counts a connection that the reader has given up. The reader reports the end of this
+  // connection, but does not repeat the requests that it has given up.
   channel.answered([null]);
   pass(10);
   const last = sent.at(-1);
@@ -65,7 +65,7 @@ test('reads time out while the node is silent, later ones at once, and are sent 
   const second = channel.read('peers').catch(codeOf);
   pass(READ_ANSWER_MS_MAX);
   t.deepEqual([await first, await second], ['NODE_SILENT', 'NODE_SILENT']);
-  // A request that needs several reads must not wait for each of them.
+  // While the node is silent, a further read fails at once, so a request with several reads does not wait repeatedly.
   t.is(await channel.read('peers').catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
   channel.answered([{ value: 'late' }]);

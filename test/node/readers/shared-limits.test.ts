@@ -1,4 +1,4 @@
-/** Limits for an address hold for all processes together, whichever process receives the requests. */
+/** The HTTP limits hold for all readers together, whichever reader receives the requests. */
 
 import test, { type ExecutionContext } from 'ava';
 import { REFUSALS_MAX } from '../../../src/http/admission/limits.ts';
@@ -15,7 +15,10 @@ import { waitFor } from '../../support/devnet.ts';
 const PUBLIC = { access: { public: true, whiteList: ['127.0.0.1'] } };
 const { limits } = HTTP_DEFAULTS;
 
-/** Two servers that count their limits in one place, over a channel that carries only plain data, and not at once. */
+/**
+ * Starts two HTTP servers that share one limit server. The limit server gets a copy of each message in a later
+ * iteration of the event loop, as if the message came from another process.
+ */
 async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
   const options = { ...PUBLIC, limits: { ...limits, ...changed } };
   const channels = new Map<number, LimitClient>();
@@ -73,7 +76,7 @@ test('an address has one rate limit over two processes, and a refusal says when 
     t.is(statuses.filter((status) => status === 200).length, 30, from);
     t.is(statuses.filter((status) => status === 429).length, 50, from);
     for (const client of clients) t.regex(client.received, /Retry-After: [1-9]/);
-    // The last accepted request has used up the limit.
+    // Each of the 40 answers of the first process states the limit.
     t.is([...(clients[0]?.received ?? '').matchAll(/X-RateLimit-Limit: 30/g)].length, 40);
   }
 });
@@ -108,7 +111,7 @@ test('an address has one connection limit over two processes, and gets free plac
     },
     30_000,
   );
-  // One process ends with all its connections, which then no longer count.
+  // When a process ends, the connections of this process no longer count.
   const held = await Promise.all(Array.from({ length: 6 }, () => first()));
   await Promise.all(held.map((client) => statusOf(client)));
   t.not(await statusOf(await second()), 200);
@@ -121,7 +124,7 @@ test('an address blocked by one process is blocked by the other, which closes it
   const elsewhere = await second();
   t.is(await statusOf(elsewhere), 200);
   const offender = await first();
-  // With separate limits, each process would accept twice as many requests.
+  // With separate limits, neither process would block the address: each process refuses only half of the requests.
   for (let count = 0; count <= REFUSALS_MAX && !offender.isClosed; count += 1) {
     const client = count % 2 === 0 ? offender : elsewhere;
     client.write(requestBytes('GET /api/nothing'));
@@ -156,13 +159,13 @@ test('while the counting node hangs, strangers are told to retry, and none waits
   t.is(await statusOf(kept), 200);
   hang();
   const newcomer = await second();
-  // One request uses an open connection. The other connection has not been counted yet.
+  // The node has already counted the connection `kept`, but not yet the connection `newcomer`.
   const statuses = await Promise.all([statusOf(kept), newcomer.until(({ isEnded, isClosed }) => isEnded || isClosed)]);
   t.is(statuses[0], 503);
   t.regex(kept.received, /Retry-After: [1-9]/);
   t.deepEqual(newcomer.statuses, [503]);
   t.regex(newcomer.received, /Retry-After: [1-9]/);
-  // From now on, requests are refused without waiting.
+  // From now on, the first process refuses requests without waiting for the node.
   t.is(await statusOf(kept), 503);
   wake();
   await waitFor(
@@ -193,7 +196,7 @@ test('an address with many connections at one process loses an idle one to a new
   for (const hog of hogs) t.is(await statusOf(hog), 200);
   const small = await Promise.all([first('127.0.0.10'), first('127.0.0.10')]);
   for (const client of small) t.is(await statusOf(client), 200);
-  // A tenth of the 20 connections is reserved, so all strangers together can have only 18.
+  // A tenth of the 20 connections is reserved for trusted clients. The strangers already have the other 18 connections.
   const newcomer = await first('127.0.0.11');
   t.is(await statusOf(newcomer), 200);
   t.is(hogs.filter(({ isClosed, isEnded }) => isClosed || isEnded).length, 1);

@@ -17,7 +17,7 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 
 const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
 const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
-/** The reader that hangs is killed after 4 s. The next reader has 8 s without a message, and so on. */
+/** The pool kills a first reader that sends no message for 4 s (16 intervals of 250 ms), a second one after 8 s. */
 const STARTING_PINGS_MAX = 16;
 /** Number of times that the only reader is killed, by default 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
@@ -72,7 +72,7 @@ for (const [what, signal, limits] of [
     const directory = temporaryFolder(t);
     const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
     const readers = watchForks(t, (child) => {
-      // The process does not exist yet.
+      // This function runs before the process of the reader exists, so the signal must wait.
       if (readers.length === 1) setImmediate(() => child.kill(signal));
     });
     const front = await openFront({ api, processes: 1, directory, ...limits });
@@ -98,7 +98,7 @@ test.serial('a reader whose process the system does not start is replaced when t
     await front.close();
     await chain.close();
   });
-  // The fork of a reader runs this path.
+  // `fork` starts a reader with the program at this path.
   process.execPath = join(directory, 'no-such-program');
   readers[0]?.kill('SIGKILL');
   const failed = (): number => readers.filter(({ pid }) => pid === undefined).length;
@@ -131,7 +131,7 @@ test.serial('a reader gets updates about blocks from before its start, and about
     for (const listener of listeners) listener.chainChanged?.();
   };
   let taken = 0;
-  // The node tells the reader as soon as its process exists, before its program runs.
+  // The node sends an update as soon as the process of the reader exists, before the process runs the reader program.
   watchForks(t, (child) => {
     setImmediate(sendReport);
     child.on('message', (message) => {
@@ -186,7 +186,7 @@ test.serial('no client is refused while the only reader is replaced again and ag
   }
   progress.isOver = true;
   await Promise.all(clients);
-  // A killed reader closes its accepted connections, at most one for each client.
+  // When a reader is killed, its accepted connections close: at most one for each of the four clients.
   t.deepEqual(
     errors.filter((code) => code !== 'ECONNRESET'),
     [],

@@ -1,4 +1,4 @@
-/** Checks that a reader that did not run for a while answers for the chain as it is now. */
+/** Checks that a reader that was stopped for a while answers from the newest state of the chain. */
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -54,7 +54,7 @@ test.serial('a reader that was stopped and then hears only a ping answers for th
   const { fixture, signal, request, heightOfAnswer, tipHeight } = await stalledReader(t);
   request();
   t.is(await heightOfAnswer(), tipHeight());
-  // The node sends no update as long as the reader has not confirmed the update before.
+  // The test simulates a node that sends no update, because the reader has not confirmed the previous update yet.
   fixture.listeners.clear();
   for (let round = 0; round < ROUNDS; round += 1) {
     signal('SIGSTOP');

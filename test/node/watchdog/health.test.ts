@@ -53,17 +53,18 @@ test('on an overloaded machine a main thread without a turn is not ended', (t) =
 });
 
 test('on a machine that other programs use, waiting for a processor counts neither as a hang nor as garbage collection', (t) => {
-  // In each minute the main thread runs for six seconds.
+  // The main thread runs for 10 % of the time, so a hang counts only after ten times the limit.
   const slow = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1 });
   t.is(slow.pass(9 * LIMITS.blockedMsMax), undefined);
   t.is(slow.pass(2 * LIMITS.blockedMsMax)?.kind, 'end');
-  // The waits are reported when they end, and last longer than the time between two samples.
+  // The system reports a wait only when the wait ends. Here each wait lasts for 40 samples.
   const late = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1, waitsAtOnce: 40 });
   t.is(late.pass(6 * LIMITS.blockedMsMax), undefined);
-  // The threads that help with a collection wait, and the main thread waits for them.
+  // The helper threads of the garbage collector wait for a processor, and the main thread waits for these threads.
   const collecting = new Life({ gcShare: 0.95, processorShare: 0.3 });
   t.is(collecting.pass(600_000), undefined);
-  // The durations of collections include the waits. Half of all time is more than all time without the waits.
+  // The duration of a collection includes its waits for a processor. Here the collections take 50 % of the whole time,
+  // but the time without the waits is only 40 % of the whole time.
   const sharing = new Life({ gcShare: 0.5, waitShare: 0.6, processorShare: 0.4 });
   t.is(sharing.pass(600_000), undefined);
 });
@@ -124,7 +125,7 @@ class Life {
   gcShare = 0;
   /** Share of the time for which the main thread waits for a processor. */
   waitShare = 0;
-  /** Number of samples after which the system reports the waits. */
+  /** Number of samples whose waits the system reports together. */
   waitsAtOnce = 1;
   /** Processor time of the process as a share of the passed time. */
   processorShare = 1;

@@ -3,7 +3,11 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 
 const MODULE = fileURLToPath(new URL('../../../src/node/watchdog/process-memory.js', import.meta.url));
-/** Opens files until the system refuses another one, before or after the first measurement. */
+/**
+ * A program that opens files until the system refuses another one, and then measures its memory.
+ *
+ * @param isMeasuredBefore whether the program also measures its memory before it opens files
+ */
 const PROGRAM = (isMeasuredBefore: boolean): string => `
   import { openSync } from 'node:fs';
   import { ownMemoryBytes } from ${JSON.stringify(MODULE)};
@@ -14,7 +18,7 @@ const PROGRAM = (isMeasuredBefore: boolean): string => `
 `;
 
 function measured(isMeasuredBefore: boolean): { readonly code: string; readonly bytes: number } {
-  // Node raises the limit of a process to the hard limit, so the hard limit is set.
+  // `ulimit -n` sets the soft and the hard limit of open files. The soft limit alone is not enough: Node.js raises it.
   const command = `ulimit -n 80; exec "${process.execPath}" --input-type=module -e "$PROGRAM"`;
   const output = execFileSync('sh', ['-c', command], {
     encoding: 'utf8',

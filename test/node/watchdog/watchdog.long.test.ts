@@ -1,6 +1,6 @@
 /**
- * Real nodes are damaged by a module that only tests load. Each node must end by itself with a last message, and must
- * be started again.
+ * Tests with real nodes, which the module `harmful-part.ts` harms. The watchdog of a harmed node must end the node with
+ * a last message. The supervisor of a devnet must then start the node again.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -17,7 +17,7 @@ import { temporaryFolder } from '../../support/network-folder.ts';
 import { freePortRanges } from '../../support/ports.ts';
 
 const HARMFUL_PART = new URL('../../support/harmful-part.js', import.meta.url).href;
-/** A generous limit, because the node is not at fault if the machine is busy. */
+/** Longest time that a test waits for a node. The time is generous, because a busy machine makes each node slow. */
 const END_MS_MAX = 120_000;
 const BLOCKED_MAX_S = 2;
 
@@ -86,8 +86,8 @@ test.serial('the supervisor of a devnet restarts a node whose heap was full', as
     });
   await printed(/2 of 2 nodes answer/);
   writeFileSync(harmFile, 'fill');
-  // This node uses the default limits. On a slow machine, filling the heap may block the event loop for longer than its
-  // limit.
+  // This node uses the default limits. On a slow machine, filling the heap may block the event loop for longer than
+  // `watchdog.blockedMaxS`.
   await printed(
     /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop was blocked) .*: started again in 1 s/,
   );
@@ -136,7 +136,7 @@ async function startNode(t: ExecutionContext, variables: Readonly<Record<string,
 }
 
 /**
- * Environment in which the heap limit of V8 is above the memory limit on every machine, so that the watchdog ends the node.
+ * Environment in which V8's heap limit is above the memory limit, so that the watchdog ends the node before V8 does.
  */
 function environment(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const options = `--max-old-space-size=6000 --import ${HARMFUL_PART}`;

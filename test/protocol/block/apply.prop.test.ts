@@ -70,7 +70,7 @@ const TYPES = { transfer: 0, secondSignature: 1, delegate: 2, vote: 3, multisign
 for (const params of BOTH_PARAMS) {
   const rules: BlockTransactionRules =
     params.generation === 2 ? gen2Rules(params, createGen2Codec(params)) : gen3Rules(params, createGen3Codec(params));
-  /** Rules that apply each transaction again and ignore the result of its check. */
+  /** Rules that ignore the state changes of the checks (`tried`), and apply each transaction anew. */
   const anew: BlockTransactionRules = {
     ...rules,
     applyInSequence: (state, transactions, verify) => rules.applyInSequence(state, transactions, verify),

@@ -55,8 +55,8 @@ function isValid(rules: Rules, transaction: Transaction): boolean {
 }
 
 /**
- * Returns whether the codec accepts the document of a transaction, and whether the stored transaction is equal and
- * valid.
+ * Returns true if the codec accepts the JSON of a transaction, and the transaction is valid and does not change when it
+ * is stored.
  */
 function isTaken(rules: Rules, transaction: Transaction): boolean {
   const { codec } = rules;
@@ -136,7 +136,7 @@ test('the text of an excepted transfer may hold a NUL', (t) => {
     t.false(isTaken(strict, transaction));
     t.true(isTaken(rulesWith({ transactionWithNullByte: new Set([transaction.id]) }), transaction));
   }
-  // The exception permits only this one fault.
+  // The exception permits only the NUL, and not the amount 0.
   const worse = send(transfer({ data: 'a\0b', amount: 0n }));
   t.false(isTaken(rulesWith({ transactionWithNullByte: new Set([worse.id]) }), worse));
 });

@@ -124,7 +124,7 @@ test('a change of more than 2^53 beddows in one round is rounded to a double', (
   maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
   t.is(delegateOf(maker, delta).pendingVoteWeight, -change);
   maker.growTo(101);
-  // The nearest double is 2^53. One beddow of the change is lost, and stays lost.
+  // The double nearest to `change` is 2^53. One beddow of the change is lost, also after the next round.
   t.is(delegateOf(maker, delta).voteWeight, WEIGHT - 2n ** 53n);
   t.is(votedBalance(maker, publicKeyOf(delta)), WEIGHT - change);
   maker.growTo(202);
@@ -151,8 +151,8 @@ test('a sum above 2^54 beddows is stored as the decimal text of its double', (t)
     });
     return world.delegate(delegate.publicKey)?.voteWeight;
   };
-  // More than the supply of a test network. The double 2^54 + 8 prints with the ending 90, but its exact value ends in
-  // 92.
+  // 2^54 beddows are more than the supply of a test network, so the test sets the pending weight directly. The double
+  // 2^54 + 8 prints with the ending 90, but its exact value ends in 92.
   t.is(bookedOf(2n ** 54n + 8n), 18_014_398_509_481_990n);
   t.is(bookedOf(-(2n ** 54n + 8n)), -18_014_398_509_481_990n);
   t.is(bookedOf(2n ** 54n + 4n), 2n ** 54n + 4n);

@@ -4,7 +4,7 @@ import { MemoryState } from '../../support/memory-state.ts';
 
 const LENGTH = { activeDelegates: 101 };
 
-/** A state with the lists 1 to `newest`, in which the lists with the given indexes contain the delegate `d`. */
+/** A state with the delegate lists 1 to `newest`. Of these lists, the lists in `active` contain the delegate `d`. */
 function stateWith(newest: number, active: readonly number[]): MemoryState {
   const state = new MemoryState();
   for (let index = 1; index <= newest; index += 1) {

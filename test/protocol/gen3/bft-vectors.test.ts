@@ -11,7 +11,7 @@ interface Vectors {
       readonly maxPrevoted: number;
       readonly finalized: number;
     }[];
-    /** Counts by height, for all heights that ever had a vote. */
+    /** Number of prevotes by height, for all heights that ever had a prevote. `precommits` has the same form. */
     readonly prevotes: Readonly<Record<string, number>>;
     readonly precommits: Readonly<Record<string, number>>;
   }[];

@@ -51,7 +51,7 @@ test('for any offered transactions a forged block applies, and the supply stays 
     fc.property(fc.array(step, { minLength: 10, maxLength: 30, size: 'max' }), fc.boolean(), (steps, long) => {
       const maker = new ChainMaker(network);
       for (const person of network.accounts) maker.know(person);
-      // Half of the runs include the end of a round.
+      // Only long runs can include the end of a round (height 101).
       if (long) maker.growTo(90);
       const blocks = Array.from({ length: maker.tip.height }, (_, index) => maker.state.block(index + 1) as Block);
       for (const { candidates, missedSlots, seed } of steps) {

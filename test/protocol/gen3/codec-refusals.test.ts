@@ -86,7 +86,7 @@ function plain({ name, message, dataPath, actual, expected }: TransactionError):
   };
 }
 
-/** The errors of the reference for a document; undefined if the reference throws. */
+/** The errors and the id that the reference returns for the JSON of a transaction; undefined if the reference throws. */
 function referenceAnswer(json: Record<string, unknown>, type: Gen3Type): Answer | undefined {
   try {
     const transaction = referenceOf({ ...json, type });

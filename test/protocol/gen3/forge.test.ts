@@ -56,8 +56,8 @@ test('a header contains the greatest height in the journal, and the prevoted hei
   t.is(own.maxHeightPrevoted, prevoted);
   const header = maker.state.header(own.maxHeightPreviouslyForged);
   t.is(header?.generatorPublicKey, own.generatorPublicKey);
-  // The delegate signed on a longer chain and then on a shorter one. The next header must not name a lower height than
-  // the last header did.
+  // The delegate signed on a longer chain and then on a shorter one. The next header must name at least the height that
+  // the last header named (260).
   const moved = signed({ height: 240, maxHeightPreviouslyForged: 260, maxHeightPrevoted: prevoted - 1 });
   t.is(maker.build({ previouslyForged: moved }).maxHeightPreviouslyForged, 260);
 });
@@ -155,10 +155,11 @@ test('a delegate forges in its own slot only, and only when the slot is free', (
   t.throws(() => maker.rules.forge(maker.state, below, requestFor(maker)), { code: 'FORGE_REFUSED' });
 });
 
-// Equal weights are ordered by public key, so one of 102 delegates is not active until another account votes for it.
+// All weights are equal, so the public keys decide which one of the 102 delegates is not active. `leaving` makes this
+// delegate active with a vote.
 const crowded = makeNetwork({ delegates: 102 });
 
-/** A chain whose next block ends round 3. The slot belongs to a delegate that is not in round 4. */
+/** A chain whose next block ends round 3. The slot after `missedSlots` belongs to a delegate that is not in round 4. */
 function leaving(refuseLeavingForgers: boolean): { maker: ChainMaker; missedSlots: number; leaver: string } {
   const maker = new ChainMaker(crowded, { refuseLeavingForgers });
   const first = maker.state.roundList(1) ?? [];

@@ -37,7 +37,7 @@ const { params } = network;
 const codec = createGen3Codec(params);
 const FORMAT = { headerBytes, transactionBytes };
 
-/** The next block, in the format from before generation 3. */
+/** Makes the next block of the chain, with version 1 (the format of generation 2). */
 function oldBlock(maker: ChainMaker, transactions: readonly Transaction[] = []): Block {
   const { slot, keyPair } = maker.nextSlot();
   const height = maker.tip.height + 1;
@@ -127,8 +127,8 @@ test('weights are exact and change at once, even in the older history', (t) => {
 
 test('older blocks forge with the list of their own round, newer ones with an earlier list', (t) => {
   const maker = grown(120);
-  // Carol's registration removed no delegate from the round. A withdrawn vote changes the order of weights from round 2
-  // on.
+  // Carol has no votes, so her registration removed no delegate from the round. Bob's vote changes the order of the
+  // weights from round 2 on.
   t.deepEqual(maker.rules.forgers(maker.state, 120), maker.rules.forgers(maker.state, 150));
   t.notDeepEqual(maker.rules.forgers(maker.state, 150), maker.rules.forgers(maker.state, 151));
 });

@@ -125,7 +125,7 @@ interface Request {
   readonly sender: Signer;
   readonly second: string;
   readonly members: readonly Signer[];
-  /** Whether the members of the right group sign, instead of any accounts. */
+  /** True if the members of the group of the transaction sign; false if the accounts in `members` sign. */
   readonly fitting: boolean;
   /** Whether one of the signatures belongs to no member. */
   readonly damaged: boolean;

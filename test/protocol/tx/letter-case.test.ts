@@ -38,7 +38,7 @@ function setUpAccounts(generation: 2 | 3): AccountsFixture {
   return { maker, alice, bob, stranger };
 }
 
-/** A registration of a multisignature group as JSON. `names` are the member keys as written in the transaction. */
+/** Makes a registration of a multisignature group. `names` are the member keys as written in the transaction. */
 function registration(maker: ChainMaker, sender: KeyPair, names: readonly string[], members: readonly KeyPair[]) {
   const keysgroup = names.map((name) => `+${name}`);
   const payload = { kind: 'multisignature', min: 1, lifetime: 24, keysgroup } as const;

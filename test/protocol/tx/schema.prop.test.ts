@@ -10,7 +10,10 @@ import { createTransferReader, TRANSFER_DATA } from '../../../src/protocol/tx/tr
 
 const hex = (bytes: number): fc.Arbitrary<string> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((each) => hexOf(each));
-/** Replaces one character of a text. Some of the new characters are digits for some decoders. */
+/**
+ * Replaces one character of a text. A decoder that uses only the low byte of a character reads `\u0161` and `\u0130` as
+ * hexadecimal digits.
+ */
 const corrupted = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(text, fc.nat({ max: 200 }), fc.constantFrom('A', 'g', '\u0161', '\u0130', '\0', '', ' ', '+', '0', '00'))

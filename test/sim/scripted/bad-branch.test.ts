@@ -17,7 +17,7 @@ function corrupted(scripted: ScriptedWorld, block: Block): Block {
   return signBlock(block, { reward: block.reward + 1n }, owner!);
 }
 
-/** A peer that has the blocks of a node up to a height, and an invalid block at that height. */
+/** Connects to `victim` a peer that has the blocks of `model` below `height`, and an invalid block at `height`. */
 async function liar(scripted: ScriptedWorld, model: SimNode, height: number, victim: SimNode): Promise<void> {
   const { world } = scripted;
   const { codec } = world.rules;
@@ -69,7 +69,7 @@ test('a branch better only by an invalid last block changes nothing, and its pee
   t.is(model.tip.maxHeightPrevoted, ours.tip.maxHeightPrevoted);
   const digest = ours.store.stateDigest();
 
-  // The peer reaches only the node that is cut off.
+  // The peer with the invalid block reaches only `ours`.
   world.wire.partition([[ours.peerId, '172.30.0.1:6000'], [model.peerId]]);
   await liar(scripted, model, height + 1, ours);
   await scripted.slots(12);
@@ -79,7 +79,7 @@ test('a branch better only by an invalid last block changes nothing, and its pee
   t.is(scripted.countOf('CHAIN_REORG'), 0);
   t.true(scripted.countOf('PEER_BANNED') + scripted.countOf('PEER_PENALISED') > 0, [...world.counts.keys()].join());
 
-  // The node switches to the valid branch as soon as an honest peer shows it.
+  // `ours` switches to the valid branch after it can reach the honest peer again.
   world.wire.heal();
   await scripted.meet();
   t.is(scripted.countOf('CHAIN_REORG'), 1);

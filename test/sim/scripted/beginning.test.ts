@@ -1,4 +1,4 @@
-/** Tests of new networks whose nodes have no signing record. No delegate may sign contradicting headers. */
+/** Tests of new networks whose nodes have empty signing journals. No delegate may sign contradicting headers. */
 
 import test from 'ava';
 
@@ -33,7 +33,7 @@ function contradictions(world: World): readonly string[] {
 }
 
 for (const generation of [2, 3] as const) {
-  // A node of generation 2 needs peers that agree with it. Therefore some nodes have no delegates.
+  // A node of generation 2 forges only if peers have the same tip. Therefore two nodes without delegates run beside it.
   const relays = generation === 2 ? 2 : 0;
 
   test(`a node with all delegates of a network of generation ${generation} starts it within two slots`, async (t) => {

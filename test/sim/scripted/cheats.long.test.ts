@@ -1,4 +1,4 @@
-/** Tests of delegates that sign two blocks for a slot, on purpose or by mistake. */
+/** Tests of delegates that sign two blocks for a slot, on purpose or by mistake, or that withhold their blocks. */
 
 import test from 'ava';
 

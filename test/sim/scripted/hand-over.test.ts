@@ -39,7 +39,7 @@ function enable(world: World, keys: readonly KeyPair[]): void {
   for (const keyPair of keys) world.node(NEW).engine.forging.enable(keyPair);
 }
 
-/** Headers of the moved delegates that a node signed. */
+/** Returns the headers that a node signed for the moved delegates. */
 function signedBy(world: World, node: number, keys: readonly KeyPair[]): readonly SignedHeader[] {
   const own = new Set(keys.map(publicKeyOf));
   return world
@@ -113,7 +113,7 @@ test('while another folder signs, a folder without a record does not take over i
   );
   const before = signedBy(world, OLD, keys).length;
   t.true(before >= 3 * MOVING);
-  // The old node has stopped, so the new node may continue without waiting for finality.
+  // When the old node stops, its delegates leave a slot empty. That ends the wait of the new node.
   world.node(OLD).crash();
   await slots(205);
   t.true(signedBy(world, NEW, keys).length >= MOVING);
@@ -132,7 +132,7 @@ test('a watermark from another genesis of the network does not count as a record
   }
   enable(world, keys);
   await slots(205);
-  // The new node waited for finality instead.
+  // The new node ignored the watermark and waited for finality.
   const { entries } = world.node(NEW).journal;
   t.false(keys.some((keyPair) => entries.get(publicKeyOf(keyPair))?.some(({ blockId }) => blockId === '1')));
   t.true((world.counts.get('FORGING_HAND_OVER') ?? 0) > 0);
@@ -224,7 +224,7 @@ test('a node with an old record contradicts no signed header, whenever its deleg
   const elsewhere = signedBy(world, NEW, keys).length;
   t.true(elsewhere > moving);
   world.node(NEW).crash();
-  // The wait is longer than the time that finality looks back.
+  // The other nodes forge more blocks than the `range` of headers in which votes count (`protocol/gen3/bft.ts`).
   await slots(6 * delegates);
   const before = signedBy(world, OLD, keys).length;
   await world.node(OLD).start();

@@ -6,7 +6,8 @@ import type { KeyPair } from '../../../src/protocol/types.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
 
 /**
- * Distributes the delegates in runs: the first count to the first node, the second count to the second node, and so on.
+ * Gives consecutive delegates to each node: the first `counts[0]` delegates to node 0, the next `counts[1]` delegates
+ * to node 1, and so on.
  */
 function dealt(...counts: readonly number[]) {
   return (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] => {

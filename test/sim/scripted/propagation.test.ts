@@ -17,11 +17,11 @@ const NODES = 10;
 const LOOK_MS = 100;
 const ALL = Array.from({ length: NODES }, (_, index) => index);
 
-/** Time limits in seconds until half of the transactions, and nearly all, are in all pools. */
+/** Time limits in seconds until half of the transactions (`half`), and 95 % of them (`most`), are on all nodes. */
 const BOUNDS = {
-  // The limits allow for one second of each peer's rate limit.
+  // A node sends transactions to a peer about once per second.
   2: { half: 1.5, most: 3 },
-  // The limits allow for five seconds of each peer's rate limit, and for the request of the announced transactions.
+  // A node sends an announcement to a peer about once in five seconds. The peer then requests the transactions.
   3: { half: 4.5, most: 6.5 },
 } as const;
 
@@ -77,12 +77,12 @@ for (const generation of [2, 3] as const) {
       0,
     );
     const id = await submit(world, scripted.node(0));
-    // The time is longer than an announcement counts as new.
+    // This time is longer than `AGAIN_MS` of `engine/announcements.ts`.
     await world.run(45);
     world.wire.heal();
     const tookS = await secondsUntil(world, 60, () => world.nodes.every((node) => has(node, id)));
     t.log(`${tookS} s after the wires were mended`);
-    // A node dials unreachable peers again after ten seconds.
+    // A node dials an unreachable peer again after at most ten seconds.
     t.true(tookS <= 25);
     await world.close();
   });
@@ -102,14 +102,17 @@ for (const generation of [2, 3] as const) {
     }
     await scripted.slots(8);
     for (const id of ids) t.true(scripted.node(0).store.hasTransaction(id), id);
-    // Transactions that are final, or a round deep, need no journal entry any more.
+    // No node dropped a transaction of its transaction journal.
     t.is(scripted.countOf('ACCEPTED_TRANSACTIONS_DROPPED'), 0);
     await world.close();
   });
 }
 
 interface Spread {
-  /** Times in seconds, ascending: until a second node has the transaction, and until all nodes have it. */
+  /**
+   * Times in seconds, ascending: until a second node has the transaction (`elsewhere`), and until all nodes have it
+   * (`everywhere`).
+   */
   readonly elsewhere: readonly number[];
   readonly everywhere: readonly number[];
   /** Number of transactions that some node still lacks after ten seconds. */

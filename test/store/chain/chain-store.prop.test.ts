@@ -196,7 +196,7 @@ test('both backends have the same keys and digest after the same history', async
   );
 });
 
-/** A height above the height of every chain in this file. */
+/** `seen` returns only the blocks below this height. */
 const HEIGHT_MAX = 16;
 
 /** Returns the chain and the state as readers see them, including values from caches of the store. */

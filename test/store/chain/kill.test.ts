@@ -36,7 +36,7 @@ test('a killed writer loses no confirmed write, leaves no partial write, and loc
       const height = store.tip()?.height ?? 0;
       t.true(height >= reported, `the store holds height ${height}, and ${reported} was reported`);
       t.true(reported > reached);
-      // The same history without a kill, up to the height of the killed store: each key must be the same.
+      // A store with the same history up to this height, but without a kill, must have the same keys and values.
       const whole = openMemoryChainStore({ codec: FAKE_CODEC, params: paramsWith() });
       followHistory(whole, height);
       t.deepEqual(dump(store), dump(whole));

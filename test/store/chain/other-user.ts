@@ -1,8 +1,8 @@
 /**
- * A process that makes a store in a folder, removes a permission from itself, and prints the results of opening the
- * store: `other-user.js FOLDER FILE`. If FILE is a file name, the process loses the right to write to this file. If
- * FILE is `.`, the process loses the right to enter the folder. If FILE is `new`, the process loses the right to make
- * files in the folder. A root process becomes another user to lose the right.
+ * A process that makes a store in a folder, gives up a right, tries to open the store, and prints the results. Usage:
+ * `other-user.js FOLDER FILE`. If FILE is a file name, the process gives up the right to write to this file. If FILE is
+ * `.`, the process gives up the right to enter the folder. If FILE is `new`, the process gives up the right to make
+ * files in the folder. A root process becomes another user to give up the right.
  */
 
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
@@ -20,7 +20,7 @@ mkdirSync(directory);
 const made = openLmdb(directory, true);
 made.transact((writer) => writer.put(Buffer.from('key'), Buffer.from('value')));
 await made.close();
-/** Permissions of the folder for other users; undefined if the folder belongs to the other user. */
+/** Mode that root sets on the folder; undefined if root gives the folder to the user `nobody`. */
 const folderMode = file === '.' ? 0o700 : file === 'new' ? 0o755 : undefined;
 if (process.getuid?.() === 0) {
   if (folderMode === undefined) chownSync(directory, NOBODY, NOBODY);

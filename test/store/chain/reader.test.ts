@@ -1,4 +1,7 @@
-/** Tests a reader beside the writer of a store: which moment it shows, and how long an old moment stays open. */
+/**
+ * Tests a reader of a store while a writer changes the store: which snapshot the reader shows, and how long an old
+ * snapshot stays open.
+ */
 
 import { rmSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
@@ -12,7 +15,7 @@ import { followHistory } from '../world.ts';
 
 const HEIGHT = 20;
 
-/** A store of some blocks with a reader. `pass` fires all timers of the reader. */
+/** Opens a store with blocks up to `HEIGHT`, and a reader of the store. `pass` fires all timers of the reader. */
 async function setUpReader(t: ExecutionContext) {
   const options = { directory: temporaryFolder(), codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
   const store = await openChainStore(options);

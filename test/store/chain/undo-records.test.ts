@@ -79,7 +79,7 @@ test('a corrupted note of the finalized height is not used, and the store counts
     t.regex(store.recordDamage() ?? '', /note of the finalized height/);
   }
   t.is((await store.damaged).code, 'STORE_DAMAGED');
-  // The note in the format of earlier versions, without a checksum.
+  // The store accepts the format of earlier versions, which wrote the note without a checksum.
   write([{ key, value: height }]);
   t.deepEqual(store.note('chain/finalized'), height);
   t.is(store.recordDamage(), undefined);

@@ -1,4 +1,4 @@
-/** A process that opens a store of an earlier layout, and is killed at a write of the upgrade. */
+/** A process that upgrades a store of an earlier layout, and kills itself before a given write of the upgrade. */
 
 import { upgradeStore } from '../../../src/store/chain/upgrade.ts';
 import { openLmdb } from '../../../src/store/disk/lmdb.ts';

@@ -135,7 +135,7 @@ for (const backend of BACKENDS) {
     await withKeys(backend, async (keys) => {
       const keyOf = (at: number): Buffer => Buffer.from([3, at]);
       const whole = { gte: Buffer.from([3]), lt: Buffer.from([4]) };
-      /** Replaces every second key, so that both the keys and their number change. */
+      /** Removes the even keys below `from`, and writes all keys from `from` on. */
       const write = (from: number, value: string): void => {
         keys.transact((writer) => {
           for (let at = 0; at < 40; at += 1) {
@@ -161,7 +161,7 @@ for (const backend of BACKENDS) {
         const again = snapshot.snapshot();
         t.deepEqual(reads(again), expected);
         await again.close();
-        // In a new iteration of the event loop, the library begins a new read transaction.
+        // The library `lmdb` begins a new read transaction in each iteration of the event loop.
         await new Promise((resolve) => setTimeout(resolve, 1));
         t.deepEqual(reads(snapshot), expected);
       }

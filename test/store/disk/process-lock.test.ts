@@ -12,13 +12,13 @@ import { ownerElsewhere, takeLock } from '../../../src/store/disk/process-lock.t
 import { temporaryFolder } from '../../support/network-folder.ts';
 
 /**
- * Name of a lock file of a process of this machine: process id, boot id, start time in ticks, and the number of the
- * process namespace.
+ * Name of the lock file of a process. After the name of the lock, it contains the process id, the boot id, the start
+ * time in ticks, and the number of the process namespace.
  */
 const LOCK_FILE = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)-in(\d+)$/;
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));
 
-/** Lock files, without the sockets beside them. */
+/** Names of the files in a folder, without the sockets of lock holders. */
 function lockFilesOf(folder: string): readonly string[] {
   return readdirSync(folder).filter((entry) => !entry.endsWith('.sock'));
 }
@@ -82,7 +82,7 @@ test('a lock file of another container counts while its file is renewed, whateve
     t.deepEqual(lockFilesOf(folder), [basename(other)]);
     const longAgo = new Date(Date.now() - 31_000);
     utimesSync(other, longAgo, longAgo);
-    // Without a clock, the function cannot determine the age of the lock file.
+    // Without a clock, `takeLock` cannot determine the age of the lock file.
     t.throws(() => takeLock(folder, 'thing'), { code: 'LOCKED' });
     t.is(ownerElsewhere(folder, 'thing', systemClock), undefined);
     const lock = takeLock(folder, 'thing', systemClock);
@@ -188,7 +188,7 @@ function holder(
   return holderOf(t, process.execPath, [HOLDER, ...args]);
 }
 
-/** Waits for the first output of the lock holder. */
+/** Starts a lock holder, and waits for its first output. */
 async function holderOf(t: ExecutionContext, command: string, args: readonly string[]) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => child.kill('SIGKILL'));

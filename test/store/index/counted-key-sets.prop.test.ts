@@ -38,7 +38,7 @@ const step = fc.record({
   from: fc.nat(3000),
   count: fc.integer({ min: 1, max: 1500 }),
   remove: fc.boolean(),
-  /** Distance between the numbers. Numbers with a distance above 1 go between existing numbers. */
+  /** Distance between the numbers. With different distances, a step can write numbers between existing numbers. */
   by: fc.integer({ min: 1, max: 3 }),
   /** Whether the keys are passed as one sorted block. */
   sorted: fc.boolean(),
@@ -259,7 +259,7 @@ test('hundreds of thousands of keys are written in parts, and all or none of the
   const put = (fail: boolean) =>
     counted.transact((writer) => {
       writer.putSorted(keys);
-      // Keys that are already written can be read, changed and counted like keys that are not written yet.
+      // Keys that `putSorted` has already written can be read, changed and counted like keys that are still in memory.
       writer.put(keyOf(3), EMPTY);
       writer.remove(keyOf(4));
       t.is(writer.count(whole), 400_000);

@@ -214,7 +214,8 @@ for (const isLookedUp of [false, true]) {
     const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
     t.false(steps.next().done);
     t.throws(() => fail(deferred, 5, false));
-    // The lookup reads the missing entries from the blocks again, as other rows than those of the running backfill.
+    // The lookup loads the missing entries from the blocks again. Their new row numbers differ from the row numbers
+    // that the running backfill uses.
     if (isLookedUp) t.false(deferred.hasTransaction('1'));
     t.throws(() => steps.next(), { message: /the pending entries are in memory until the backfill ends/ });
     t.is(deferred.indexLag, lag);
@@ -239,7 +240,7 @@ test('a backfill larger than the memory runs in chunks, and continues after a ki
   };
   const parts = [lacking()];
   t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
-  // Successive processes are killed right after the first part of a backfill, or in the middle of the second.
+  // The test stops each process right after the first part of its backfill, or one step later.
   for (let left = lacking(), processes = 0; left > 0; left = lacking(), processes += 1) {
     t.true(processes < 100, 'each comes further');
     let stepsMore = processes % 2;
@@ -308,7 +309,7 @@ function fail(store: StoredChain, seed: number, reverts: boolean): void {
   });
 }
 
-/** A store in the state in which a killed process leaves it, opened again without a backfill. */
+/** A store that a test can open again without a backfill, in the state in which a killed process would leave it. */
 class Reopened {
   readonly #directory: string | undefined;
   readonly #memory = new MemoryKeyValue();

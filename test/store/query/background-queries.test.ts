@@ -19,7 +19,7 @@ function grow(store: StoredChain, dice: Dice, blocks: number): void {
   }
 }
 
-/** No index combines an amount with a time. */
+/** A background query, because no index combines an amount with a time. */
 const QUERY: TransactionQuery = {
   minAmount: 1n,
   fromTimestampS: 1,
@@ -38,7 +38,7 @@ for (const backend of BACKENDS) {
         const pause = async () => {
           pauses += 1;
           if (pauses > 20) return;
-          // Blocks are reverted and appended, including the transactions that the query reads.
+          // The test reverts blocks with transactions that the query reads, and appends other blocks.
           store.transact((writer) => {
             writer.revert();
             writer.revert();

@@ -20,7 +20,7 @@ import type { LookRequest, SnapshotAnswers } from './looking-reader.ts';
 import { filters, fitsTransaction, SORTED_BY } from './plain-transactions.ts';
 
 const PROGRAM = fileURLToPath(new URL('./looking-reader.js', import.meta.url));
-/** Number of random chains. Each of two readers asks `QUERIES` queries of each chain. */
+/** Number of random chains. For each chain, each of two readers answers `QUERIES` queries. */
 const CHAINS = Number(process.env['CHAINS_LOOKED_AT'] ?? 2);
 const QUERIES = 25;
 const READERS = 2;
@@ -29,10 +29,10 @@ const query = fc
   .record({ ...request, filters, sort: fc.record({ field: fc.constantFrom(...TRANSACTION_SORTS), direction }) })
   .map(({ filters: wanted, ...rest }) => ({ ...wanted, ...rest }) as TransactionQuery);
 
-/** For each tip that existed, its chain as a plain list. */
+/** For each tip that the store has had: the chain with this tip, as a plain list. */
 type Worlds = Map<string, Pick<World, 'blocks' | 'accounts'>>;
 
-/** Appends random blocks and reverts some, in one transaction of the store. */
+/** Reverts up to four blocks, and then appends up to two random blocks, in one transaction of the store. */
 function step(store: StoredChain, dice: Dice, worlds: Worlds): void {
   const blocks = [...(worlds.get(store.tip()?.id ?? '')?.blocks ?? [])];
   store.transact((writer) => {
@@ -55,7 +55,7 @@ function keep(store: StoredChain, blocks: World['blocks'], worlds: Worlds): void
   worlds.set(blocks.at(-1)?.id ?? '', { blocks, accounts });
 }
 
-/** Sends the queries to a reader one after another. Fails if the reader ends, instead of waiting for its answer. */
+/** Sends the queries to a reader one after another. Throws an error if the reader ends before its last answer. */
 async function askAll(reader: ChildProcess, queries: readonly TransactionQuery[]): Promise<readonly SnapshotAnswers[]> {
   const answers: SnapshotAnswers[] = [];
   const ended = once(reader, 'exit').then(([code]) => {
@@ -137,6 +137,6 @@ test('each answer of two processes belongs to one height, whatever is appended a
     ),
     { numRuns: CHAINS },
   );
-  // With fewer moments, the store would hardly have changed during the reads.
+  // With fewer different tips in the answers, the store would hardly have changed during the reads.
   t.true(moments > CHAINS * READERS * 3, `${moments} moments`);
 });

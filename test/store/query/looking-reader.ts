@@ -1,6 +1,6 @@
 /**
- * A process that reads the store of a folder while another process writes it. The reader prints its answers, each with
- * the block to which the answer belongs.
+ * A process that reads the store of a folder while another process writes to the store. The reader sends each answer
+ * together with the tip of the chain in its snapshot.
  */
 
 import type { Cursor, TransactionQuery } from '../../../src/ports/queries.ts';
@@ -15,7 +15,7 @@ export interface SnapshotAnswers {
   /** Number of the query. */
   readonly at: number;
   readonly tipId: string;
-  /** Ids of the requested page, and the total count with it. */
+  /** Ids of the transactions in the requested page, and the total that came with the page. */
   readonly page: readonly string[];
   readonly total: number;
   /** Ids of all pages from the first on, read with cursors. */

@@ -32,7 +32,7 @@ function unique(all: readonly Tail[]): Tail[] {
   return [...new Map(all.map((tail) => [tail.join(), tail])).values()].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
 }
 
-/** Values descend, and tie-breaks ascend. */
+/** Sorts by descending values, and equal values by ascending tie-breaks. */
 function descending(all: readonly Tail[]): Tail[] {
   return all.toSorted((a, b) => b[0] - a[0] || a[1] - b[1]);
 }

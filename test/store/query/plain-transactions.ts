@@ -1,6 +1,6 @@
 /**
- * Filters and sort values for queries of transactions, written independently of the store. The module also draws the
- * random queries.
+ * Filters and sort values for queries of transactions, written independently of the store. The module also draws random
+ * filters.
  */
 
 import { fc } from '../../support/fast-check.ts';
@@ -19,7 +19,7 @@ export const SORTED_BY: Readonly<Record<TransactionSort, (transaction: Transacti
 };
 
 /**
- * All filters except the filters by id, which have tests of their own. The `satisfies` clause requires an entry for
+ * All filters except `id` and `blockId`, which have tests of their own. The `satisfies` clause requires an entry for
  * each new filter.
  */
 export const filters = some({

@@ -41,28 +41,28 @@ export interface ForkRequest {
   readonly source: ForkSource;
   /** The network that the devnet runs. Its network identifier may differ from that of the source. */
   readonly network: Network;
-  /** Data folders of the nodes for that network, by node number. */
+  /** Data folders of the nodes for `network`, by node number. */
   readonly dataDirectories: readonly string[];
 }
 
 /**
- * Number of newest rounds of the chain in which `prepareFork` looks for the last header of each delegate, to record it
- * in a journal. Within this number of rounds, the headers of a delegate must not contradict each other.
+ * Number of newest rounds of the chain in which `prepareFork` looks for the last header of each delegate. `prepareFork`
+ * records these headers in the signing journals. Within this number of rounds, the headers of a delegate must not
+ * contradict each other.
  */
 const JOURNAL_ROUNDS = 3;
 /**
  * Number of the richest accounts among which the funders are chosen. A single key must be enough to sign for a funder,
- * so groups are excluded, and also accounts with a second key. Accounts whose public key is not in the chain are
- * excluded, too.
+ * so multisignature accounts and accounts with a second key are excluded. Accounts whose public key is not in the chain
+ * are excluded, too.
  */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
 
 /**
  * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process began to write to the source during the copy;
- *   `STORE_MISSING` when the source has no chain; `STORE_DAMAGED`; `STORE_NETWORK_MISMATCH` or a similar error when the
- *   chain belongs to another network; errors of `restoreSnapshot` (for example `SNAPSHOT_REFUSED`), `copyStore` and
- *   `openLmdb`
+ *   `STORE_MISSING` when the source has no chain; `STORE_DAMAGED`; errors of `chainStoreOver` (for example
+ *   `STORE_NETWORK_MISMATCH`), `restoreSnapshot` (for example `SNAPSHOT_REFUSED`), `copyStore` and `openLmdb`
  */
 export async function prepareFork({ source, network, dataDirectories }: ForkRequest): Promise<ForkFacts> {
   const [first, ...others] = dataDirectories;
@@ -108,8 +108,8 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
 
 /**
  * Marks the chain of the first node as a chain of the devnet, and removes the addresses of peers from it. Creates the
- * journals of all nodes. For each delegate that forged in the newest `JOURNAL_ROUNDS` rounds, records the delegate's
- * last header in the journal of the node that forges for this delegate.
+ * signing journals of all nodes. For each delegate that forged in the newest `JOURNAL_ROUNDS` rounds, records the
+ * delegate's last header in the signing journal of the node that forges for this delegate.
  */
 async function adopt(
   { path, network: earlier }: ForkSource,

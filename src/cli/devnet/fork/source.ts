@@ -57,10 +57,10 @@ async function networkOfSnapshot(path: string, file: string): Promise<string> {
 }
 
 /**
- * Returns a copy of the network with another network identifier, so that signatures for the original network are
- * invalid on the copy, and signatures for the copy are invalid on the original.
+ * Returns a copy of the network with another network identifier. Signatures for one of the two networks are therefore
+ * invalid on the other.
  *
- * @param folder folder that is created
+ * @param folder new folder for the files of the copy
  * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover the network
  */
 export function underNewIdentifier(network: Network, folder: string): Network {

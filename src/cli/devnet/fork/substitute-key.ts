@@ -25,8 +25,8 @@ export function substituteKeyOf(publicKey: PublicKey): KeyPair {
 }
 
 /**
- * Number of the node that forges for a delegate. A delegate keeps its node for the whole life of a devnet, even if the
- * votes change.
+ * Index (from 0) of the node that forges for a delegate. A delegate keeps its node for the whole life of a devnet, even
+ * if the votes change.
  */
 export function nodeOfDelegate(publicKey: PublicKey, nodes: number): number {
   return Number.parseInt(publicKey.slice(0, 8), 16) % nodes;

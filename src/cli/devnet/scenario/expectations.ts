@@ -18,7 +18,7 @@ export interface Difference {
 
 export interface Scene {
   readonly nodes: () => readonly Pick<SupervisedNode, 'node' | 'stateName'>[];
-  /** Address of a named account; an address is returned unchanged. */
+  /** Returns the address of the account with this name. Returns an address unchanged. */
   readonly addressOf: (account: string) => string;
 }
 
@@ -30,7 +30,8 @@ const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
 /**
  * Codes of events in which a node penalises, disconnects or bans a peer. `PEER_OFFENCE_EXEMPT` reports an offence of a
- * peer that the configuration names. The node never bans such a peer, but the scenario counts the offence as a penalty.
+ * peer that the configuration names. The node deducts no points for this offence, but the scenario counts the offence
+ * as a penalty.
  */
 const PENALTY_CODES = [
   'PEER_PENALISED',

@@ -8,7 +8,7 @@ export class LogCodes {
   readonly #read = new Map<string, { offset: number; rest: string; counts: Map<string, number> }>();
 
   /**
-   * Number of lines with one of the codes since the start of the file. The number is 0 for a file that cannot be
+   * Number of lines in the file that have one of the codes. The number is 0 for a file that cannot be
    * opened, for example because it does not exist yet.
    */
   count(file: string, codes: readonly string[]): number {

@@ -46,7 +46,7 @@ const CONDITIONS: Readonly<Record<string, ReadCondition>> = {
   },
 };
 
-/** @throws ProtocolError `SCENARIO_INVALID` with the line */
+/** @throws ProtocolError `SCENARIO_INVALID` with the line of the fault */
 export function readConditions(
   yaml: YamlValue,
   nodes: number,

@@ -21,7 +21,7 @@ const DELEGATES_MAX = 101;
 const DEVNET_NAMES = ['nodes', 'mine', 'generation', 'delegates', 'blockTime', 'network'] as const;
 const NODES = 4;
 
-/** @throws ProtocolError `SCENARIO_UNREADABLE`, `SCENARIO_INVALID` with the line */
+/** @throws ProtocolError `SCENARIO_UNREADABLE`; `SCENARIO_INVALID` with the line of the fault */
 export function readScenarioFile(file: string): Scenario {
   let text: string;
   try {
@@ -35,7 +35,7 @@ export function readScenarioFile(file: string): Scenario {
   return readScenario(text, file);
 }
 
-/** @throws ProtocolError `SCENARIO_INVALID` with the line */
+/** @throws ProtocolError `SCENARIO_INVALID` with the line of the fault */
 export function readScenario(text: string, file: string): Scenario {
   const root = YamlValue.of(text, file);
   const members = root.known('a scenario', ['name', 'devnet', 'steps']);

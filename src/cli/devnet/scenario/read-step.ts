@@ -19,7 +19,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
   mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
   warp: (value) => {
-    // Here only the form of the time is checked. The run of the step checks that the time is not in the past.
+    // This code checks only the form of the time. When the step runs, `warp` checks that the time is not in the past.
     value.parsed('`warp`', (text) => parseTime(text, 0));
     return operation('warp', { to: value.text('`warp`') });
   },
@@ -70,7 +70,7 @@ const NAMES = [...Object.keys(ACTIONS), 'expect'];
 
 /**
  * @param nodes number of nodes before the step
- * @throws ProtocolError `SCENARIO_INVALID` with the line
+ * @throws ProtocolError `SCENARIO_INVALID` with the line of the fault
  */
 export function readStep(yaml: YamlValue, nodes: number): Step {
   if (!yaml.isMap) {
@@ -132,7 +132,7 @@ function partsIn(yaml: YamlValue, nodes: number): readonly (readonly number[])[]
   return parts;
 }
 
-/** Reads an amount such as `150ms`, or a map. The map has the amount under the key `name`, and may have `nodes`. */
+/** Reads an amount such as `150ms`, or a map. The map has the key `name` for the amount, and may have `nodes`. */
 function amountIn(
   yaml: YamlValue,
   name: string,

@@ -49,7 +49,7 @@ export class YamlValue {
     return isMap(this.#node);
   }
 
-  /** An empty value on the same line. */
+  /** Returns an empty value on the line of this value. */
   without(): YamlValue {
     return new YamlValue(this.#source, null, this.line);
   }
@@ -119,7 +119,7 @@ export class YamlValue {
     return found;
   }
 
-  /** Reads a text with `read`. A ProtocolError of `read` is thrown as `SCENARIO_INVALID`, with the line. */
+  /** Reads a text with `read`. Converts a ProtocolError of `read` to `SCENARIO_INVALID`, and adds the line. */
   parsed<T>(what: string, read: (text: string) => T): T {
     const text = this.text(what);
     try {
