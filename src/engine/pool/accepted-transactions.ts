@@ -19,6 +19,7 @@ import type { Block, MemberSignature, Transaction, TransactionId } from '../../p
 import { transactionError } from '../../protocol/verdict.ts';
 import { hasSignature } from './journal-entries.ts';
 import { memberSignatureFromJson } from './member-signatures.ts';
+import { JournalWriteLog } from './journal-write-log.ts';
 import { isTooOld, type TransactionPool, WAITED_TOO_LONG } from './pool.ts';
 import { NO_PAYER, type Payer } from './verification-budget.ts';
 
@@ -57,11 +58,6 @@ const DROPPED_LOG_MS = 1_000;
 /** Maximum number of ids in the log line about dropped transactions. */
 const REPORTED_IDS_MAX = 10;
 /**
- * Minimum time in milliseconds between two log lines while writes to the disk fail. Each line after the first has the
- * number of transactions that the node has refused because of these failures.
- */
-const FAILURE_LOG_MS = 600_000;
-/**
  * Codes of rejections for reasons that may be temporary. After a rejection with one of these codes, the transaction
  * stays in the journal.
  */
@@ -87,14 +83,11 @@ export class AcceptedTransactions {
   #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
   #droppedCount = 0;
   #stopped = true;
-  /**
-   * Set while writes to the disk fail: Unix times in milliseconds of the first failure and of the last log line, and
-   * the number of refused transactions.
-   */
-  #failure: { readonly sinceMs: number; loggedMs: number; refused: number } | undefined;
+  readonly #writeLog: JournalWriteLog;
 
   constructor(dependencies: AcceptedDependencies) {
     this.#dependencies = dependencies;
+    this.#writeLog = new JournalWriteLog(dependencies);
     for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
   }
 
@@ -210,7 +203,7 @@ export class AcceptedTransactions {
     }
     const failure = await this.#flush();
     if (failure === undefined) return undefined;
-    if (this.#failure !== undefined) this.#failure.refused += 1;
+    this.#writeLog.refused();
     return refusal('TRANSACTION_NOT_KEPT', id, 'The transaction could not be written to the disk of this node.');
   }
 
@@ -255,41 +248,12 @@ export class AcceptedTransactions {
   async #flush(): Promise<unknown> {
     try {
       await this.#dependencies.journal.flush();
-      this.#logRecovery();
+      this.#writeLog.succeeded();
       return undefined;
     } catch (error) {
-      this.#logFailure(messageOf(error));
+      this.#writeLog.failed(messageOf(error));
       return error;
     }
-  }
-
-  /**
-   * Logs the first failed write, and then at most one line per `FAILURE_LOG_MS`. Without this limit, each refused
-   * transaction would cause a line.
-   */
-  #logFailure(reason: string): void {
-    const { clock, observer } = this.#dependencies;
-    const nowMs = clock.nowMs();
-    const message = 'accepted transactions cannot be written to the disk';
-    if (this.#failure === undefined) {
-      this.#failure = { sinceMs: nowMs, loggedMs: nowMs, refused: 0 };
-      observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, { reason });
-      return;
-    }
-    const { sinceMs, loggedMs, refused } = this.#failure;
-    // If the clock was set back, `loggedMs` may lie in the future. The function then logs a line at once.
-    if (nowMs >= loggedMs && nowMs < loggedMs + FAILURE_LOG_MS) return;
-    this.#failure.loggedMs = nowMs;
-    const fields = { reason, refused, since: new Date(sinceMs).toISOString() };
-    observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, fields);
-  }
-
-  #logRecovery(): void {
-    if (this.#failure === undefined) return;
-    const { sinceMs, refused } = this.#failure;
-    this.#failure = undefined;
-    const fields = { refused, since: new Date(sinceMs).toISOString() };
-    this.#dependencies.observer.log('info', 'TRANSACTION_JOURNAL_RECOVERED', 'transactions are accepted again', fields);
   }
 
   /**
