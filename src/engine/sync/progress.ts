@@ -25,9 +25,10 @@ export class ProgressMeter {
 
   /** Adds a sample after the node has applied blocks up to a height. */
   observe(height: number, nowMs: number): void {
-    const newest = this.#samples.at(-1);
-    const isSoon = newest !== undefined && nowMs - newest.atMs < WINDOW_MS / SAMPLES_MAX;
-    if (isSoon && this.#samples.length > 1) this.#samples.pop();
+    // The newest sample only gives way to a newer one that is close to the sample before it. Otherwise, frequent samples
+    // would replace one another, and the oldest sample would never leave.
+    const before = this.#samples.at(-2);
+    if (before !== undefined && nowMs - before.atMs < WINDOW_MS / SAMPLES_MAX) this.#samples.pop();
     this.#samples.push({ atMs: nowMs, height });
     while (this.#samples.length > 2 && nowMs - (this.#samples[0]?.atMs ?? nowMs) > WINDOW_MS) this.#samples.shift();
   }

@@ -30,6 +30,15 @@ test('many blocks in a moment cost no accuracy', (t) => {
   t.deepEqual(meter.read(40_000), { targetHeight: 40_000, blocksPerS: 1000, secondsLeft: 20 });
 });
 
+test('the rate covers the recent past also if blocks arrive all the time', (t) => {
+  const meter = new ProgressMeter();
+  meter.begin(0, 0);
+  let height = 0;
+  for (let ms = 100; ms <= 100_000; ms += 100) meter.observe((height += 100), ms);
+  for (let ms = 100_100; ms <= 140_000; ms += 100) meter.observe((height += 1), ms);
+  t.deepEqual(meter.read(height + 100), { targetHeight: height + 100, blocksPerS: 10, secondsLeft: 10 });
+});
+
 test('a tip above the announced height counts as complete', (t) => {
   const meter = new ProgressMeter();
   meter.begin(0, 0);
