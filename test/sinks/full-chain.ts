@@ -1,6 +1,6 @@
 /**
- * Makes chains of both generations. A chain has transactions of each type that live networks accept, a multisignature
- * group, missed slots and many rounds.
+ * Makes chains of both generations. A chain of at least 20 blocks has transactions of each type that live networks
+ * accept, a multisignature group, missed slots and several rounds.
  */
 
 import { codeOf } from '../../src/primitives/errors.ts';
@@ -22,15 +22,15 @@ export interface FullChain {
   readonly blocks: readonly Block[];
 }
 
-/** Number of missed slots before every seventh block. Each such gap lasts 8.3 hours, so a long chain lasts days. */
+/** Number of missed slots before every seventh block. These slots of 2 s last 100 minutes. */
 const LONG_GAP_SLOTS = 3_003;
 
 /** Number of active delegates, which is also the number of blocks in a round. */
 export const ROUND = 5;
 
 /**
- * Makes a chain. Two chains with different values of `branch` have the same blocks below height `from`. From height
- * `from` on, their blocks differ if `from` is at least 12.
+ * Makes a chain. Two chains with different values of `branch` have the same blocks below height `from`, and different
+ * blocks from height `from` on.
  *
  * @param branch 0 for the main chain
  */
@@ -45,14 +45,15 @@ export function fullChain(generation: 2 | 3, height: number, branch = 0, from = 
   while (blocks.length < height) {
     const next = blocks.length + 1;
     const turn = next < from ? 0 : branch;
-    blocks.push(forged(maker, transactionsAt(maker, next, turn), next % 7 === turn ? LONG_GAP_SLOTS : 0));
+    const missedSlots = next % 7 === turn ? LONG_GAP_SLOTS : next === from ? 1 : 0;
+    blocks.push(forged(maker, transactionsAt(maker, next, turn), missedSlots));
   }
   return { maker, network, blocks };
 }
 
 /**
- * Forges the next block. In generation 3, a delegate that leaves the list of delegates cannot forge the last block of a
- * round. In this case, the function skips one more slot and tries again.
+ * Forges the next block. In generation 3, a delegate that is not active in the next round cannot forge the last block
+ * of a round. In this case, the function skips one more slot and tries again.
  */
 function forged(maker: ChainMaker, transactions: readonly Transaction[], missedSlots: number): Block {
   try {
