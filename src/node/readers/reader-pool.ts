@@ -202,10 +202,11 @@ export function createReaderPool({
 
   const lost = (reader: Reader, how: string): void => {
     if (isClosed || ports === undefined) return;
-    observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', {
-      pid: reader.process.pid,
-      how,
-    });
+    // A drained reader ends as it should, and its replacement already runs.
+    if (!reader.isDraining) {
+      const { pid } = reader.process;
+      observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', { pid, how });
+    }
     const [other] = [...readers.values()].filter(({ isReady }) => isReady);
     other?.send({ kind: 'sweep' });
     if (reader.isReplaced) return;

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { FromReader } from '../../../src/node/readers/messages.ts';
 import type { NodeListener } from '../../../src/ports/node-api.ts';
+import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import { fakeNode } from '../../http/fake-node.ts';
 import { waitFor } from '../../support/devnet.ts';
 import { watchForks } from '../../support/forked-readers.ts';
@@ -203,8 +204,10 @@ test.serial(
     const directory = temporaryFolder(t);
     const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
     const readers = watchForks(t);
+    const codes: string[] = [];
+    const observer: Observer = { ...SILENT, log: (_level, code) => void codes.push(code) };
     const front = await openFront({
-      ...{ api, processes: 1, directory, program: GROWING_READER, memoryBytesMax: 200_000_000 },
+      ...{ api, processes: 1, directory, program: GROWING_READER, memoryBytesMax: 200_000_000, http: { observer } },
     });
     t.teardown(async () => {
       await front.close();
@@ -220,6 +223,7 @@ test.serial(
     t.true(asked > 0);
     t.is(await ask(`${front.origin}/healthz`), 200);
     t.is(readers.length, 2);
+    t.deepEqual(codes, ['HTTP_READER_MEMORY'], 'its end is no loss');
   },
 );
 
