@@ -23,6 +23,9 @@ import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 /** The first layout that can be upgraded. Earlier layouts differ too much from the present layout. */
 export const FIRST_LAYOUT_READ = 4;
 
+/** The first layout whose undo records have checksums. */
+const FIRST_LAYOUT_WITH_SEALS = 6;
+
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
@@ -100,6 +103,8 @@ function addStateChecksum(writer: KeyValueWriter): void {
 
 /** Layout 6 adds a checksum to each undo record. */
 function sealUndoRecords(writer: KeyValueWriter): void {
+  // From layout 6 on, a record without a valid checksum is damaged. A new checksum would hide the damage.
+  if (Number(layoutOf(layoutTextOf(writer)).layout) >= FIRST_LAYOUT_WITH_SEALS) return;
   for (const key of Array.from(writer.keys(TABLES.undo.all))) {
     const value = writer.get(key);
     if (value !== undefined && verifiedContent(key, value) === undefined) writer.put(key, withChecksum(key, value));

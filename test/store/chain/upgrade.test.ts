@@ -25,6 +25,7 @@ import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { COUNTED_TABLES, LAYOUT_VERSION, TABLES } from '../../../src/store/tables/layout.ts';
 import type { KeyValue, KeyValueReader } from '../../../src/store/tables/key-value.ts';
 import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
+import { upgradeStore } from '../../../src/store/chain/upgrade.ts';
 import { FAKE_CODEC } from '../../support/fake-codec.ts';
 import { paramsWith } from '../../support/fixtures.ts';
 import { dump, temporaryFolder } from '../backends.ts';
@@ -131,6 +132,20 @@ for (const layout of ['6', '7']) {
       t.deepEqual(upgradedFrom, [layout], 'once');
       t.is(await raw(directory, (keys) => keys.get(TABLES.meta.key('layout'))?.toString()), String(LAYOUT_VERSION));
     });
+  });
+}
+
+for (const layout of ['6', '7']) {
+  test(`an upgrade from layout ${layout} does not hide a damaged undo record`, async (t) => {
+    const { keys } = olderStore(layout);
+    const [key] = Array.from(keys.keys(TABLES.undo.all)).slice(-1);
+    if (key === undefined) throw new Error('the store has undo records');
+    const record = Buffer.from(keys.get(key) ?? []);
+    record[record.length >> 1]! ^= 1;
+    keys.transact((writer) => writer.put(key, record));
+    upgradeStore(keys);
+    const store = chainStoreOver(keys, OPTIONS, 'memory');
+    t.regex(store.recordDamage() ?? '', /undo record of the block at height \d+ does not match its checksum/);
   });
 }
 
