@@ -288,8 +288,8 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 /**
  * Finds the route for a method. Real nodes refuse HEAD. Here, a GET route may also allow HEAD. In the strict dialect,
  * GET routes with an envelope refuse HEAD. In the extended dialect, these routes allow HEAD, because monitors and load
- * balancers use HEAD. GET routes without an envelope allow HEAD in both dialects, except streams, because a stream has
- * no end.
+ * balancers use HEAD. Event streams refuse HEAD, because a stream has no end. All other GET routes without an envelope
+ * allow HEAD in both dialects.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);

@@ -2,23 +2,23 @@
  * Answers the most frequent requests in one function, without Express. Such a request is a GET request to a route with
  * an envelope, without a special access rule, and without parameters in the path. Its client has access, and its answer
  * is a 200 or a 304. The answers are equal to those of the slow path through the application. Any other request takes
- * the slow path, which checks the request again. Examples are a request with another method, a body or another
- * encoding, and a request that is refused.
+ * the slow path, which checks the request again. Examples are a request with another method, a request with a body, and
+ * a request that the route refuses.
  *
  * The fast path searches two caches before it calls a handler:
  *
  * ```
  * fast path -> response cache -> tick cache -> handler of the route
  *     |                                             |
- *     | (another method, a body, an encoding)       | (refusal, failure)
+ *     | (for example another method, or a body)     | (refusal, failure)
  *     v                                             v
  * slow path: Express application -> handler of the route
  * ```
  *
  * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds its
  * answers to the response cache. The tick cache has answers that depend on more than the chain, until the present
- * iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the response cache. The
- * slow path gives all other answers, because it compresses answers from 1,024 bytes on.
+ * iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the response cache. All
+ * other answers for such a client come from the slow path, which compresses answers from 1,024 bytes on.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -39,7 +39,7 @@ import { allRoutes } from './routes/all.ts';
 /**
  * Answers a request if this is possible without the slow path.
  *
- * @param allowance allowance of the admitted client
+ * @param allowance decision of the rate limit about the request
  * @param takeSlowPath called if a handler that did not answer at once fails later
  * @returns false when the request must take the slow path; the function has then sent nothing
  */

@@ -262,9 +262,9 @@ function answerProblem(response: ServerResponse, { status, body }: Problem): voi
 
 /**
  * Creates the server of node:http that parses requests. This server does not listen: it gets accepted connections from
- * the listeners. By default, node:http refuses requests without `Host`, or with an unknown `Expect`. Here, these requests go through the same checks as all
- * other requests, so that the limits count both kinds alike. A request with an `Upgrade` header is answered like a
- * request without it.
+ * the listeners. By default, node:http refuses requests without `Host`, or with an unknown `Expect`. Here, these
+ * requests go through the same checks as all other requests, so that the limits also count these requests. A request
+ * with an `Upgrade` header gets the same answer as a request without this header.
  */
 function createParser(
   receive: (request: IncomingMessage, response: ServerResponse, expectation?: Expectation) => void,

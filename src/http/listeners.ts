@@ -1,6 +1,6 @@
 /**
- * Opens the sockets on which the interface listens, with and without TLS. Accepted connections pass the admission and
- * then go to one parser.
+ * Opens the sockets on which the interface listens, with and without TLS. Accepted connections pass the admission,
+ * and then all go to the same HTTP parser.
  */
 
 import type { Server as HttpServer } from 'node:http';
@@ -18,7 +18,7 @@ import type { HttpOptions, TlsOptions } from './options.ts';
 export interface Listeners {
   /** @throws ProtocolError like `HttpServer.start` */
   open(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
-  /** The listening sockets, after `open`. */
+  /** Like `HttpServer.sockets`. */
   sockets(): ListeningSockets;
   /** Like `HttpServer.drain`. */
   drain(): Promise<void>;
@@ -120,8 +120,8 @@ function listenerFor(accept: (socket: Socket) => void): Server {
 }
 
 /**
- * Time that the scheduler counts for a stranger's TLS handshake, in milliseconds. The expensive part is the signature
- * with a 2,048-bit key.
+ * Time that the scheduler counts for a stranger's TLS handshake, in milliseconds. With an RSA key of 2,048 bits,
+ * most of this time is the node's signature.
  */
 const TLS_HANDSHAKE_MS = 1.7;
 

@@ -1,7 +1,7 @@
 /**
  * Passes listening sockets between processes. Several processes can accept connections from one listening socket. A
- * process can also hold a listening socket without accepting from it: the operating system then keeps new connections
- * in the queue of the socket until another process accepts them.
+ * process can also hold a listening socket without accepting from it. The operating system then queues new connections
+ * until another process accepts them.
  */
 
 import type { SendHandle } from 'node:child_process';

@@ -1,10 +1,10 @@
-/** A clock that never goes back. If the machine's clock is set, limits that use this clock neither stop nor restart. */
+/** A clock that never goes back. Setting the machine's clock does not change the time limits that use this clock. */
 
 import { performance } from 'node:perf_hooks';
 import type { Timer } from '../ports/clock.ts';
 
 export interface MonotonicClock {
-  /** Milliseconds since some moment; the value never decreases. */
+  /** Milliseconds since an arbitrary moment; the value never decreases. */
   nowMs(): number;
   /** Runs `work` once after `delayMs`. The timer does not keep the process alive. */
   after(delayMs: number, work: () => void): Timer;

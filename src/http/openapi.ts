@@ -53,7 +53,7 @@ interface MediaType {
   readonly schema: Schema;
   /** A body that a test of this node sent or received. */
   readonly example?: unknown;
-  /** For a stream: the schemas of the data of its events, by the name of the event. */
+  /** For a stream: the schema of the data of each event, by the name of the event. */
   readonly 'x-events'?: Readonly<Record<string, Schema>>;
 }
 
@@ -88,9 +88,9 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
 }
 
 /**
- * Describes the clients that a route with a special access rule serves. Even from these clients, such a route refuses
- * requests that come through an untrusted proxy, or from a page of another site (except the origin in
- * `http.corsOrigin`). It also refuses requests with an unknown host name.
+ * Describes the clients that each special access rule allows. Even from these clients, a route with such a rule refuses
+ * requests that come through an untrusted proxy. The route also refuses requests with an unknown host name, and
+ * requests from pages of other sites (except the origin in `http.corsOrigin`).
  */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
   forging: 'Serves only clients whose addresses are in `http.forgingWhitelist`.',
@@ -174,7 +174,7 @@ function successOf({ body }: Route): string {
     : SUCCESS;
 }
 
-/** Events of equal shape become one alternative of the schema. */
+/** Removes duplicates, so that events of equal shape are one alternative of the schema. */
 function distinct(schemas: readonly Schema[]): readonly Schema[] {
   return [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
 }
@@ -226,7 +226,7 @@ function accessRefusalOf(description: string, { method }: Route): string {
   return method === 'GET' ? description : `${description} Or: \`http.readOnly\` is true.`;
 }
 
-/** Returns the refusals that every route has, that routes with a body have, and that this route declares. */
+/** Returns the refusals of a route: those of every route, those of routes with a body, and those that it declares. */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json(invalidityOf(route), problem.INVALID_OR_UNREADABLE),

@@ -19,11 +19,11 @@ export interface HttpOptions {
    * If true, the node reads the client's address from the header `X-Forwarded-For` of requests that have this header.
    */
   readonly trustProxy: boolean;
-  /** Clients that have access: all clients, or the addresses and networks (CIDR) in the list. */
+  /** Clients that have access: all clients if `public`, otherwise the addresses and networks (CIDR) in `whiteList`. */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
   /**
    * Host names of this node, besides `localhost` and IP addresses. Routes with an access rule of their own
-   * (`Declared.access`) refuse requests with any other name.
+   * (`Declared.access`) refuse requests with any other host name.
    */
   readonly hostNames: readonly string[];
   /**
@@ -32,8 +32,8 @@ export interface HttpOptions {
    */
   readonly forgingWhiteList: readonly string[];
   /**
-   * Options of the legacy registration of second signatures, in which a client sends passphrases: whether the
-   * registration is enabled, and for which addresses.
+   * Whether clients may register second signatures with the legacy request, which contains passphrases, and the
+   * addresses that may send this request.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
   /** If true, every method except GET, HEAD and OPTIONS is refused. */
@@ -64,8 +64,8 @@ export interface HttpOptions {
   /** Listening sockets of another process; absent for new sockets at `address` and `port`. */
   readonly listenOn?: Partial<ListeningSockets>;
   /**
-   * Called before each request is answered. In this function, a reading process checks whether its view of the chain is
-   * recent.
+   * Called before each request is answered. In this function, a reading process refreshes its view of the chain if it
+   * has received no message of the node recently.
    */
   readonly beforeRequest?: () => void;
   /** Limits that several processes share; absent for a single process. */
@@ -114,7 +114,7 @@ export interface HttpLimits {
    * clients that `access` lists (except in very wide networks) are not strangers.
    */
   readonly strangersTotalMax: number;
-  /** Number of requests of a client address in a window that are answered without delay; 0 for no delays. */
+  /** Number of requests that the node answers without delay in a window, for each client address; 0 for no delays. */
   readonly delayAfter: number;
   /**
    * Delay of the first request beyond `delayAfter`, in milliseconds. The delay of each further request is longer by the
@@ -126,8 +126,8 @@ export interface HttpLimits {
   /** Time limit for receiving all headers, in milliseconds; at most 40,000. */
   readonly headersTimeoutMs: number;
   /**
-   * Time without progress after which the node closes the connection of a request, in milliseconds. The node closes an
-   * idle connection after `keepAliveTimeoutMs`.
+   * Time without sent or received data after which the node closes the connection of a running request, in
+   * milliseconds. The node closes an idle connection after `keepAliveTimeoutMs`.
    */
   readonly socketTimeoutMs: number;
   /**

@@ -115,11 +115,11 @@ export function pageMeta(request: CheckedRequest): { readonly offset: number; re
 }
 
 /**
- * Returns the query to the store for the part of a list that the request asks for. An offset above `OFFSET_BEYOND_ALL`
+ * Returns the page that the request asks for, as members of a query to the store. An offset above `OFFSET_BEYOND_ALL`
  * is replaced by `OFFSET_BEYOND_ALL`.
  *
- * @throws Problem 400 for a cursor of a list with another sort order, or for the parameter `after` together with an
- *   offset above 0
+ * @throws Problem 400 for a cursor with another sort order than the request, or for the parameter `after` together with
+ *   an offset above 0
  */
 export function pageOf(request: CheckedRequest): PageRequest {
   const { limit, offset } = pageMeta(request);

@@ -1,4 +1,4 @@
-/** Makes refusals as clients get them, with status, body and text, and maps rejection codes to statuses. */
+/** Makes the status and the body of each refusal, and maps the codes of rejections to statuses. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../protocol/verdict.ts';
@@ -38,7 +38,7 @@ export interface ContentTypeError {
   readonly errors: readonly [];
 }
 
-/** Element of a 400 answer for a fault in the meaning of the parameters. */
+/** Element of a 400 answer for an unknown or missing parameter, or for a valid value that the route cannot use. */
 export interface MeaningError {
   readonly name: string;
   readonly message: string;
@@ -113,7 +113,7 @@ export function internalError(): Problem {
 /**
  * HTTP statuses of thrown rejections, by code. `problemOf` also knows the code `CURSOR_INVALID`. A
  * `TransactionRejected` is always a refusal, whatever its code. Any other error with an unknown code is a failure of
- * the node, which is a 500.
+ * the node, so the answer is a 500.
  */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
@@ -163,9 +163,9 @@ type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
  * Makes the answer to a refused transaction. The status is 429 if the client or its group of addresses has used up its
- * time for signature checks. The status is 503 if the node could not store the transaction, and otherwise 409. In the
- * 409 of generation 2, `message` is the reason of the refusal if this reason concerns the whole transaction (unknown
- * type, full pool, or a refusal without `errors`). `errors` in the body of a 409 has at least one element.
+ * time for signature checks. The status is 503 if the node could not store the transaction, and otherwise 409. The
+ * `message` of a 409 is usually a fixed text. In generation 2, `message` is the reason of the refusal if the type is
+ * unknown, if the pool is full, or if `refusal.errors` is empty. `errors` in the body of a 409 is never empty.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -188,7 +188,7 @@ export function signatureRefused(refusal: Refusal): Problem {
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 
-/** Makes the 429 for a client that has used up its time for signature checks, or whose group of addresses has. */
+/** Makes the 429 for a client if the client or its group of addresses has used up its time for signature checks. */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }

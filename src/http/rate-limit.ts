@@ -22,8 +22,8 @@ export interface RateLimit {
 }
 
 /**
- * Maximum number of addresses that are counted at the same time. To keep this limit, addresses that sent no request
- * recently are forgotten (`LruMap`). A flood of addresses therefore cannot fill the memory.
+ * Maximum number of addresses whose requests are counted at the same time. Beyond the maximum, the limit forgets
+ * addresses that sent no request recently (`LruMap`). A flood of addresses therefore cannot fill the memory.
  */
 export const CLIENTS_MAX = 20_000;
 /** Longest delay of a request. The delay is limited, because waiting requests occupy memory. */

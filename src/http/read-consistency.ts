@@ -15,11 +15,9 @@ export const BLOCK_ID_HEADER = 'X-Block-Id';
 export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
 export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
-/**
- * Longest time that a request waits for a height, in milliseconds: one slot, and some seconds until the block arrives.
- */
+/** Longest time that a request waits for a height, in milliseconds: a slot of 10 s, and 2 s for the block's arrival. */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
-/** Share of the socket timeout in which a request may wait, so that its 503 comes before the end of the connection. */
+/** Share of the socket timeout for which a request may wait. The node can then send a 503 before the timeout. */
 const SOCKET_TIMEOUT_SHARE = 0.6;
 /** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
@@ -71,8 +69,8 @@ const HEIGHT = /^[1-9][0-9]{0,9}$/;
  * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. The largest
  * of several heights counts.
  *
- * @param dialect dialect of the paths below `/api`; the strict dialect has only the parameters of the reference, so
- *   there only the header is read
+ * @param dialect dialect of the paths below `/api`; the strict dialect has no parameter `minHeight`, so the function
+ *   reads only the header of requests in the strict dialect
  */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,

@@ -1,7 +1,7 @@
 /**
  * Checks a request before it is handled or its body is read. The client must have access, its rate must be within the
- * limit, and the path must exist. A body that the route takes must be neither compressed nor too large. The bytes of a
- * refusal are made once and then sent each time.
+ * limit, and the path must exist. A body that the route takes must be neither compressed nor too large. The code
+ * makes the bytes of each refusal only once.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -33,8 +33,8 @@ export interface RequestChecks {
     expectation?: Expectation,
   ): Live<Allowance | undefined>;
   /**
-   * Checks that the path exists, and that a body that its route takes is neither compressed nor too large. `takesBody`
-   * is false if the request has no body or the route takes none.
+   * Checks that the path exists. If the route takes a body, also checks that the body is neither compressed nor too
+   * large. `takesBody` is false if the request has no body or the route takes none.
    *
    * @returns undefined when the request was refused and answered
    */
@@ -102,7 +102,8 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
       const known = table.find(path);
       if (known === undefined && !isOtherPath(path)) return void refuse(request, response, PAGE_NOT_FOUND);
       if (!bringsBody(request)) return WITHOUT_BODY;
-      // The request is answered as if it had no body, but the body is not read, so the connection ends with the answer.
+      // The route answers as if the request had no body. The node does not read the body, so the connection ends after
+      // the answer.
       if (known?.takesBody(methodOf(request)) !== true) return WITHOUT_BODY;
       const encoding = headers['content-encoding'];
       if (encoding && encoding.toLowerCase() !== 'identity') {
@@ -130,8 +131,9 @@ export function methodOf({ method = '', headers }: IncomingMessage): string {
 }
 
 /**
- * Returns the number of requests that the rate limit counts for a request: one, and more if the body is large. A body
- * of unknown length counts like the largest allowed body.
+ * Returns the number of requests that the rate limit counts for a request: one for each full or partial
+ * `BODY_BYTES_PER_REQUEST` of the body, and at least one. A body of unknown length counts like the largest allowed
+ * body.
  */
 function costOf(request: IncomingMessage): number {
   if (!bringsBody(request)) return 1;

@@ -25,7 +25,7 @@ export interface ResponseCache {
 const BODY_BYTES_MAX = 256 * 1024;
 /**
  * Maximum size in bytes of all cached responses with their compressed forms. This size is enough for thousands of
- * answers of usual size.
+ * answers of up to 8 KB.
  */
 export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** Memory that an entry takes besides its body and its target, in bytes. */
@@ -88,7 +88,7 @@ interface Entry {
 }
 
 /**
- * Makes an entry. Its body is compressed when the compressed form is first needed.
+ * Makes a cached response. Its body is compressed when the compressed form is first needed.
  *
  * @param grown called with the size of the compressed body
  */

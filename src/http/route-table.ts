@@ -47,7 +47,7 @@ export function createRouteTable(routes: readonly Route[], caseSensitive: boolea
     methods.set(path, withBody);
   }
   const paths = [...methods].map(([path, withBody]) => ({
-    // The pattern matches like a path of Express: a parameter is a whole segment, and a slash may follow the path.
+    // The same paths match as in Express: a parameter is a whole segment, and a path may end with a slash.
     pattern: new RegExp(
       path === '/' ? '^/api/?$' : `^(?:/api)?${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
       caseSensitive ? '' : 'i',

@@ -1,6 +1,6 @@
 /**
- * Counts the requests, connections, replays and refusals of each address, for all processes that answer HTTP (see
- * `SharedLimits`). When a process ends, its connections and replays no longer count.
+ * Counts the requests, connections, refusals and replays (`replays.ts`) of each address, for all processes that answer
+ * HTTP (see `SharedLimits`). When a process ends, its connections and replays no longer count.
  */
 
 import { createTrust } from './access.ts';
@@ -17,7 +17,7 @@ import { createRateLimit, type RateLimit } from './rate-limit.ts';
 export interface SharedCountersOptions {
   /** Options that differ from `HTTP_DEFAULTS`. Only the limits and the trusted addresses are used. */
   readonly http: Partial<HttpOptions>;
-  /** Called with the key of an address when it is shut out. */
+  /** Called with the key of an address when the address is shut out (`address-records.ts`). */
   readonly shutOut: (key: string) => void;
   /** Called when the connections of all processes reach their maximum, or no longer reach it. */
   readonly full: (isFull: boolean) => void;
@@ -73,7 +73,7 @@ export class SharedCounters {
   /**
    * Begins a replay.
    *
-   * @returns false when the limit of the address or of all addresses is reached
+   * @returns false when the address, or all addresses together, already have the maximum number of replays
    */
   replay(holder: number, key: string): boolean {
     if (!this.#replays.begin(key)) return false;

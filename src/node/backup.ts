@@ -1,4 +1,4 @@
-/** Copies a chain: into a backup for the node's own operator, or into a snapshot that other operators can verify. */
+/** Makes backups of a chain for the node's own operator, and makes and restores snapshots, which anyone can verify. */
 
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
  * during the copy. The signing journal is not copied. An old journal lacks the last signatures, so a node that trusts
- * this journal could contradict them. A node without a journal knows that it has no record of them.
+ * this journal could contradict them. A node without a journal knows that the record of its signatures is missing.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
  *   is damaged; errors of `copyStore` and of the system. After an error, no files remain

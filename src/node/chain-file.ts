@@ -49,7 +49,7 @@ export interface ChainFile {
 /**
  * Opens a file for reading.
  *
- * @param file path; `-` for the standard input, never compressed
+ * @param file path; `-` for the standard input, whose content must not be compressed
  * @throws ProtocolError `CHAIN_FILE_UNUSABLE` when the path does not lead to a regular file, or when this process may
  *   not read the file
  */

@@ -39,8 +39,8 @@ interface Sums {
   missedSlots: number;
   reorgs: number;
   /**
-   * Sum of the delays of blocks in milliseconds. The delay is the time from the start of the slot of a block until the
-   * block was applied. `delaysMs` and `delayed` do not include downloaded blocks.
+   * Sum of the delays of blocks in milliseconds. The delay is the time from the timestamp of a block until the node
+   * applied the block. `delaysMs` and `delayed` do not include downloaded blocks.
    */
   delaysMs: number;
   /** Number of blocks whose delays are in `delaysMs`. */
@@ -52,7 +52,7 @@ interface Sums {
 export class ChartHistory {
   readonly #dependencies: HistoryDependencies;
   readonly #points: Readonly<Record<HistorySpan, Sums[]>> = { hour: [], day: [] };
-  /** Slot of the newest block; undefined at the start and after a revert. */
+  /** Slot of the newest block; undefined before the first applied block, and after a revert. */
   #tipSlot: number | undefined;
 
   constructor(dependencies: HistoryDependencies) {
@@ -61,7 +61,7 @@ export class ChartHistory {
 
   applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
     const { clock, params } = this.#dependencies;
-    // Downloaded blocks are old. The missed slots before downloaded blocks do not belong to the present hour. The delay
+    // Downloaded blocks are old. The missed slots before these blocks do not belong to the current interval. The delay
     // of a downloaded block depends only on the time of the download.
     const isLive = origin !== 'synced';
     let missed = 0;
@@ -108,7 +108,7 @@ export class ChartHistory {
       const points = this.#points[span];
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
-      // If the clock was set back, events are added to the newest point.
+      // If the clock was set back, the newest point counts the events.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
         points.push(point);

@@ -1,6 +1,6 @@
 /**
- * Reads and writes the lines of append-only files: checksum, space, JSON. The checksum shows whether a line is damaged,
- * for example because a crash interrupted its write.
+ * Formats and parses the lines of append-only files. Each line contains a checksum, a space and JSON. The checksum
+ * shows whether a line is damaged, for example because a crash interrupted its write.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';

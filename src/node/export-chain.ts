@@ -41,7 +41,7 @@ export async function exportChain(options: ExportOptions): Promise<void> {
     await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
-  // Only a regular file is replaced by a rename, because a rename would destroy a device such as `/dev/null`.
+  // A rename would destroy a device such as `/dev/null`, so the export uses a draft only for a regular or new file.
   const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isReplaced ? `${file}.part` : file;
   try {

@@ -9,9 +9,9 @@ import type { FileIdentity } from './journal-lines.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Sets the access rights of a file to `FILE_MODE`. The file system then sets the change time of the file to the
- * present. After this call, a stored birth time is earlier than the change time. A file system that stores no birth
- * time shows the change time as birth time. `isSameFile` compares the two times to distinguish these cases.
+ * Sets the access rights of a file to `FILE_MODE`. The file system then sets the change time of the file to the current
+ * time. After this call, a stored birth time is earlier than the change time. If the file system stores no birth time,
+ * `fstat` returns the change time or 0 as birth time. `isSameFile` compares the two times to detect this case.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);

@@ -1,9 +1,9 @@
 /**
- * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so
- * each signature is tried with each member's key. A group has at most 15 members. With the signatures of 15 members,
- * the search takes up to 120 checks. With 15 signatures that no member made, it takes 225 checks. The time of the
- * checks is charged to the verification budget of the client that asks for the signers. Only a few checks run in each
- * iteration of the event loop.
+ * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so the
+ * search tries the signatures with the keys of the members. A group has at most 15 members. With the signatures of 15
+ * members, the search takes up to 120 checks. With 15 signatures that no member made, the search takes 225 checks. The
+ * node charges the time of the checks to the verification budget of the client that asks for the signers. Each request
+ * makes only a few checks in each iteration of the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -20,8 +20,8 @@ import type { PublicKey, Signature, SignatureOracle, Transaction } from '../prot
  */
 const REMEMBERED_MAX = 1_000;
 /**
- * Number of checks in one iteration of the event loop. These checks take about 1 ms with the native library, and about
- * 11 ms in JavaScript (see `CHECK_MS` and `HANDLING_MS`).
+ * Maximum number of checks that one request makes in one iteration of the event loop. These checks take about 1 ms with
+ * the native library, and about 11 ms in JavaScript (see `CHECK_MS` and `HANDLING_MS`).
  */
 const CHECKS_PER_TURN = 8;
 /**
@@ -37,7 +37,7 @@ export interface GroupSignersParts {
   readonly verify: SignatureOracle;
   /** See `Verifier.spentMs`. */
   readonly spentMs: () => number;
-  /** Resolves after other work has run. */
+  /** Yields to the event loop, so that other work can run. */
   readonly pause: () => Promise<void>;
 }
 
@@ -48,9 +48,9 @@ export interface GroupSignersParts {
 export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**
- * Creates the search for signers. If a client has used up its budget, its request is refused, and the search keeps its
- * results for the next request. Each pair of member and signature is tried only once for all clients, until the
- * transaction gets another signature, its group changes, or the search leaves the cache.
+ * Creates the search for signers. If the budget of a client is used up before the search ends, the node refuses the
+ * request. The search keeps its results for the next request. All clients share these results until the transaction
+ * gets another signature, its group changes, or the search leaves the cache.
  *
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up
@@ -110,7 +110,7 @@ function groupOf({ payload, senderId }: Transaction, state: StateReader): Group 
 
 /** Tries the members in order with the remaining signatures, one pair at a time. */
 class Search {
-  /** The result; undefined until all pairs were tried. */
+  /** The result; undefined until the search ends. */
   signers: GroupSigners | undefined;
   readonly #transaction: Transaction;
   readonly #group: Group;

@@ -15,13 +15,13 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
 
 /**
  * Maximum number of blocks in one commit. This maximum is larger than in a running node, because no other work waits
- * during an import. One commit writes an account or page only once, even if several blocks change it. A commit also
- * writes no undo records of blocks that are final at the end of the commit.
+ * during an import. Larger commits write less: one commit writes an account or a database page only once, even if
+ * several blocks change it. A commit also writes no undo records of blocks that are final at the end of the commit.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
- * Maximum number of groups of blocks in memory: groups that are being read, groups that wait, and groups that are being
- * applied. Groups are applied one after the other.
+ * Maximum number of groups of blocks in memory. While the main thread applies one group, worker threads read the next
+ * groups.
  */
 const GROUPS_AHEAD_MAX = 3;
 /** Number of lines in one job of a thread. With full blocks, a job takes about ten milliseconds. */
@@ -83,7 +83,7 @@ interface RefusedLine {
  * Appends the blocks of the file to the chain. Blocks that the chain already has are skipped, so a repeated import
  * continues where an interrupted import ended. A genesis block in the file must be the genesis block of the network.
  *
- * @returns the number of imported blocks and transactions, and the height
+ * @returns the number of imported blocks and transactions, and the height of the chain
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
  *   `CHAIN_FILE_UNREADABLE`; errors of the store. The blocks before the error stay in the chain
  */
@@ -292,13 +292,12 @@ class ImportRun {
   }
 
   /**
-   * Refuses a block because its line differs from the JSON of its bytes (see `ReadBlock`).
+   * Refuses a block because its line differs from the block that was read from it (see `ReadBlock`).
    *
    * @throws BlockRejected always
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
-    // If the rules also refuse the block, the reason of the rules is more helpful than the difference between line and
-    // bytes.
+    // If the rules also refuse the block, the reason of the rules is more helpful than the difference `fault`.
     if (block.height > 1) await this.#chain.validator.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
   }

@@ -1,7 +1,7 @@
 /**
  * Stores which signing records were imported on this machine, and into which folders. Only one node may use a signing
- * record, but an operator can copy the file of the record and import the copy into another folder. The stored entry of
- * the first import reveals the second import. Each entry is a file in the folder of the watermarks.
+ * record. If an operator imports a copy of the record into another folder, the stored entry reveals the first import.
+ * Each entry is a file in the folder of the watermarks.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

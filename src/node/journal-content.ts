@@ -40,8 +40,8 @@ export interface JournalContent {
  * of this line, so the block of this line never left the node.
  *
  * @param fingerprint checksum in the fingerprint file; undefined without such a checksum
- * @throws ProtocolError `JOURNAL_UNREADABLE` for any other damaged line, or if the file cannot be read; errors of the
- *   system if the file cannot be created or shortened
+ * @throws ProtocolError `JOURNAL_UNREADABLE` for a damaged line before the last line, or if the file cannot be read;
+ *   errors of the system if the file cannot be created or shortened
  */
 export function loadJournal(file: string, fingerprint: string | undefined): JournalContent {
   const content = readOrCreate(file);

@@ -1,11 +1,11 @@
 /**
- * Stores the signing journal as a file of lines: checksum, space, JSON. A line is on the disk before `record` returns,
- * so after a restart the node knows the header of each block that it has sent. There are three kinds of lines for a
- * delegate. The first kind holds a signed header. The second kind holds a moment before which the delegate's signatures
- * are unknown. The third kind records that the delegate moved to another node. Such a line is valid until the next line
- * of the delegate. A fourth kind of line identifies the file itself. A copy of the file does not match this line, so
- * the node recognises a journal from a backup. If a backup was written into the existing file, the fingerprint beside
- * the journal reveals the backup.
+ * Stores the signing journal in a file. Each line contains a checksum, a space and JSON. A line is on the disk before
+ * `record` returns, so after a restart the node knows the header of each block that it has sent. There are three kinds
+ * of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the delegate
+ * may have signed unknown headers. The third kind records that the delegate moved to another node, and is valid until
+ * the next line of the delegate. A fourth kind of line identifies the file itself. A copy of the file does not match
+ * this line, so the node recognises a journal from a backup. If a backup was written into the existing file, the
+ * fingerprint beside the journal reveals the backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -85,8 +85,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  * displaced node could then no longer sign.
  *
  * @param file existing journal
- * @returns name of the process that uses the journal; undefined when no process uses the journal and no line before the
- *   last line is damaged
+ * @returns name of the process that uses the journal; undefined when no process uses the journal
  * @throws ProtocolError `JOURNAL_UNREADABLE` when no process uses the journal and a line before the last line is
  *   damaged; errors of `readBounded`
  */
@@ -143,8 +142,8 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#identity = identity;
     this.#newest = newest;
-    // With a second hard link in another folder, two nodes could write to the file without knowing of each other. The
-    // file is therefore replaced by a copy with a single link.
+    // With a second hard link in another folder, two nodes could write to the file, because each folder has its own
+    // lock. The file is therefore replaced by a copy with a single link.
     const isShared = nlink > 1;
     const isOld = fingerprint !== undefined && (!fingerprint.isSameFile || !hasNamedLine);
     this.isCopied = isOld || isShared || (identity !== undefined && !isSameFile(this.#descriptor, identity));
@@ -223,8 +222,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The fingerprint is renewed before the node sends a block. If the fingerprint can be written, it is therefore
-    // never older than the line of the last block that the node sent.
+    // The fingerprint is renewed before the node sends a block. Only a failed write or a power cut can therefore leave
+    // a fingerprint that is older than the line of the last block that the node sent.
     if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 

@@ -3,8 +3,9 @@
  * contains its own file identity and the checksum of the newest line about a delegate in the journal. If the journal
  * records the identity of its own file, the node replaces the fingerprint by a new file after each new line. When a
  * backup is copied over existing files, these files keep their inodes and birth times, so the restored journal looks
- * genuine. If the node has replaced the fingerprint since the backup, the fingerprint reveals the backup: the
- * fingerprint file has another identity than its restored content says.
+ * genuine. If the node has replaced the fingerprint since the backup, the fingerprint reveals the backup. The identity
+ * in a restored fingerprint differs from the identity of its file. If only the journal was restored, the journal lacks
+ * the line whose checksum is in the fingerprint.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * Adds up the memory of a node. Each queue, cache and buffer that peers or clients can fill has a bound. The budget of
- * a queue, cache or buffer is computed from this bound. With the default options, the sum of all budgets and the node's
- * own needs is below the lowest memory limit that can be configured. The default limit is higher, to leave room for
- * objects that V8 has not collected yet.
+ * Computes the maximum memory that a node needs. Each queue, cache and buffer that peers or clients can fill has a
+ * bound. The budget of a queue, cache or buffer is computed from this bound. With the default options, the sum of all
+ * budgets and `BASE_BYTES` is below the lowest memory limit that can be configured. The default limit is higher, to
+ * leave room for objects that V8 has not collected yet.
  *
  * To add a budget: export the bound from the file that defines it, and add an item to `budgetsOf`. The item multiplies
  * the bound by the largest size of an entry.
@@ -51,8 +51,8 @@ const KB = 1000;
 const MB = 1_000_000;
 
 /**
- * Memory of a node that holds no data: V8, compiled code, threads. After the start of a node of a devnet, its own
- * memory (`ownMemoryBytes`) is 59 MB (Node 20, Linux). The rest of `BASE_BYTES` is for code that is compiled later and
+ * Memory of a node that holds no data: V8, compiled code, threads. A devnet node has 59 MB of own memory
+ * (`ownMemoryBytes`) after its start (Node 20, Linux). The rest of `BASE_BYTES` is for code that is compiled later and
  * for the pages that LMDB keeps during a transaction.
  */
 const BASE_BYTES = 150 * MB;
@@ -63,8 +63,8 @@ const TRANSACTION_BYTES = 12 * KB;
 const VALUES_PER_STORED_BYTE = 20;
 /**
  * Memory of block objects, as a multiple of the size of their JSON. The factor includes the data that the check of the
- * signatures keeps. The objects take 3.4 times the size of the JSON for blocks that nodes of a network forged, and less
- * than 6 times this size for the worst blocks that a peer can send.
+ * signatures keeps. Blocks that nodes of a network forged take 3.4 times the size of their JSON. The worst blocks that
+ * a peer can send take less than 6 times the size of their JSON.
  */
 const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;
@@ -78,7 +78,7 @@ const DIALLED_PEERS = 20;
 const NOTIFY_CHANNELS = 2;
 
 /**
- * @param config the sections with bounds that can be configured
+ * @param config the sections of the configuration that contain bounds
  */
 export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool' | 'verifier'>): readonly Budget[] {
   return [

@@ -26,7 +26,7 @@ export function timeOf(setting: ClockSetting, machineMs: number): number {
   return setting.kind === 'frozen' ? setting.atMs : machineMs + setting.aheadMs;
 }
 
-/** Returns the setting of a clock that is `skewMs` ahead of the given setting. A negative value means behind. */
+/** Returns a setting that is `skewMs` ahead of the given setting, or behind it if `skewMs` is negative. */
 export function skewed(setting: ClockSetting, skewMs: number): ClockSetting {
   return setting.kind === 'frozen'
     ? { kind: 'frozen', atMs: setting.atMs + skewMs }
@@ -71,7 +71,7 @@ function checked(setting: ClockSetting): ClockSetting {
   throw new RangeError(`a clock cannot be set to ${timeOf(setting, 0)}`);
 }
 
-/** Reads a setting from JSON; undefined for anything else. */
+/** Returns the setting in a parsed JSON value; undefined if the value is not a setting. */
 export function clockSettingOf(value: unknown): ClockSetting | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { kind, aheadMs, atMs } = value as Readonly<Record<string, unknown>>;

@@ -17,7 +17,7 @@ export interface ForgingChain {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The order of delegates for the slots after the tip. */
+/** The order of the delegates in the round of the next block. */
 export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): readonly PublicKey[] {
   return rules.forgers(store, (store.tip()?.height ?? 0) + 1);
 }
@@ -25,7 +25,7 @@ export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): rea
 /**
  * Returns the delegates of the slots after the present slot. The last of these slots is at most one round ahead.
  *
- * @param limit maximum number of slots after the skipped slots
+ * @param limit maximum number of slots to return
  * @param offset number of slots to skip after the present slot
  */
 export function nextForgers(chain: ForgingChain, limit: number, offset: number): Page<Forger> {

@@ -1,4 +1,4 @@
-/** Creates the interface through which HTTP uses the running node. */
+/** Creates the interface through which the HTTP server uses the running node. */
 
 import { addressOf } from '../crypto/keys.ts';
 import type { Engine } from '../engine/engine.ts';

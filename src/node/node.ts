@@ -80,11 +80,11 @@ export interface NodeControl {
   verifier(over: Verifier): Verifier;
   /** See the option `isChecked` of `openChainStore`. */
   readonly isChainChecked?: boolean;
-  /** Called before the node starts to work. */
+  /** The node calls this hook with its engine and store, before it starts the engine. */
   built(parts: ControlledParts): void;
-  /** Controls of the devnet for the dashboard. */
+  /** The controls of the devnet that the node offers to the dashboard. */
   readonly devnet?: DevnetControls;
-  /** Storage in memory. If this member is present, the node does not create the folder. */
+  /** Storage in memory. If this member is present, the node does not create its data folder. */
   readonly memory?: NodeMemory;
   /** Transport that replaces the network. */
   readonly transport?: Transport;
@@ -126,8 +126,9 @@ export interface RunningNode {
 }
 
 /**
- * Maximum number of results in the signature cache. With the default configuration, the cache has room for the results
- * of full queues of the pool, so a signature of a pooled transaction is not verified again in a block.
+ * Maximum number of results in the signature cache. With the default configuration, the pool holds at most 5,000
+ * transactions. The cache is larger, so it usually still has the results for a pooled transaction when a block contains
+ * the transaction.
  */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;
@@ -135,8 +136,8 @@ const MEGABYTE = 1_000_000;
 /**
  * Starts a node.
  *
- * @throws ProtocolError that names the cause, for example a port in use, a foreign or locked data folder, or a
- *   passphrase that cannot be decrypted. After an error, nothing stays open
+ * @throws ProtocolError that names the cause, for example a port in use, a data folder that is locked or belongs to
+ *   another network, or a passphrase that cannot be decrypted. After an error, nothing stays open
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer, metrics, control } = options;
@@ -178,8 +179,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => store.close());
     if (control === undefined) refuseUnsigned(store, dataDirectory);
     const log = createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
-    // The journal is opened after the store, so that a folder of another network is refused before the node writes to
-    // it.
+    // The node opens the signing journal after the store, because the store refuses a folder of another network. The
+    // node must not write to such a folder.
     const journal = memory?.journal ?? openJournal(journalFileOf(dataDirectory));
     closers.add(() => {
       journal.close();
@@ -300,7 +301,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => engine.stop());
     const configuredPort = config.p2p.enabled ? config.p2p.port : 0;
     await engine.start({ wsPort: configuredPort, httpPort });
-    // With port 0, the system has chosen the port at the start.
+    // If the configured port is 0, the operating system has chosen the port.
     const wsPort = innerTransport.wsPort ?? configuredPort;
     const seeds = new SeedSearch(config.p2p.enabled ? config.p2p.seedPeers : [], {
       clock: systemClock,

@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 
-/** File descriptors for everything else: store, journals, log, peers, channels between processes. */
+/** File descriptors that the node needs besides HTTP: store, journals, log, peers, channels between processes. */
 const OTHER_FILES = 300;
 /**
  * Smallest share of the descriptors that HTTP connections get, even if fewer than `OTHER_FILES` remain for everything

@@ -1,6 +1,6 @@
 /**
- * Scrubs the chain store: checks its pages while the node runs, a few at a time. A disk that loses or corrupts a page
- * may report no error, and the database library ends the process when it reads a damaged page. The scrubber also
+ * Scrubs the chain store: checks its pages while the node runs, a few at a time. A disk may lose or corrupt a page
+ * without an error. If the database library later reads the damaged page, it may end the process. The scrubber also
  * compares the entries of the state with the checksum of the state, which reveals changed bytes inside a value.
  * Finally, the scrubber compares undo records and the note of the finalized height with their own checksums.
  */

@@ -7,7 +7,7 @@ import type { JsonObject, KeyPair, PublicKey } from '../protocol/types.ts';
 
 /**
  * @param timestamp whole seconds since the epoch of the network
- * @returns the transaction as JSON with the members of its generation
+ * @returns the transaction as JSON, in the form of the network's generation
  */
 export function secondSignatureJson(
   { params }: Rules,

@@ -69,8 +69,9 @@ export function idOfRecord(record: SigningRecord): string {
 }
 
 /**
- * True when a journal makes a record unnecessary. Two conditions must be met: no delegate of the record has moved to
- * another node, and for each delegate the journal has a signed header that is not older than the header in the record.
+ * True when a journal makes a record unnecessary. For each delegate of the record, the journal must have a signed
+ * header that is not older than the header in the record. According to the journal, no delegate of the record may have
+ * moved to another node.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {

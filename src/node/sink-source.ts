@@ -40,7 +40,8 @@ export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 
 /**
  * Makes a source from the chain in a data folder. Each function of the source rejects with the errors of
- * `readChainStore` and, after a copy of the chain was restored, of `openLmdbReader`.
+ * `readChainStore`. After the operator has restored a copy of the chain, the errors of `openLmdbReader` are also
+ * possible.
  *
  * @throws ProtocolError like `openLmdbReader`
  */
@@ -70,7 +71,7 @@ export function openStoreSource(location: ChainLocation, options: StoreSourceOpt
   return { ...storeSource(location.network.name, rules, look, options), close: () => reader.close() };
 }
 
-/** Number of a file in its file system; undefined while there is no such file. */
+/** Inode number of a file; undefined while the file does not exist. */
 function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }

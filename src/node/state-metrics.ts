@@ -30,7 +30,7 @@ export interface StateMetricsSources {
 /** The file of the store that grows with the chain. */
 const STORE_FILE = 'data.mdb';
 
-/** @returns a function that ends the measurements, for a node that closes before its process ends */
+/** @returns a function that ends the measurements; the node calls the function when it closes */
 export function recordStateMetrics(sources: StateMetricsSources, metrics: MetricsRegistry): () => void {
   const { networkName, version, commit } = sources.api.identity;
   metrics.gauge('build_info', 1, { network: networkName, version, commit });

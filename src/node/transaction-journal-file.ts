@@ -3,8 +3,8 @@
  * member of a multisignature account, or the ids of transactions that are no longer needed. Appending does not block
  * the node. Lines that arrive while the disk is busy are written together with one flush. The content of the file is
  * not trusted, so the engine checks all transactions again at its start. If the journal file was removed or replaced
- * while the node runs, the node writes all needed lines again at the next append, before the client gets its answer.
- * Otherwise the content would be lost when the node closes the removed file.
+ * while the node runs, the next append writes all needed lines to a new file. Without the new file, the content would
+ * be lost when the node closes the removed file.
  */
 
 import { renameSync } from 'node:fs';
@@ -38,8 +38,8 @@ export function transactionJournalOf(dataDirectory: string): string {
 }
 
 /**
- * Opens the journal of a node; creates the file if the file does not exist. Damaged lines are skipped, and an
- * unreadable file is renamed; both are logged.
+ * Opens the journal of a node; creates the file if the file does not exist. Skips damaged lines, and renames an
+ * unreadable file. In both cases, the node logs a warning.
  *
  * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when
  *   the file cannot be created
@@ -98,7 +98,7 @@ interface Opened {
   readonly observer: Observer;
   readonly entries: JournalEntries;
   readonly bytes: number;
-  /** True when the file contains damaged lines, lines in another form, or an incomplete last line. */
+  /** True when the file contains damaged lines, lines of an unknown form, or an incomplete last line. */
   readonly isDamaged: boolean;
 }
 
@@ -220,7 +220,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // A file at the path that this process did not open is kept under a second name, because the operator may need it.
+    // If the file at the path is not the open file, the node keeps it under a second name. The operator may need it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();
@@ -294,7 +294,7 @@ function load(file: string, observer: Observer): Loaded {
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }
 
-/** Applies the content of a line to the entries. @returns false for a damaged line, or a line in another form */
+/** Applies the content of a line to the entries. @returns false for a damaged line, or a line of an unknown form */
 function learn(entries: JournalEntries, content: unknown): boolean {
   if (typeof content !== 'object' || content === null) return false;
   const { transaction, signature, removed } = content as Readonly<Record<string, unknown>>;

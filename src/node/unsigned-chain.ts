@@ -2,8 +2,8 @@
  * Marks stores that may have blocks or transactions without valid signatures. On a devnet, the nodes accept unsigned
  * transactions of impersonated accounts. A forked devnet has a publicly known substitute key, which can replace the
  * key of any account or delegate. The nodes of a forked devnet also accept signatures that were made with this key. A
- * node does not verify stored blocks again. Therefore a devnet marks the stores of its nodes, and a node outside a
- * devnet refuses a marked store.
+ * node does not verify stored blocks again. Therefore a node of a forked devnet, or of a devnet with impersonated
+ * accounts, marks its store. A node outside a devnet refuses a marked store.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

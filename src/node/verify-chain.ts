@@ -1,7 +1,7 @@
 /**
  * Verifies a store. All its blocks above the genesis block are verified and applied to a new store that has only the
- * genesis block. After this replay, both stores must have the same content, apart from notes and from undo records that
- * one of the stores has dropped (`compareStores`).
+ * genesis block. After this replay, both stores must have the same content. `compareStores` lists the exceptions, for
+ * example notes.
  */
 
 import type { Chain } from '../engine/chain.ts';

@@ -25,7 +25,7 @@ const IDENTIFIER_DIGITS = 16;
  * Finds the folder for watermarks.
  *
  * @param configured a path, `none`, or an empty text for the default folder of the user
- * @param environment its `XDG_STATE_HOME` is the parent of the default folder; `~/.local/state` if it is not set
+ * @param environment the default folder is `bloomery/signed` in its `XDG_STATE_HOME` (if unset, in `~/.local/state`)
  * @returns undefined when the node stores no watermarks
  */
 export function watermarkFolderOf(configured: string, environment: NodeJS.ProcessEnv): string | undefined {

@@ -15,8 +15,8 @@ export const ITEMS_MAX = 25;
  */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum number of ids in a request for a common block. Current releases of both protocol generations send at most 202
- * ids. Earlier releases send up to 1000 ids.
+ * Maximum number of ids in a request for a common block. Release 3.0.2 sends at most 202 ids. Release 2.3.8 never sends
+ * this request, but accepts up to 1000 ids from earlier releases.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
 /** Maximum number of transactions in one answer to a request for the pool or for signatures of pending transactions. */

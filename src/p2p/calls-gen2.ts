@@ -238,10 +238,10 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
  * Packs the report of a failed call as data; undefined if the node should send an error instead.
  *
  * If the failed call asked for blocks after an unknown id, the answer is an empty list with `success: false`. A node of
- * release 2.3.8 that gets `success: false` for `blocks` reverts its own tip, unless enough of its peers have this tip.
- * Therefore `success: false` must not report any other failure of a valid request for blocks. On inbound connections, the
- * only other failure that is sent as data is `BLOCKS_UNSOLICITED`; all others are sent as errors. On a connection that we
- * dialled, no failure is sent as an error, because release 2.3.8 bans a node that sends an error.
+ * release 2.3.8 that gets `success: false` for `blocks` reverts its own tip. Therefore `success: false` must not report
+ * any other failure of a valid request for blocks. On inbound connections, the only other failure that is sent as data
+ * is `BLOCKS_UNSOLICITED`; all others are sent as errors. On a connection that we dialled, no failure is sent as an
+ * error, because release 2.3.8 bans a dialling node that sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

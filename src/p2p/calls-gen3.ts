@@ -123,8 +123,8 @@ function packResult(call: AnsweredCall, result: unknown): unknown {
 }
 
 /**
- * Packs an entry of a peer list: address and height first, then all other members that the node knows, in the order of
- * the reference.
+ * Packs an entry of a peer list: IP address, port and height first, then all other members that the node knows, in the
+ * order of the reference.
  */
 function packPeer(peer: PeerInfo): object {
   const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };
@@ -178,8 +178,8 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 /**
  * Reads a peer list, and skips each entry that cannot be used. A peer that opens a connection can claim any address and
  * port as its own, in the parameter `options` of the WebSocket URL. A real node passes this address and port on to
- * every node that asks for the peer list. If one bad entry made the whole list invalid, a stranger could get every
- * honest node banned.
+ * every node that asks for the peer list. If one bad entry made the whole list invalid, a stranger could make this node
+ * ban every honest node that passes the entry on.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason });

@@ -143,7 +143,7 @@ export class PeerConnection implements Connection {
    * Sends the info of this node to the peer. If the info changes faster than the rate allows, the newest info is sent
    * when the rate allows the next push.
    *
-   * @param early true on an accepted connection whose handshake is not answered yet
+   * @param early true on an accepted connection whose handshake this node has not answered yet
    */
   pushInfo(early = false): void {
     const { clock } = this.#context;

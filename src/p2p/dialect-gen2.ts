@@ -14,7 +14,10 @@ import { INFO_BYTES_MAX, isRecord, jsonBytes, own, portOf } from './frame-valida
 export interface Gen2DialectOptions {
   /** Payload hash of the genesis block, 64 hexadecimal digits. */
   readonly nethash: string;
-  /** Protocol version of this node as `major.minor`. A peer that sends a version must have the same major number. */
+  /**
+   * Protocol version of this node as `major.minor`. If a peer sends a protocol version, its major number must be the
+   * same.
+   */
   readonly protocolVersion: string;
   /** Oldest accepted application version of peers that send no protocol version. The default is `1.0.0`. */
   readonly minVersion?: string;

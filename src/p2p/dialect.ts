@@ -111,7 +111,7 @@ export type AnsweredCall =
   | { readonly kind: 'push' }
   | { readonly kind: 'request'; readonly request: ChainRequest };
 
-/** The reason for a failed call, as the peer gets it. */
+/** The reason why a call of the peer failed. */
 export interface Failure {
   readonly message: string;
   /** Name of the error in the answer to the peer. */

@@ -26,18 +26,16 @@ import { RateWindow } from './rate-window.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * A connection with this many frames in a second is closed at once, before the engine penalises the peer. Honest peers
- * send far fewer frames.
+ * A connection with this many frames in a second is closed at once, before the engine penalises the peer. Fewer than
+ * 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/**
- * The peer is penalised once for each group of this many frames above the rate limit in one window (`RATE_WINDOW_MS`).
- */
+/** Number of frames above the rate limit in one window (`RATE_WINDOW_MS`) for which the node penalises a peer once. */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
 const GOODBYE = '#disconnect';
-/** Heartbeats of protocol version 1 of the library. Heartbeats are passed to the message layer as text. */
+/** Heartbeats of version 1 of the SocketCluster protocol. The filter passes heartbeats to the message layer as text. */
 const PING = '#1';
 const PONG = '#2';
 /** Call number (`rid`) in the answer to our own handshake. */
@@ -48,7 +46,7 @@ export interface FrameFilterEvents {
    * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames that were dropped in one window because of the rate limit.
    */
   overused(detail: string): void;
-  /** Called when the peer sent far too many frames; the handler must close the connection. */
+  /** Called when the peer sent `FRAMES_PER_SECOND_CUT` frames in a second; the handler must close the connection. */
   flooded(detail: string): void;
   /**
    * Called when the small frames of the peer exceed its budget by more than `FLOOD_BYTES_MAX`. Not even attackers can

@@ -1,7 +1,7 @@
 /**
- * Checks data from peers against limits: sizes, nesting, shapes. No function of this file throws. For any input, each
- * function returns a value or `undefined`. Only an object's own members are read, so a member of its prototype never
- * counts as data from the peer.
+ * Checks the size, nesting and shape of data from peers. No function of this file throws. For any input, each function
+ * returns a value or `undefined`. Only an object's own members are read, so a member of its prototype never counts as
+ * data from the peer.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';

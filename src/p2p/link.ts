@@ -13,7 +13,7 @@ import { type LibrarySocket, takeCallId } from './socket-cluster.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
- * Maximum number of unsent bytes for one peer: room for a few messages of the largest size. A peer with more unsent
+ * Maximum number of unsent bytes for one peer: room for two messages of the largest size. A peer with more unsent
  * bytes reads too slowly, and the node disconnects it at the next message, call or answer to this peer.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
@@ -67,12 +67,12 @@ export class Link {
         settle();
       });
     });
-    // After a timeout of the heartbeat, the library reports the end of the connection at once. The WebSocket reports it
-    // later: it waits for the close frame of the peer (at most `CLOSE_TIMEOUT_MS` of `socket-cluster.ts`).
+    // After a timeout of the heartbeat, the library reports the end of the connection at once. The WebSocket reports
+    // the end later, after the close frame of the peer, or after `CLOSE_TIMEOUT_MS` (`socket-cluster.ts`).
     void this.#awaitLibraryClose();
   }
 
-  /** The reason for the end of the connection; undefined while it is open. */
+  /** The reason for the end of the connection; undefined until the connection ends. */
   get ended(): CloseReason | undefined {
     return this.#ended;
   }
@@ -99,11 +99,11 @@ export class Link {
   /**
    * Sends a call and waits for its answer.
    *
-   * @param answerBytes maximum size of the answer in bytes; one frame by default. An answer of at most this size does
-   *   not count against the budget for unsolicited bytes
-   * @param what kind of the request; blocks by default
+   * @param answerBytes maximum size of the answer in bytes; `FRAME_BYTES_MAX` by default. A larger answer counts as
+   *   unsolicited bytes
+   * @param what kind of the request; `blocks` by default
    * @throws ProtocolError `CALL_FAILED` if the connection is not open or ends before the answer, or if the peer reads
-   *   too slowly. Also thrown if the peer answers with an error, or if no answer comes in time
+   *   too slowly. Also thrown if the peer answers with an error, or if no answer comes within `timeoutMs`
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {
     this.#refuseWhenClosed();
@@ -137,7 +137,7 @@ export class Link {
   /**
    * Closes the connection like the reference: sends a frame with code and reason, then the close frame.
    *
-   * @param body object that is sent instead of the reason text
+   * @param body object that the first frame contains instead of the reason text
    */
   close(reason: CloseReason, body?: object): void {
     if (this.#ended !== undefined) return;
@@ -204,8 +204,8 @@ export class Link {
 }
 
 /**
- * Truncates a text so that it fits into a close frame as UTF-8. The cut does not break the UTF-8 bytes of a character,
- * but it may separate the two halves of a surrogate pair.
+ * Truncates a text so that its UTF-8 bytes fit into a close frame. If the cut separates the two halves of a surrogate
+ * pair, the remaining half is sent as U+FFFD.
  */
 function truncated(reason: string): string {
   let text = reason.slice(0, CLOSE_REASON_BYTES_MAX);

@@ -1,6 +1,6 @@
 /**
- * Answers the calls of a peer on one connection, in the dialect of the generation. Only a limited number of calls is
- * answered at the same time.
+ * Answers the calls of a peer on one connection, in the dialect of the generation. If `ANSWERS_PER_PEER_MAX` calls wait
+ * for their answers, this module refuses further calls.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -11,7 +11,7 @@ import type { Answer } from './link.ts';
 
 /** Maximum number of requests of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
-/** Time without a request of a peer after which the node resets the counts of requests of this peer (`#requests`). */
+/** If a peer sends no request for this time, the node forgets the counts of the peer's requests (`#requests`). */
 const REQUESTS_REMEMBERED_MS = 20_000;
 
 export interface CallContext {
@@ -42,8 +42,8 @@ export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
   /**
-   * Number of recent requests, and number of recent requests that this node answered without a failure. A request that
-   * this node refuses before it looks for the answer does not count.
+   * Number of requests since the last pause of more than `REQUESTS_REMEMBERED_MS`, and how many of them this node
+   * answered without a failure. A request that this node refuses before it looks for the answer does not count.
    */
   #requests = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
@@ -53,7 +53,10 @@ export class PeerCalls {
     this.#peer = peer;
   }
 
-  /** Share of recent requests that this node answered, 0 to 1; undefined if there were no recent requests. */
+  /**
+   * Share of the counted requests that this node answered, 0 to 1; undefined if no request came within the last
+   * `REQUESTS_REMEMBERED_MS`.
+   */
   get responsiveness(): number | undefined {
     const { asked, answered, lastMs } = this.#requests;
     if (asked === 0 || this.#context.clock.nowMs() - lastMs > REQUESTS_REMEMBERED_MS) return undefined;

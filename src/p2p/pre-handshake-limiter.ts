@@ -31,8 +31,8 @@ interface PreHandshakeLimiterOptions {
  * 3 ms of the main thread. With the rate `HANDSHAKES_PER_SECOND`, the handshakes of all strangers together take about a
  * tenth of the main thread's time. Half of the burst (`HANDSHAKES_AT_ONCE_MAX`) and half of the rate are reserved for
  * the first handshake of each address in a window of ten seconds. Therefore a few addresses that connect again and
- * again do not lock out other addresses. Handshakes beyond the rate wait. The number of waiting handshakes is limited
- * by `handshakesPendingMax`.
+ * again do not lock out other addresses. When the limits are used up, further handshakes wait. The number of waiting
+ * handshakes is limited by `handshakesPendingMax`.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
@@ -61,7 +61,7 @@ export class PreHandshakeLimiter {
 
   /** Limits the handshakes of all strangers together. */
   readonly #handshakes = new TokenBucket(HANDSHAKES_AT_ONCE_MAX, 1_000 / HANDSHAKES_PER_SECOND);
-  /** A second limit for handshakes of strangers, except the first one of each address in a window (`#greeted`). */
+  /** Limits the repeated handshakes of all strangers: those after an address's first in a window (`#greeted`). */
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /** Handshakes of each address, counted in windows of ten seconds. */

@@ -39,9 +39,9 @@ const TRANSACTION_COLUMNS = [
 ] as const;
 
 /**
- * One entry for each member of an asset. First in an entry is the name of the object in the asset that contains the
- * member; undefined if the asset itself contains it. The member's name, its column and the form of its value follow.
- * The columns are in the order of the reference.
+ * For each member of an asset: the object in the asset that contains the member, the member's name, its column, and the
+ * form of its value. The object is undefined if the asset itself contains the member. The columns are in the order of
+ * the reference.
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],

@@ -35,8 +35,8 @@ export interface ListenOptions {
   /** Time after which a connection is closed if no message arrives, not even the answer to a heartbeat. */
   readonly pongTimeoutMs: number;
   /**
-   * Maximum number of connections at a time that have not finished their handshake. For each connection beyond the
-   * maximum, the server closes one of these connections: the oldest of the address that has the most of them.
+   * Maximum number of connections at a time that have not finished their handshake. If a new connection exceeds the
+   * maximum, the server finds the address with the most such connections, and closes the oldest of them.
    */
   readonly handshakesPendingMax: number;
   /** Maximum number of new connections from one address in ten seconds. */

@@ -58,7 +58,7 @@ interface ClientSocket extends CommonSocket {
 
 export type LibrarySocket = ServerSocket | ClientSocket;
 
-/** An action on a connection that the library asks this node to allow. */
+/** An action on a connection. The library asks this node whether to allow the action. */
 interface Action {
   readonly type: string;
   readonly data: unknown;
@@ -93,8 +93,8 @@ export interface ServerEvents {
   /** Called when the library has made a socket for an upgraded connection. */
   created(socket: ServerSocket): void;
   /**
-   * Called for each message. Returns the value that the library handles instead of the text; null if the frame is
-   * dropped.
+   * Called for each message. Returns the value that the library handles instead of the text; null if the node drops the
+   * message.
    */
   frame(socket: ServerSocket, text: unknown): unknown;
   /** Called for the handshake frame. Returns whether to answer the frame. */

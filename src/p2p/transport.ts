@@ -87,9 +87,9 @@ const TIMEOUTS: TransportTimeouts = {
 /** Maximum number of inbound connections that have not finished their handshake. */
 const HANDSHAKES_PENDING_MAX = 64;
 /**
- * Default maximum number of new connections from one address in ten seconds. Even if all nodes of a devnet start at one
- * address, they open fewer connections than this maximum. A peer that was refused or dropped waits for seconds before
- * it dials again.
+ * Default maximum number of new connections from one address in ten seconds. Even if all nodes of a devnet share one
+ * address and start at once, they open fewer connections than this maximum. A peer that was refused or dropped waits
+ * for seconds before it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
 /**

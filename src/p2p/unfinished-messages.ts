@@ -10,11 +10,11 @@
  * connections. If several messages take too long, the slowest connection loses its turn first.
  *
  * A connection that loses its turn may be the slow connection of an honest node. This node therefore only pauses the
- * connection. The connection gets another turn after all connections that have not lost a turn. During the pause, the
- * bytes that its peer sends collect in the socket. The parts of messages that these paused connections have delivered
- * take memory, so the sum of the parts is limited. A connection ends if its part of a message would make the sum exceed
- * this limit. It also ends if it loses a second turn with the same message. Otherwise, connections that send only a few
- * bytes would get turns forever.
+ * connection. Waiting connections that have not lost a turn get a turn first. During the pause, the bytes that the peer
+ * sends collect in the socket. The parts of messages that these paused connections have delivered take memory, so the
+ * sum of the parts is limited. A connection ends if its part of a message would make the sum exceed this limit. It also
+ * ends if it loses a second turn with the same message. Otherwise, connections that send only a few bytes would get
+ * turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -51,8 +51,8 @@ const SLOW_BYTES = 16_000;
 const SLOW_LOOKS_MAX = 3;
 /**
  * Number of checks that a turn may last while other connections wait. After this number, one connection loses its turn
- * at each check, the slowest connection first. The heartbeat ends a connection whose message takes longer than 20 s,
- * and a waiting connection must have time for its own message.
+ * at each check, the slowest connection first. A waiting connection must have time for its own message, before the
+ * heartbeat ends the connection after 20 s without a complete message.
  */
 const TURN_LOOKS_MAX = 8;
 

@@ -4,12 +4,12 @@
  * which apply to frames of every kind. For each open request, one frame can count as its answer. All other frames count
  * against the budgets of the peer and of all peers together.
  *
- * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Honest nodes can
- * also exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of these
- * blocks. If bytes arrive faster than an honest node sends them, they wait in the connection (backpressure). Strangers
- * can provoke an honest node to send small frames, but only up to a limit. A connection that delivers more small frames
- * than this limit is closed. Large frames never close a connection, because they may be blocks that an honest node
- * passes on. A large frame that is dropped is not parsed, so it costs almost no processor time.
+ * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Even honest nodes
+ * can exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of these
+ * blocks. If bytes arrive faster than an honest node sends, the excess waits in the connection (backpressure).
+ * Strangers can provoke an honest node to send small frames, but only up to a limit. A connection that delivers more
+ * small frames than this limit is closed. Large frames never close a connection, because they may be blocks that an
+ * honest node passes on. A large frame that is dropped is not parsed, so it costs almost no processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
  * (`seemsAnswer`). `UnsolicitedBytesBudget` counts such a frame as the answer, even if the frame is an event. The bytes
@@ -31,7 +31,7 @@ import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
  * Budget for small frames of one peer: 400 kB in each second, for example four messages with 25 transactions of 4 kB
- * each. The capacity covers the frames that arrive after a connection was blocked for a while.
+ * each. The capacity is ten seconds of this rate, because many frames arrive at once after a connection was blocked.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
 /**
@@ -42,8 +42,8 @@ export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
  * Weight that no frame exceeds, except a frame with many brackets inside texts. The node parses a frame with many
- * brackets inside texts quickly. If the maximum debt of a bucket is this weight, and the bucket has no debt yet, even
- * the heaviest frame counts in full.
+ * brackets inside texts quickly. The buckets for heavy frames use this weight as their maximum debt. Therefore even the
+ * heaviest frame counts in full in a bucket without debt.
  */
 const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one every seven seconds. */
@@ -74,8 +74,8 @@ export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_0
  */
 export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /**
- * Share of one peer in `ARRIVING_OF_ALL_PEERS`, for frames of any size. In each second, `ARRIVING_OF_ALL_PEERS` gains
- * 128 times as many bytes as the share of one peer.
+ * Share of one peer in `ARRIVING_OF_ALL_PEERS`, for frames of any size. `ARRIVING_OF_ALL_PEERS` covers the rates of 128
+ * such shares.
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
@@ -84,8 +84,8 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  *
  * Strangers can make an honest node pass on messages. In the minute after a blocked connection works again, 100 blocks,
  * 91 messages of transactions and 91 messages of signatures can arrive from an honest node (`ports/rates.ts`). If all
- * these messages had the maximum size of small frames, they would have 72 MB together. The limit for a flood is one and
- * a half times 72 MB. At the rate of `ARRIVING_OF_PEER`, a flood reaches this limit after half a minute.
+ * these messages had the maximum size of small frames, they would have 72 MB together. `FLOOD_BYTES_MAX` is one and a
+ * half times 72 MB. At the rate of `ARRIVING_OF_PEER`, a flood exceeds this maximum after about half a minute.
  *
  * Connections that flood at the same time slow each other down, so each flooding connection delivers less in a minute.
  * While all peers together exceed `ARRIVING_OF_ALL_PEERS`, the window of a connection that exceeds its own budget is
@@ -98,11 +98,10 @@ export const FLOOD_WINDOW_MS = 60_000;
 /** Maximum pause of a connection. The pause is short, because the heartbeat ends a connection after 20 s of silence. */
 const PAUSE_MS_MAX = 5_000;
 /**
- * Maximum number of bytes of messages that have been read and not handled yet, for this number of connections. This
- * maximum is the sum of the budget for small frames of all peers, the reserves of all connections, the budget for heavy
- * frames, and the budget for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can
- * overdraw the budget for heavy answers. Answers with blocks are counted where they are kept
- * (`engine/sync/arrived-batches.ts`).
+ * Maximum number of bytes of the messages that the node has read but not yet handled. This maximum is the sum of the
+ * budget for small frames of all peers, the reserves of all connections, the budget for heavy frames, and the budget
+ * for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for
+ * heavy answers. Answers with blocks are counted where they are kept (`engine/sync/arrived-batches.ts`).
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;
@@ -146,7 +145,7 @@ export class UnsolicitedBytesBudget {
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
   readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
-  /** The pending requests. The number of calls to one peer that may wait is limited (`REQUESTS_PER_PEER_MAX`). */
+  /** The pending requests. `REQUESTS_PER_PEER_MAX` limits how many calls to one peer may wait. */
   readonly #pending: PendingRequest[] = [];
 
   /** @param isDialled true for a peer that we dialled */

@@ -9,8 +9,8 @@ import type { Clock } from '../ports/clock.ts';
 
 /**
  * Maximum number of bytes of the request. The request contains the headers, and a query with the percent-encoded info
- * of the peer. Before the encoding, the info may have `INFO_BYTES_MAX` bytes. `HEAD_BYTES_MAX` is also the limit of the
- * HTTP parser.
+ * of the peer. Before the encoding, the info has at most `INFO_BYTES_MAX` bytes. `HEAD_BYTES_MAX` is also the limit of
+ * the HTTP parser.
  */
 export const HEAD_BYTES_MAX = 65_536;
 /**

@@ -33,7 +33,10 @@ export interface ChainLog {
    * The value never falls.
    */
   finalized(): number;
-  /** The records from the sequence number `from` on, but not before `floor`, in ascending order, at most `limit`. */
+  /**
+   * At most `limit` records in ascending order. The first record has the sequence number `from`, or `floor()` if `from`
+   * is smaller.
+   */
   records(from: number, limit: number): readonly ChainRecord[];
   /**
    * Returns the first record, from the sequence number `from` on, that reverted a block at `height`; undefined if there

@@ -6,7 +6,7 @@
 export interface Clock {
   /** Unix time in milliseconds. */
   nowMs(): number;
-  /** Runs `work` once, `delayMs` from now (0 or more). */
+  /** Runs `work` once, after `delayMs` milliseconds (0 or more). */
   after(delayMs: number, work: () => void): Timer;
 }
 

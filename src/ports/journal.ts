@@ -58,14 +58,14 @@ export interface SigningJournal {
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate, or has
-   *   handed the delegate over. A signature or hand-over counts only if it came after the last call of `adopt`,
-   *   `record` or `hold` for the delegate in this process, or after the start of the process if there was no such call.
+   *   handed the delegate over. The method ignores a signature or hand-over that is older than this process, or older
+   *   than the last call of `adopt`, `record` or `hold` for the delegate.
    *   `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
-   * Stores that the delegate may have signed unknown headers before the chain time `sinceS`, in whole seconds. This
-   * fact is on disk when the method returns.
+   * Stores that the delegate may have signed unknown headers before the chain time `sinceS`, in whole seconds. The
+   * entry is on disk when the method returns.
    */
   hold(publicKey: PublicKey, sinceS: number): void;
   close(): void;

@@ -58,11 +58,11 @@ export interface NodeStatus {
    */
   readonly clockOffsetMs?: number;
   /**
-   * Present if a peer's clock differs much from this node's clock, and the node cannot determine which of the two is
-   * wrong. `offsetMs` is the time by which the peer's clock is ahead.
+   * Present if a peer's clock differs from this node's clock by at least 2 s, and the node cannot determine which of
+   * the two clocks is wrong. `offsetMs` is the time by which the peer's clock is ahead.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** Progress of the current sync, also before it applies a block; absent if no sync runs or no sync peer is known. */
+  /** Progress of the current sync, even before its first block; absent if no sync runs or no sync peer is known. */
   readonly sync?: SyncProgress;
   /** True if the node has no peers and needs no peers. */
   readonly isAlone?: true;
@@ -110,9 +110,9 @@ export interface Reorg {
 export interface SyncProgress {
   /** Height that the sync peer announces, or the height of this node if this node is higher. */
   readonly targetHeight: number;
-  /** Recent rate of applied blocks per second. */
+  /** Number of applied blocks per second, measured over about 30 s. */
   readonly blocksPerS: number;
-  /** Estimated seconds until the end of the sync; undefined while no blocks are applied. */
+  /** Estimated seconds until the end of the sync; undefined until the node has applied a block of the sync. */
   readonly secondsLeft?: number;
 }
 
@@ -122,7 +122,7 @@ export type HistorySpan = 'hour' | 'day';
 export interface NodeHistory {
   /** Length of the interval of one point, in milliseconds; 0 in the view of a stopped node, which has no points. */
   readonly intervalMs: number;
-  /** Points, oldest first. An interval in which nothing happened may have no point. */
+  /** Points, oldest first. An interval without an applied or reverted block may have no point. */
   readonly points: readonly HistoryPoint[];
 }
 
@@ -217,8 +217,8 @@ export interface PeerVerdict {
   readonly list?: 'new' | 'tried';
   /**
    * Points of the peer, at first 100. An offence costs points; a peer that the operator named loses points only for
-   * some offences. At 0 points, the node bans the IP address; if the operator named a peer at this address, the node
-   * only disconnects the peer. Both reset the peer to 100 points. A banned address without a known peer has 0 points.
+   * `WIRE_OFFENCES`. At 0 points, the node bans the IP address, or only disconnects the peer if the operator named a
+   * peer at this address. Then the peer has 100 points again. A banned address without a known peer has 0 points.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -247,7 +247,7 @@ export interface ForgingWait {
   /** A permanent code, such as `FORGING_HAND_OVER`. */
   readonly code: string;
   readonly reason: string;
-  /** Expected end of the wait as Unix time in milliseconds; absent if no end can be computed. */
+  /** Expected end of the wait as Unix time in milliseconds; absent if unknown or already past. */
   readonly untilMs?: number;
 }
 
@@ -281,20 +281,20 @@ export interface NodeListener {
    *   snapshot
    */
   chainChanged?(applied?: readonly Block[]): void;
-  /** Called when the pool accepted a transaction that is verified, or that waits for members' signatures. */
+  /** Called when a transaction in the pool first passes verification, even if members' signatures are missing. */
   transactionReceived?(transaction: Transaction): void;
 }
 
 /**
  * A value that the node's own process returns at once. A reading process must ask the node's own process for the value,
  * and therefore returns a promise. The promise rejects with ProtocolError `NODE_BUSY` if too many requests wait for the
- * node, with `NODE_SILENT` if the node does not answer in time, or with the error of the node's own method.
+ * node, with `NODE_SILENT` if the node does not answer within 10 s, or with the error of the node's own method.
  */
 export type Live<T> = T | Promise<T>;
 
 /**
  * The data and functions of a node. A method that changes data rejects with ProtocolError `NODE_STOPPED` in the view of
- * a stopped node, and with `NODE_BUSY` in a reading process if too many changes wait for the node.
+ * a stopped node. In a reading process, it rejects with `NODE_BUSY` if too many changes wait for the node.
  */
 export interface NodeApi {
   readonly params: ChainParams;
@@ -320,11 +320,11 @@ export interface NodeApi {
    * Returns which members have signed a group transaction of the pool. Undefined if the pool does not have the
    * transaction, or if the transaction needs no members' signatures.
    *
-   * @param client IP address of the client; the checks are charged to this address, or to the /64 of an IPv6 address
+   * @param client IP address of the client (of IPv6 its /64), to which the node charges the signature checks
    * @throws ProtocolError `VERIFICATION_LIMIT` if the verification budget of the address or of its group is used up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
-  /** `PoolEntry.ready` of a confirmed transaction: true if it registers a group or a group sent it; else undefined. */
+  /** Like `PoolEntry.ready`, for a confirmed transaction: true if it registers a group, or if a group sent it. */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
    * Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains the transaction now.
@@ -358,7 +358,7 @@ export interface NodeApi {
    * Switches forging of a configured delegate on or off.
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
-   *   message of lisk-sdk. To switch forging on, also `FORGING_MOVED` if the delegate was handed over to another node,
+   *   message of lisk-sdk. If `forging` is true, also `FORGING_MOVED` if the delegate was handed over to another node,
    *   or an error of `SigningJournal.hold`
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;

@@ -207,14 +207,14 @@ export interface ChainQueries {
    */
   accountBy(identity: AccountIdentity): Account | undefined;
   /**
-   * Finds the voters of a delegate; the page is empty if `publicKey` is undefined or malformed. A query that no index
-   * answers and that has many voters runs in chunks, and may fail with `QUERIES_BUSY`.
+   * Finds the voters of a delegate; the page is empty if `publicKey` is undefined or malformed. If no index answers the
+   * query and the delegate has many voters, the query runs in chunks, and may fail with `QUERIES_BUSY`.
    */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
   /** The group of a multisignature account; undefined for other accounts. */
   group(address: Address): GroupEntry | undefined;
-  /** Groups whose members include the account's key. The groups are sorted by balance, then by address. */
+  /** The multisignature accounts that have `account` as a member, sorted by balance, then by address. */
   memberships(account: Account): readonly GroupEntry[];
   /** Number of transactions in the chain, including the transactions of the genesis block. */
   transactionCount(): number;

@@ -1,13 +1,14 @@
 /**
- * Defines the rates of all messages and calls between nodes. One table has the rates at which this node and honest
- * peers send. The limits for received messages are computed from this table, so no limit is below the rate of an honest
- * node. Each limit depends on the largest number of messages of an honest sender that can arrive within one window
- * (`RATE_WINDOW_MS`).
+ * Defines the rates of all messages and calls between nodes. The table `RATES` has the rates at which this node and
+ * honest peers send. The limits for received messages are computed from this table, so no limit is below the rate of an
+ * honest node. Each limit is `SAFETY` times the largest number of messages that can arrive from an honest sender within
+ * one window (`RATE_WINDOW_MS`).
  *
- * Sources: releases 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and 3.0.2 (lisk-framework 0.5.2, lisk-p2p 0.4.2) of
- * lisk-sdk. Limits of their configuration: `broadcasts.broadcastInterval` 1 to 60 s (default 5 s), `BLOCK_TIME` at
- * least 2 s. Release 3.0.2 penalises a peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or
- * `postSignatures` within ten seconds. Both releases penalise more than a hundred frames in one second.
+ * Sources of the rates: the code of lisk-sdk 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and lisk-sdk 3.0.2
+ * (lisk-framework 0.5.2, lisk-p2p 0.4.2). Both releases allow these values in their configuration:
+ * `broadcasts.broadcastInterval` from 1 to 60 s (default 5 s), and `BLOCK_TIME` of at least 2 s. Release 3.0.2
+ * penalises a peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or `postSignatures` within ten
+ * seconds. Both releases penalise a peer for more than a hundred frames in one second.
  */
 
 import type { Generation } from '../protocol/params.ts';
@@ -67,9 +68,10 @@ export interface RateRow {
 /** Length in milliseconds of the window in which messages and calls are counted. Release 3.0.2 uses the same length. */
 export const RATE_WINDOW_MS = 10_000;
 /**
- * Longest time in milliseconds for which a connection can be blocked and yet stay open. A heartbeat passes every 8 s,
- * and a node closes a connection on which nothing has arrived for 20 s. `STALL_MS` is a little more than the sum of
- * both times. When a blocked connection works again, all messages that were sent during the blockage arrive at once.
+ * Longest time in milliseconds for which a connection can be blocked and yet stay open. The node that accepted a
+ * connection sends a heartbeat every 8 s, and a node closes a connection on which nothing has arrived for 20 s.
+ * `STALL_MS` is a little more than the sum of both times. When a blocked connection works again, all messages that were
+ * sent during the blockage arrive at once.
  */
 export const STALL_MS = 30_000;
 /**
@@ -83,8 +85,8 @@ const PENALISED_FROM = 2;
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 µs
  * for a signature, 45 µs for a transaction that is already known. The sender's verification budget pays for this time
- * (`engine/pool/verification-budget.ts`). Without a charge for items, peers could keep a core busy with many items in
- * few messages, even without exceeding the rates of messages.
+ * (`engine/pool/verification-budget.ts`). Without this charge, peers within the rate limits could keep a core busy by
+ * sending messages with many items.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
@@ -93,16 +95,16 @@ export const REQUESTS_PER_PEER_MAX = 32;
 /** Time in milliseconds after which a call without an answer fails. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 /**
- * Maximum number of calls to one peer that are started in a second. Peers penalise more than a hundred frames in a
- * second. Nodes of generation 2 even ban the sender. The peer counts the frames of each second, but its seconds begin
- * at other moments than the seconds of this node. Twice `CALLS_PER_SECOND_MAX` calls can therefore fall into one second
- * of the peer. The peer also counts the answers and messages of this node.
+ * Maximum number of calls to one peer that this node starts in a second. A peer that runs lisk-sdk penalises this node
+ * for more than a hundred frames in a second. In generation 2, the peer even bans this node. The peer counts the frames
+ * of each second, but its seconds begin at other moments than the seconds of this node. Twice `CALLS_PER_SECOND_MAX`
+ * calls can therefore fall into one second of the peer. The peer also counts the answers and messages of this node.
  */
 export const CALLS_PER_SECOND_MAX = 40;
-/** Number of frames in a second that no release of lisk-sdk penalises. */
+/** Maximum number of frames in a second that lisk-sdk accepts from a peer without a penalty. */
 export const FRAMES_PER_SECOND = 100;
 
-/** Total rate of all requests of this node during a synchronisation. */
+/** Total rate of all requests that this node sends to one peer during a synchronisation. */
 const PACED: Sending = {
   burst: CALLS_PER_SECOND_MAX,
   everyMs: 1_000 / CALLS_PER_SECOND_MAX,
@@ -121,14 +123,14 @@ const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
  */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
 /**
- * Rate of a periodic broadcast: one message in each interval. The configuration of nodes allows intervals of one
- * second.
+ * Rate of a periodic broadcast of lisk-sdk: one message in each interval. The configuration of lisk-sdk allows
+ * intervals of one second.
  */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
- * Rate of messages of which release 3.0.2 accepts only three in ten seconds. This node sends one message every five
- * seconds, like release 3.0.2 by default. A fourth message then arrives within ten seconds only if an earlier message
- * is five seconds late.
+ * Rate of messages of which release 3.0.2 accepts only three in ten seconds without a penalty. This node sends at most
+ * one message every five seconds, like release 3.0.2 by default. A fourth message then arrives within ten seconds only
+ * if an earlier message is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 /** Rate of messages that nodes of generation 2 do not limit. */
@@ -185,7 +187,7 @@ export const RATES: readonly RateRow[] = ROWS.flatMap(([kind, names, own, refere
   }),
 );
 
-/** @throws RangeError if the generation has no message of this kind, which is a defect of this node */
+/** @throws RangeError if the generation has no message of this kind; the caller must not ask for such a kind */
 export function rateOf(generation: Generation, kind: RateKind): RateRow {
   const row = RATES.find((each) => each.generation === generation && each.kind === kind);
   if (row === undefined) throw new RangeError(`generation ${generation} has no ${kind}`);

@@ -27,10 +27,10 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * index entries and counters, and (except for the genesis block) an undo record of all overwritten values. But the
-   * entries in the indexes of transactions are written at the end of the store transaction, or later if indexing is
-   * deferred (`DeferrableIndexes`). After an error, a part of the block, state, indexes and undo record may be written.
-   * The caller must not catch the error inside the transaction, because the transaction would then commit the written
+   * counters, index entries of the block, and (except for the genesis block) an undo record of all overwritten values.
+   * The store writes the index entries of the block's transactions at the end of the store transaction, or later if
+   * indexing is deferred (`DeferrableIndexes`). After an error, the store transaction may contain a part of these
+   * writes. The caller must not catch the error inside the store transaction, because the store would then commit this
    * part.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
@@ -96,7 +96,7 @@ export interface BackfillLimits {
   readonly transactionsMax?: number;
 }
 
-/** The indexes of transactions of a store. They may lag behind the chain while many blocks are appended. */
+/** The indexes of the transactions in a store. They may lag behind the chain while many blocks are appended. */
 export interface DeferrableIndexes {
   /**
    * Number of blocks whose transactions are not in the indexes of transactions yet, plus the number of these
@@ -110,7 +110,7 @@ export interface DeferrableIndexes {
    * until `resumeIndexing`.
    */
   deferIndexing(): void;
-  /** After this call, each transaction of the store writes all missing entries of the indexes. */
+  /** After this call, each call of `ChainStore.transact` writes all missing entries of the indexes. */
   resumeIndexing(): void;
   /**
    * Writes the missing entries into the indexes of transactions, in steps. Each step is one short transaction of the
@@ -125,8 +125,8 @@ export interface DeferrableIndexes {
 /** The processes that query the indexes of a store. These processes do not show a chain whose indexes lag. */
 export interface IndexUsers {
   /**
-   * True if no process is starting, and each process shows the chain of the last call of `completed` or a newer chain.
-   * The node begins to defer indexing only if the result is true.
+   * True if no process is starting, and each process shows the chain as of the last call of `completed`, or a newer
+   * chain. The node begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
   /** True if a process cannot start until the indexes are complete. */

@@ -1,9 +1,9 @@
 /**
- * Defines the transaction journal. The journal has each transaction that this node accepted from a client, and each
- * transaction that a peer sent and for which a client sent a member's signature. If the journal is a file, a
- * transaction is on disk before the client gets its answer. The transaction stays in the journal until the node no
- * longer expects a revert of its block, or until the transaction expires or becomes invalid. If the journal has no room
- * for a new transaction, the node removes confirmed transactions from the journal, the earliest confirmed first.
+ * Defines the transaction journal. The journal has each transaction that this node accepted from a client. It also has
+ * each transaction from a peer for which a client sent a member's signature. If the journal is a file, a transaction is
+ * on disk before the client gets its answer. The transaction stays in the journal until the node no longer expects a
+ * revert of its block, or until the transaction expires or becomes invalid. If the journal has no room for a new
+ * transaction, the node removes confirmed transactions from the journal, the earliest confirmed first.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
@@ -11,7 +11,7 @@ import type { JsonObject, MemberSignature, TransactionId } from '../protocol/typ
 /** A transaction in the form in which the node accepted it. */
 export interface JournaledTransaction {
   readonly id: TransactionId;
-  /** The transaction as JSON of the codec, with the members' signatures that it had when this entry was created. */
+  /** Result of `Codec.transactionToJson`, with the members' signatures that existed when this entry was created. */
   readonly json: JsonObject;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
@@ -48,8 +48,8 @@ export interface TransactionJournal {
    * Resolves when all present entries are on disk. Calls that arrive during a write share the next write.
    *
    * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED` if the file cannot be written, or
-   *   `TRANSACTION_JOURNAL_TAKEN_OVER` if the lock of this process is gone; after the error, entries since the last
-   *   successful flush are on disk only if a later flush succeeds
+   *   `TRANSACTION_JOURNAL_TAKEN_OVER` if this process has lost the lock of the journal. After an error, new entries
+   *   are certain to be on disk only when a later flush has succeeded
    */
   flush(): Promise<void>;
   close(): Promise<void>;

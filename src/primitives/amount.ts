@@ -1,7 +1,8 @@
 /** Amounts are bigint counts of beddows. 1 LSK = 10^8 beddows. */
 
 /**
- * Largest amount of a transaction in beddows (2^63 - 1), and largest balance that a transfer may give to its recipient.
+ * Largest amount of a transaction in beddows (2^63 - 1), and largest balance that the recipient of a transfer may
+ * reach.
  */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 

@@ -2,8 +2,8 @@
  * Computes with exact decimal numbers of any size, and with sums of these numbers. The node needs such numbers mainly
  * for amounts that no signature covers (`countedAmount`). Such an amount may have a fraction, a sign and an exponent. A
  * number is stored as sign, digits and exponent. A sum has limbs (blocks of digits) only for the decimal places that
- * its terms use. A number such as `1e999999999` costs no more than its text. Reading a sum takes about 4 ms for each
- * million digits.
+ * its terms use. The number `1e999999999` therefore takes only a few bytes of memory. Computing the value of a sum
+ * takes about 4 ms per million digits of its terms.
  */
 
 import { assert } from './errors.ts';
@@ -37,7 +37,7 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
  *
  * @returns undefined for any other text. Also undefined for a number that is too large for the number library of
  *   lisk-sdk (`REFERENCE_PLACES_MAX`), and for a zero whose exponent is too large. `ZERO` for a number that is too
- *   small for the library
+ *   close to zero for the library
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());
@@ -92,7 +92,7 @@ const WHOLE_LIMBS_MAX = 4;
 
 /** Neighbouring limbs of a number. */
 interface Limbs {
-  /** The first limb, which is the lowest, counts multiples of `LIMB` to the power of `base`. */
+  /** The first limb is the lowest. Its unit is `LIMB ** base`. */
   readonly base: number;
   readonly values: Float64Array;
 }
@@ -118,10 +118,7 @@ export class DecimalSum {
     this.#add(number, -1);
   }
 
-  /**
-   * Returns a copy of the sum. Later changes of the copy do not change the sum, and later changes of the sum do not
-   * change the copy.
-   */
+  /** Returns an independent copy of the sum. */
   copy(): DecimalSum {
     const copy = new DecimalSum();
     copy.#terms = [...this.#terms];
@@ -269,7 +266,7 @@ function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | u
   let owed = 0;
   let end = 0;
   for (const { base, values } of runs) {
-    // If a gap without limbs lies between two runs and one unit must be borrowed, all digits in the gap become nines.
+    // If a run borrows one unit from the next run, all digits in the gap between the two runs become nines.
     if (owed > 0) for (; end < base; end += 1) if (!take(end, LIMB - 1)) return undefined;
     for (let index = 0; index < values.length; index += 1) {
       const value = sign * (values[index] ?? 0) - owed;

@@ -13,7 +13,7 @@ import { ipBytes } from './ip.ts';
 /**
  * `global`: reachable from anywhere. `private`: reachable only within one private network. `loopback`: reachable on the
  * same machine only. `special`: no peer can have the address, or only hosts on the same link or of the same provider
- * can reach the address. An example is the address of a cloud's metadata service.
+ * can reach the address. An example is `169.254.169.254`, the address of a cloud's metadata service.
  */
 export type IpScope = 'global' | 'private' | 'loopback' | 'special';
 

@@ -25,9 +25,9 @@ const PREFIX_BYTES = 8;
 const MAPPED = '0,0,0,0,0,0,0,0,0,0,255,255';
 
 /**
- * Returns a text that identifies the owner of an address, usually one customer of a provider. The result is the IPv4
- * address, also if it is mapped into IPv6, or the /64 of an IPv6 address. An argument that is not an address is
- * returned unchanged.
+ * Returns a text that identifies the owner of an address, usually one customer of a provider. For an IPv4 address, also
+ * for one that is mapped into IPv6, the result is the IPv4 address. For any other IPv6 address, the result is its /64.
+ * An argument that is not an address is returned unchanged.
  */
 export function addressPrefixOf(text: string): string {
   const bytes = ipBytes(text);
@@ -48,7 +48,7 @@ function ipv6Bytes(text: string): readonly number[] | undefined {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/** @param isLast whether this half is the end of the address, so that its last two groups may be written as IPv4 */
+/** @param isLast true if the address ends with this half; an IPv4 address may then replace the last two groups */
 function groupsOf(half: string, isLast: boolean): number[] | undefined {
   if (half === '') return [];
   const texts = half.split(':');

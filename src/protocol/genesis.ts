@@ -60,10 +60,10 @@ export interface Genesis {
 }
 
 /**
- * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, or if two delegates or usernames are equal. Also
- *   thrown if an account gets no amount, if the accounts get more than the supply, or if the block would have more than
- *   `GENESIS_TRANSACTIONS_MAX` transactions. The error is also thrown if two transactions are equal, for example two
- *   transfers of the same amount to the same account
+ * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if an account gets no amount, or if the accounts
+ *   get more than the supply. Also thrown if two delegates, usernames or transactions are equal (for example, two
+ *   transfers of the same amount to the same account), or if the block would have more than `GENESIS_TRANSACTIONS_MAX`
+ *   transactions
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const ordered = orders(request, format);

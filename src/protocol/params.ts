@@ -25,7 +25,7 @@ export const FEES = {
   secondSignature: 500_000_000n,
   delegate: 2_500_000_000n,
   vote: 100_000_000n,
-  /** The fee of the registration of a group with n keys is n + 1 times this amount. */
+  /** The fee for registering a multisignature account with n member keys is n + 1 times this amount. */
   multisignaturePerKey: 500_000_000n,
   dapp: 2_500_000_000n,
   inTransfer: 10_000_000n,
@@ -95,8 +95,8 @@ export interface ChainParams {
   /** Length of a slot in seconds; at least 2. */
   readonly blockTimeS: number;
   /**
-   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round also has this number of blocks. The owner of
-   * a slot is computed with `activeDelegates`, even if fewer delegates are registered.
+   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round also has this number of blocks. The node
+   * computes the owner of a slot with this number, even if fewer delegates are registered.
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;

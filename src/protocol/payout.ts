@@ -45,7 +45,7 @@ export function headersOfRound(state: StateReader, last: BlockHeader, params: Ro
  * the network can change the fees and rewards of a round (`Exceptions.rounds`).
  *
  * @param headers all blocks of the round, in ascending order of height
- * @returns earnings by generator, in the order of their first block
+ * @returns earnings by generator, in the order of the generators' first blocks
  */
 export function earningsOfRound(
   headers: readonly BlockHeader[],

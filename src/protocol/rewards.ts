@@ -19,7 +19,7 @@ export function rewardAt(height: number, rewards: RewardParams): bigint {
 
 /**
  * The supply in beddows as the HTTP interface shows it: the supply of the genesis block plus all full rewards up to a
- * height. The real supply differs if some headers got only a quarter of the reward (generation 3), or if an exception
+ * height. The real supply differs if some blocks earned only a quarter of the reward (generation 3), or if an exception
  * of the network changes rewards.
  */
 export function supplyAt(height: number, rewards: RewardParams): bigint {

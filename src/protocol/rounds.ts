@@ -1,9 +1,9 @@
 /**
  * Computes the rounds and the order of their forgers. A round has `activeDelegates` blocks. After the genesis block and
  * after each round, the state stores the list of the delegates with the highest vote weights. Later votes do not change
- * this frozen list. The forgers of a round come from one of the frozen lists (`listIndexOf`), which is shuffled with
- * the number of the round. In a few rounds of a live network of generation 2, the node computes the list again for each
- * block (`isRecomputed`).
+ * this frozen list. The forgers of a round come from one of the frozen lists (`listIndexOf`). The number of the round
+ * determines how the node shuffles this list. In a few rounds of a live network of generation 2, the node computes the
+ * list again for each block (`isRecomputed`).
  */
 
 import { sha256 } from '../crypto/hash.ts';
@@ -84,7 +84,7 @@ export function listIndexOf(round: number, offset: number): number {
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**
- * The order of forgers for a height; undefined if the list of its round is unknown.
+ * The order of forgers for the block of a height; undefined if the state does not contain the list of its round.
  *
  * @param offset number of rounds between freezing a list and using it
  */

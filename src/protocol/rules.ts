@@ -37,7 +37,7 @@ export interface Rules {
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
    *   timestamp of the tip. A field is undefined if lisk-sdk does not pass the field to its check. If the height is
-   *   undefined, all types that are limited to a range of heights are refused
+   *   undefined, the function refuses all types that are limited to a range of heights
    */
   validateTransaction(
     transaction: Transaction,
@@ -106,10 +106,12 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * Returns whether a transaction has enough signatures of members. The result is `none` if the transaction needs no
-   * signature of a member and has none, and `ready` if it has enough valid signatures of members. The result is
-   * `pending` while signatures are missing, or if a signature fits no member or occurs twice. A transaction needs
-   * members' signatures if its sender is a group, or if it registers a group.
+   * Returns whether a transaction has enough signatures of members. A transaction needs members' signatures if its
+   * sender is a group, or if it registers a group.
+   *
+   * - `none`: The transaction needs no signature of a member, and has none.
+   * - `ready`: The transaction has enough signatures of members, and all are valid.
+   * - `pending`: Signatures are missing, or a signature fits no member or occurs twice.
    */
   multisignatureStatus(
     state: StateReader,
@@ -119,9 +121,11 @@ export interface Rules {
 
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
-   * transaction. The cause of a refusal is always an unknown JSON member of the asset. There are three cases: the
-   * member makes the asset too large or too deep; lisk-sdk cannot store the member; the member states an amount that is
-   * not a whole number of beddows from 0 to 200 million LSK.
+   * transaction. The cause of a refusal is always an unknown JSON member of the asset:
+   *
+   * - The member makes the asset too large or too deep.
+   * - lisk-sdk cannot store the member.
+   * - The member states an amount that is not a whole number of beddows from 0 to 200 million LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -153,7 +157,7 @@ export interface Rules {
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
    *   slot (generation 2), because lisk-sdk checks them at this point. A block with several faults therefore gets the
-   *   message of lisk-sdk. In generation 2, a block whose only fault is the slot is not refused
+   *   message of lisk-sdk. In generation 2, the function does not refuse a block whose only fault is the slot
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -170,12 +174,13 @@ export interface Rules {
 
   /**
    * Verifies a validated block against the state of its parent, and applies it. The checks cover parent, slot, forger
-   * and transactions; in generation 3 also reward and finality. Each transaction must be valid in two states: the state
-   * of the parent, and the state after the earlier transactions of the block. For the last block of a round, the
-   * function also makes the changes at the end of the round. The function does not store the block.
+   * and transactions. In generation 3, the checks also cover the reward and the BFT heights of the header. Each
+   * transaction must be valid in two states: the state of the parent, and the state after the earlier transactions of
+   * the block. For the last block of a round, the function also makes the changes at the end of the round. The function
+   * does not store the block.
    *
-   * @param state state at the parent. If the function throws an error, the caller must discard this state, because some
-   *   changes have been written to it
+   * @param state state at the parent. If the function throws an error, the caller must discard this state, because the
+   *   function may have written changes to it
    * @throws BlockRejected
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
@@ -186,7 +191,7 @@ export interface Rules {
   /** The relation of a received block to the tip. */
   forkStatus(tip: TipView, received: TipView): ForkStatus;
 
-  /** Whether an announced tip is better than another announced tip; only the announced values are compared. */
+  /** Whether an announced tip is better than the tip `than`. The function compares only members of `AnnouncedTip`. */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
   /** The height up to which no block can be reverted, according to `state`; 0 if the generation has no finality. */
@@ -247,7 +252,7 @@ export interface Rules {
 
 export interface HandOverRequest {
   readonly publicKey: PublicKey;
-  /** Chain time in whole seconds. It is certain that the delegate has signed on no other node after this time. */
+  /** Chain time in whole seconds. All headers of the delegate that are not in the journal are older than this time. */
   readonly sinceS: number;
   /** The delegate's last header in the journal. */
   readonly last: SignedHeader | undefined;
@@ -287,8 +292,8 @@ export interface ApplyContext {
 export interface TipView {
   readonly header: BlockHeader;
   /**
-   * Chain time of receipt in whole seconds. Undefined if the block was forged, downloaded or loaded. A block without a
-   * time of receipt counts as received in its slot.
+   * Chain time of receipt in whole seconds. Undefined if the node forged, downloaded or loaded the block, or if the
+   * block became the tip by a rollback. A block without a time of receipt counts as received in its slot.
    */
   readonly receivedAtS?: number;
 }
@@ -340,7 +345,7 @@ export interface Codec {
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
   /**
-   * Reads a block from JSON. The id of the block is always computed, and never read from the JSON.
+   * Reads a block from JSON. The function computes the id of the block, and ignores an id in the JSON.
    *
    * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
    */

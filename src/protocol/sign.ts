@@ -57,8 +57,8 @@ export interface TransactionSigner {
    */
   parse(json: unknown): Transaction;
   /**
-   * The faults of a transaction that can be found without state, as sentences: a wrong id or fee, or a wrong signature
-   * of its sender.
+   * The faults of a transaction that the signer finds without state, as sentences: a wrong primary signature, and in
+   * generation 2 also a wrong id or fee.
    */
   faultsOf(transaction: Transaction): readonly string[];
   /**

@@ -18,8 +18,8 @@ export interface Account {
   readonly address: Address;
   /**
    * The public key is set by the first outgoing transaction of the account, or when the account joins a group. Once
-   * set, the public key of an account never changes, except for its letter case. While a block is applied, the key may
-   * have upper-case letters (`tx/apply.ts`); after the block, it is in lower case.
+   * set, the public key of an account never changes, except for its letter case. While the node applies a block, the
+   * key may have upper-case letters (`tx/apply.ts`). After the block, the key is in lower case.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
@@ -63,7 +63,7 @@ export interface Delegate {
   readonly rank: number;
 }
 
-/** Read access to consensus state at one moment. */
+/** Read access to the consensus state. */
 export interface StateReader {
   account(address: Address): Account | undefined;
   delegate(publicKey: PublicKey): Delegate | undefined;
@@ -77,8 +77,8 @@ export interface StateReader {
    */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * Data that the rules of a generation carry from block to block, for example the BFT state of generation 3. All calls
-   * return the same object until the data change.
+   * The encoded BFT state of generation 3; undefined in generation 2 and before the genesis block. All calls return the
+   * same object until the BFT state changes.
    */
   bftState(): Uint8Array | undefined;
   /**
@@ -99,7 +99,7 @@ export interface StateWriter extends StateReader {
   /** Stores a list under an index; `undefined` removes the list. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setBftState(bftState: Uint8Array): void;
-  /** Stores a fact under a name. Only a revert removes stored facts. */
+  /** Stores a fact under a name. Only a revert of the block removes the fact. */
   setFact(name: string, value: string): void;
 }
 
@@ -117,8 +117,9 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * Returns the account with another balance, and with a public key if one is given. The properties are copied one by
- * one, because each transfer makes three copies, and spreading objects of different shapes takes twenty times as long.
+ * Returns the account with another balance, and with a public key if one is given. Each transfer makes three such
+ * copies. The function therefore copies the properties one by one: to spread objects of different shapes takes twenty
+ * times as long.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
@@ -132,7 +133,7 @@ export function withBalance(account: Account, balance: bigint, publicKey = accou
   return changed;
 }
 
-/** All changes in an overlay, which the caller writes or drops. */
+/** All changes that an overlay has collected. The caller writes or drops these changes. */
 export interface StateChanges {
   readonly accounts: ReadonlyMap<Address, Account>;
   readonly delegates: ReadonlyMap<PublicKey, Delegate>;
@@ -147,14 +148,15 @@ const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
 /**
  * Collects changes to an underlying state, without changing this state. Afterwards, the caller writes or drops the
  * changes. The overlay returns the values that were written to it. The overlay reads all other values from the
- * underlying state. Overlays are used for checking transactions of the pool, for verifying a transaction alone, and for
- * applying a forged block before it is signed. An overlay also collects the changes of a block before they are stored.
+ * underlying state. The node uses overlays to check transactions of the pool, to verify a single transaction, and to
+ * apply a forged block before it signs the block. An overlay also collects the changes of a block until the node stores
+ * these changes.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;
   readonly #accounts = new Map<Address, Account>();
-  // Each of the following maps is created by the first write to it. Every transaction needs overlays, and most overlays
-  // contain only accounts.
+  // The first write to one of the following maps creates the map. The node creates overlays for every transaction, and
+  // most overlays contain only accounts.
   #delegates: Map<PublicKey, Delegate> | undefined;
   #usernames: Map<string, PublicKey> | undefined;
   #roundLists: Map<number, readonly PublicKey[] | undefined> | undefined;

@@ -4,8 +4,8 @@
  */
 
 /**
- * Hexadecimal text of 32 bytes, in lower case. Only while a block is applied, the key of an account may have upper-case
- * letters (`Account.publicKey`).
+ * Hexadecimal text of 32 bytes, in lower case. Exception: while the node applies a block, `Account.publicKey` may have
+ * upper-case letters.
  */
 export type PublicKey = string;
 /** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures`. */
@@ -73,7 +73,7 @@ export type Payload =
 
 export type PayloadKind = Payload['kind'];
 
-/** The registration of an application, which occurs only in the early history of live networks. */
+/** The registration of an application. Such registrations occur only in the early history of live networks. */
 export interface DappDescription {
   readonly category: number;
   readonly name: string;
@@ -109,8 +109,8 @@ export interface Transaction {
    */
   readonly signatures: readonly Signature[];
   /**
-   * Generation 2: the recipient's key. The key must fit the recipient, but has no other effect, and no signature covers
-   * it.
+   * Generation 2: the recipient's key. The recipient must be the address of this key. The key has no other effect, and
+   * no signature covers it.
    */
   readonly recipientPublicKey?: PublicKey;
   /** Details of the original JSON; undefined for nearly all transactions. */
@@ -119,7 +119,7 @@ export interface Transaction {
 
 /** Parts of a sender's JSON that nodes pass on although no signature covers them. */
 export interface OriginalJson {
-  /** The key as it was sent, if it has upper-case letters. Within a block, the network compares keys by their text. */
+  /** The key as the sender wrote it, if it has upper-case letters. Within a block, nodes compare keys as texts. */
   readonly senderPublicKey?: string;
   /**
    * JSON of the asset. The member is present only if the asset has unknown members, or members in a form that nodes do

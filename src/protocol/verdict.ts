@@ -1,6 +1,6 @@
 /**
- * Defines verdicts about data from peers and clients. A verdict of refusal names the refused object and the reason,
- * with the messages of lisk-sdk.
+ * Defines verdicts about data from peers and clients. A refusal contains a code of this node. If lisk-sdk has a message
+ * for the reason of the refusal, the refusal also contains this message.
  */
 
 import { ProtocolError, type ErrorData } from '../primitives/errors.ts';
@@ -28,8 +28,8 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit`: the sender is no group, the key belongs to no member, or the transaction already has the signature;
-   * nothing was verified. `false`: the signature was not made with the named key.
+   * `unfit`: the sender is no multisignature account, the key belongs to no member, or the transaction already has the
+   * signature. The node did not verify the signature. `false`: the signature does not belong to the key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -70,8 +70,8 @@ export function textOfTransactionError(error: TransactionError): string {
 }
 
 /**
- * The error for a refused transaction. `errors` has all reasons of the refusal; if it is empty, only the message has
- * the reason.
+ * The error for a refused transaction. The list `errors` has all reasons of the refusal. If the list is empty, only the
+ * message has the reason.
  */
 export class TransactionRejected extends ProtocolError {
   readonly errors: readonly TransactionError[];
@@ -90,7 +90,9 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
    * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends an invalid
-   * transaction loses its whole reputation, unless the operator has named this peer.
+   * transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
+   * member's signature that the pool refuses without verification. A peer that sends such a signature loses no
+   * reputation.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -98,8 +100,8 @@ export type TransactionRejectionCode =
   /** The timestamp of the transaction is in a future slot, by the clock of this node. */
   | 'TRANSACTION_IN_FUTURE'
   /**
-   * The transaction is not valid in the present state because of funds, keys, usernames or votes, or the pool does not
-   * accept the transaction (`Rules.poolFault`).
+   * The transaction is not valid in the present state, for example because the sender cannot pay the fee. The code also
+   * applies to a transaction that the pool does not accept (`Rules.poolFault`).
    */
   | 'TRANSACTION_NOT_APPLICABLE'
   /** The named member did not make this signature for a pending transaction. */
@@ -107,8 +109,8 @@ export type TransactionRejectionCode =
   /** The pool has no room: `Transaction pool is full`. */
   | 'POOL_FULL'
   /**
-   * The transaction was not verified, because a verification budget is used up. It is the budget of the address of the
-   * sending peer or client, or the budget of the group of this address (`BudgetGroup`).
+   * The node did not verify the transaction, because a verification budget is used up. The budget belongs to the
+   * address of the sending peer or client, or to the group of this address (`BudgetGroup`).
    */
   | 'VERIFICATION_LIMIT';
 
@@ -121,16 +123,16 @@ export type BlockRejectionCode =
   | 'BLOCK_SIGNATURE_INVALID'
   /**
    * The block does not follow the tip, names no previous block although it is not block 1, or names a previous block
-   * although it is block 1. In generation 3, the code is also used for a later block that has the id of the genesis
-   * block.
+   * although it is block 1. In generation 3, the code also applies to a block above height 1 that has the id of the
+   * genesis block.
    */
   | 'BLOCK_PREVIOUS_INVALID'
   /** The block's slot is in the future, or is not after the slot of the block's parent. */
   | 'BLOCK_TIMESTAMP_INVALID'
   | 'BLOCK_REWARD_INVALID'
   /**
-   * Count, totals or hash of the payload are wrong, the count or the stated size is too large, or a transaction occurs
-   * twice.
+   * The transactions do not match the number, the totals or the hash that the header states. The code also applies if
+   * the block has too many transactions, states too large a size, or contains a transaction twice.
    */
   | 'BLOCK_PAYLOAD_INVALID'
   /** The generator does not own the slot. */

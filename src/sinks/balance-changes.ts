@@ -57,7 +57,7 @@ export class BalanceChanges {
     const { id: transactionId, fee, senderId } = transaction;
     const scratch = new StateOverlay(this.#unknown);
     // The rules report faults such as a balance that is too low, because all accounts are empty. However, the rules
-    // still write the effects of the transaction, so the faults are ignored.
+    // still write the effects of the transaction, so this code ignores the faults.
     applyTransaction(scratch, transaction, this.#context);
     const changes: BalanceChange[] = [];
     if (fee !== 0n)

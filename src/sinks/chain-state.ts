@@ -8,10 +8,10 @@ import { StateOverlay, type Account, type Delegate, type StateChanges, type Stat
 import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
 
 /**
- * Number of headers that are kept below the oldest block with an undo record, or below the tip if there is none. To
- * apply a block, the rules read the headers of its round, at most 101. To decode a BFT state, the rules would read up
- * to 505 headers. However, the rules cache the decoded form of each BFT state that they save, so they never decode a
- * BFT state here.
+ * Number of headers that the state keeps below the oldest block with an undo record. If no block has an undo record,
+ * the state keeps this number of headers below the tip. To apply a block, the rules read the headers of its round, at
+ * most 101. To decode a BFT state, the rules would read up to 505 headers. However, the rules cache the decoded form of
+ * each BFT state that they save, so they never decode a BFT state here.
  */
 const HEADERS_KEPT = 256;
 

@@ -7,7 +7,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 
 /**
  * Seconds from the last renewal of a lease to its end. If a process is killed, another process can take the sink after
- * this time. The time is longer than the delays of a busy process or server.
+ * this time. With a shorter time, a process could lose its lease merely because the process or the server is busy.
  */
 export const LEASE_S = 30;
 /** Milliseconds between two renewals of a lease: a third of `LEASE_S`. */

@@ -1,4 +1,4 @@
-/** A sink in memory, with which tests compare the other sinks. */
+/** A sink in memory, which tests use instead of a database or folder. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { BlockId } from '../protocol/types.ts';

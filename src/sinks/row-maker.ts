@@ -155,8 +155,8 @@ function changesOf({ address, fees, rewards }: Payout): readonly BalanceChange[]
 }
 
 /**
- * Compares the balance changes of a block with the balances of the accounts before and after the block. Each block
- * whose rows are made is checked, because wrong sums are worse than no rows.
+ * Compares the balance changes of a block with the balances of the accounts before and after the block. `rowsOf` checks
+ * each block in this way, because wrong sums are worse than no rows.
  */
 function checkBalances(block: Block, changes: readonly BalanceChange[], accounts: readonly AccountChange[]): void {
   const sums = new Map<Address, bigint>();

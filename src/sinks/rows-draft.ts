@@ -1,4 +1,4 @@
-/** A draft of a range that keeps the rows as objects, for sinks that store all rows of a range at once. */
+/** A range draft that keeps its rows as objects, for sinks that store all rows of a range at once. */
 
 import type { BlockId } from '../protocol/types.ts';
 import type { HeightSpan, RangeDraft } from './sink.ts';

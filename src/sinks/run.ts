@@ -51,13 +51,13 @@ export interface SinkProgress {
 /**
  * Maximum number of blocks in one write to the tail. Until the sink has caught up with the chain, the run collects this
  * number of new blocks before it writes them. An insert into ClickHouse has a fixed cost, which equals the cost of the
- * rows of about 100 blocks. With 1,000 blocks in an insert, the fixed cost is about a tenth of the time.
+ * rows of about 100 blocks. With 1,000 blocks in an insert, the fixed cost is about a tenth of the cost of the insert.
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
- * Size limit of a write to the tail: the number of blocks in this many ranges. The blocks touch at most one range more,
- * because the first block may be inside a range. In ClickHouse, the blocks of each range are a partition of the tail,
- * and a server refuses an insert into more than 100 partitions.
+ * Maximum size of one write to the tail, in ranges: the write contains at most as many blocks as these ranges. The
+ * first block may be inside a range, so the write touches at most 51 ranges. In ClickHouse, each partition of the tail
+ * contains the blocks of one range, and a server refuses an insert into more than 100 partitions.
  */
 const TAIL_RANGES_AT_ONCE = 50;
 /** Number of blocks between two progress reports of a replay. */
@@ -101,8 +101,8 @@ class SinkWriter {
   /** Id of the last block of the final part at the start of the run. */
   readonly #finalBlockId: string | undefined;
   /**
-   * Height up to which blocks count as final. If the source reports the revert of one of these blocks, the run ends
-   * with an error.
+   * Height up to which blocks count as final (see `source.ts`). If the source reports the revert of one of these
+   * blocks, the run ends with an error.
    */
   #settledHeight = 0;
   /** Blocks of the tail that the sink has stored. */
@@ -194,7 +194,7 @@ class SinkWriter {
     await written;
   }
 
-  /** Throws if the source did not deliver the whole range, because the chain became shorter during the read. */
+  /** Throws if the chain became shorter during the read, so that the source did not deliver the whole range. */
   #refuseShortRange({ toHeight }: HeightSpan): void {
     const height = this.#maker.tip()?.height ?? 0;
     if (height === toHeight) return;
@@ -209,7 +209,7 @@ class SinkWriter {
 
   async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
     // If the tail of the sink has a block of another branch in this range, this block and all blocks above it are
-    // reverted first. Otherwise the blocks of that branch above the range would stay, and readers would see rows of two
+    // reverted first. Otherwise the blocks above the range would stay in the tail, and readers would see rows of two
     // branches.
     await this.#revertFrom(
       this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),

@@ -41,7 +41,7 @@ export interface HeightSpan {
 
 /**
  * Collects the rows of a range, block by block. A sink may convert the rows of each block immediately to the form in
- * which it stores them, because the objects of a hundred thousand rows take much more memory than that form.
+ * which it stores them. The objects of a hundred thousand rows would take much more memory than this form.
  */
 export interface RangeDraft {
   /** Adds the rows of the next block. */
@@ -51,7 +51,7 @@ export interface RangeDraft {
    * that are in the range. A range that the sink already has (for example after a crash) stays as it is. May be called
    * only once for each draft. After an error, the caller needs a new draft.
    *
-   * @param lastBlockId block at `toHeight`
+   * @param lastBlockId id of the block at `toHeight`
    */
   put(span: HeightSpan, lastBlockId: BlockId): Promise<void>;
 }
@@ -84,13 +84,14 @@ export interface Sink {
   draftRange(): RangeDraft;
   /**
    * Adds blocks to the top of the tail, in ascending order. A block that the tail already has (same height and id)
-   * stays as it is. The caller first reverts all blocks with the same heights and other ids. After a crash during this
-   * call, the tail may have only some of the blocks, the lowest ones, but never a part of a block.
+   * stays as it is. Before the call, the caller reverts each block of the tail that has the height of a new block but
+   * another id. After a crash during this call, the tail may have only the lowest of the new blocks, but never a part
+   * of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
    * Removes the blocks of the tail above a height. Does nothing if the tail has no such blocks. After a crash
-   * during this call, the tail may still have some of these blocks, the lowest ones.
+   * during this call, the tail may still have the lowest of these blocks.
    */
   revertTail(toHeight: number): Promise<void>;
   /**

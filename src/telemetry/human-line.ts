@@ -21,8 +21,8 @@ const MODULE_WIDTH = 11;
 const COLOURS: Readonly<Record<string, string>> = { error: '31', warn: '33', info: '32', debug: '36', trace: '90' };
 
 /**
- * Formats one line, without a line feed. Text from outside cannot add lines or move the cursor, because control
- * characters are escaped.
+ * Formats one line, without a line feed. Text from peers or clients cannot add lines or move the cursor, because the
+ * function escapes control characters.
  */
 export function humanLine(record: LogRecord, options: HumanLineOptions = {}): string {
   const level = record.level.toUpperCase().padEnd(5);
@@ -46,8 +46,8 @@ function valueText(value: Printable): string {
 }
 
 /**
- * Escapes control characters, line separators and characters that change the direction of text, because text from
- * outside could use them to forge lines or control a terminal.
+ * Escapes control characters, line separators and characters that change the direction of text. With these characters,
+ * text from peers or clients could forge log lines or control a terminal.
  */
 function visible(text: string): string {
   return text.replace(

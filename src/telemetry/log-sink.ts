@@ -41,8 +41,8 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
   const rotate = ({ filesKept }: Rotation): void => {
     if (descriptor !== undefined) closeSync(descriptor);
     descriptor = undefined;
-    // A rotation that failed may leave a number without a file. Files with higher numbers are then not renamed, so that
-    // no kept file is lost.
+    // A failed rotation can leave a gap, for example a file `.3` without a file `.2`. The next rotation fills the gap,
+    // and renames no file above the gap, so that no kept file is lost.
     let oldest = 1;
     while (oldest < filesKept && existsSync(`${file}.${oldest}`)) oldest += 1;
     for (let age = oldest; age >= 1; age -= 1) {
@@ -65,7 +65,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
         const bytes = Buffer.from(lines, 'utf8');
         const isFull = sizeBytes > 0 && sizeBytes + bytes.length > (rotation?.bytesMax ?? Infinity);
         if (rotation !== undefined && isRotated && isFull) rotate(rotation);
-        // If a rotation could not rename the files or open the new file, the sink tries again at the next line.
+        // A failed rotation leaves the file closed, so the sink opens the file again.
         descriptor ??= openLog(file);
         const written = writeSync(descriptor, bytes);
         sizeBytes += written;

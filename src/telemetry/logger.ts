@@ -9,8 +9,8 @@ import { printableFields } from './printable.ts';
 
 export interface ObserverOptions {
   /**
-   * Lines below this level are not written; with `silent`, no line is written. For the modules in `levelsByModule`, the
-   * level there is used instead.
+   * Lines below this level are not written; with `silent`, no line is written. A level in `levelsByModule` overrides
+   * this level for its module.
    */
   readonly level: LogLevel | 'silent';
   /** `json`: one object on each line; `human`: for people and terminals. Default `json`. */

@@ -22,8 +22,8 @@ const LABEL_VALUE_CHARS_MAX = 120;
 const REFUSED = 'metrics_refused_total';
 
 /**
- * Gauges of prom-client whose names end in `_total`, as only names of counters should. The registry omits them,
- * because Prometheus tools report their names as errors.
+ * Gauges of prom-client whose names end in `_total`, which is an ending for counters only. The registry omits these
+ * gauges, because Prometheus tools report their names as errors.
  */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 

@@ -8,7 +8,7 @@ const BYTES_SHOWN_MAX = 128;
 
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
 const HIDDEN = '[hidden]';
-/** Minimum length of a secret that is searched for in texts. Shorter secrets occur in many ordinary words. */
+/** Minimum length of a secret that `finished` replaces in texts. Shorter secrets occur in many ordinary words. */
 const SECRET_CHARS_MIN = 4;
 
 export type Printable = null | boolean | number | string | readonly Printable[] | { readonly [key: string]: Printable };
@@ -17,8 +17,8 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
  * Converts the fields of a log line to plain values. A member whose name denotes a secret shows `[hidden]`, at any
  * depth. `[hidden]` also replaces this secret in all other texts of the fields, because an error message may quote the
  * secret. A secret shorter than `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and
- * bytes become hexadecimal text. Long texts, bytes and lists are shortened. An error becomes an object with name,
- * message and stack, and with code, data and cause if it has them. The function never throws.
+ * bytes become hexadecimal text. Long texts, byte arrays and lists are shortened. An error becomes an object with name,
+ * message and stack, and with code, data and cause if the error has them. The function never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
@@ -104,7 +104,8 @@ function learn(secret: unknown, secrets: Set<string>): void {
 }
 
 /**
- * Replaces secrets in texts, and then shortens long texts. In the reverse order, a shortened secret would not be found.
+ * Replaces secrets in texts, and then shortens long texts. In the reverse order, a secret at the end of a shortened
+ * text could be incomplete, and its remaining part would be shown.
  */
 function finished(value: Printable, secrets: readonly string[]): Printable {
   if (typeof value === 'string') return shortened(secrets.reduce((text, one) => text.replaceAll(one, HIDDEN), value));

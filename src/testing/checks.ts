@@ -1,6 +1,6 @@
 /**
- * Checks the arguments that a test passes, before the devnet starts or changes anything. The types are not enough,
- * because tests may be written in plain JavaScript.
+ * Checks the arguments of a test's calls before the devnet starts or changes anything. The TypeScript types are not
+ * enough, because tests may be written in plain JavaScript.
  */
 
 import { MINING_MODES, type MiningMode } from '../cli/devnet/mining.ts';
@@ -47,8 +47,8 @@ export function checkAmount(amount: bigint, least: bigint): void {
 }
 
 /**
- * Checks the names and types of the fields of a payload, the form of public keys, and that the amount is not negative.
- * The node makes all further checks of the values.
+ * Checks the names and types of the fields of a payload, and the form of public keys. Refuses a negative amount. The
+ * node makes all further checks of the values.
  *
  * @throws TypeError or RangeError with the name of the wrong field
  */

@@ -6,7 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 export interface HeightWait {
   readonly nodes: readonly (Pick<AgentLink, 'ask'> & { readonly index: number })[];
   readonly isClosed: () => boolean;
-  /** The clock of the machine. The clock of the devnet cannot be used, because it may be frozen. */
+  /** The clock of the machine. The chain's clock is unsuitable, because the devnet can stop it. */
   readonly clock: Clock;
   /** Time limit by the clock of the machine, in milliseconds; default `TIMEOUT_MS`. */
   readonly timeoutMs?: number;

@@ -61,9 +61,9 @@ const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
 /**
- * While the tips of the nodes differ, `heal` polls the tips. It mines a slot at the first poll, and then once in this
- * number of polls. Between two mined slots, the nodes can fetch a better chain. When two chains are equally good, a
- * mined slot decides between them.
+ * While the tips of the nodes differ, `heal` polls the tips. At the first poll, and then at every 25th poll, `heal`
+ * mines a slot. Between two mined slots, the nodes can fetch a better chain. When two chains are equally good, the
+ * block of a mined slot decides between them.
  */
 const HEAL_POLLS_PER_SLOT = 25;
 
@@ -78,7 +78,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
-  /** Resolves when all transactions that were handed to other nodes so far have arrived there. */
+  /** Resolves when the other nodes have accepted or refused all transactions that `#arrived` has sent to them. */
   #handing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 

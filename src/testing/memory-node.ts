@@ -94,7 +94,8 @@ export class MemoryNode implements AgentLink {
       memory: {
         keyValue: this.#keyValue,
         journal: this.#journal,
-        // The transaction journal is empty at each start. After a revert, `takeIn` restores the pool from the snapshot.
+        // The transaction journal is empty at each start. When the devnet reverts to a snapshot, `takeIn` restores the
+        // pool.
         transactionJournal: new MemoryTransactionJournal(),
       },
       transport: this.#options.memoryNetwork.transport(this.#options.address),

@@ -3,9 +3,10 @@
 import type { TestAccount } from './types.ts';
 
 /**
- * @param anyPassphrase whether to accept a text that is neither a name nor a BIP-39 passphrase as a passphrase
- * @throws TypeError if the sender is neither an account nor a text; an error if `anyPassphrase` is false and the text
- *   is neither a name nor a BIP-39 passphrase. A misspelt name would otherwise be the passphrase of an empty account
+ * @param anyPassphrase true if every text is accepted as a passphrase, even a text that is not a BIP-39 passphrase
+ * @throws TypeError if the sender is neither an account nor a text
+ * @throws an error if `anyPassphrase` is false and the text is neither a name nor a BIP-39 passphrase. Without this
+ *   error, a misspelt name would be the passphrase of an empty account
  */
 export async function passphraseOf(
   from: TestAccount | string,
@@ -26,8 +27,8 @@ export async function passphraseOf(
 }
 
 /**
- * Only this function loads the list of BIP-39 words. The name of an account does not need the list, and neither does a
- * call with `anyPassphrase`.
+ * Only this function loads the list of BIP-39 words. The list is not needed for the name of an account, or for a call
+ * with `anyPassphrase`.
  */
 async function isOfBip39(passphrase: string): Promise<boolean> {
   const { validateMnemonic } = await import('@scure/bip39');

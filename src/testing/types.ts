@@ -7,8 +7,8 @@ export interface DevnetOptions {
   /** Number of nodes, from 1 to 16; default 1. */
   readonly nodes?: number;
   /**
-   * When nodes forge blocks: when a transaction arrives (`instant`, the default), only when `mine` is called
-   * (`on-demand`), or in each slot (`interval`). A slot of the packaged devnet lasts two seconds.
+   * When nodes forge blocks: when a transaction arrives (`instant`, the default), only when `mine`, `fund` or `heal` is
+   * called (`on-demand`), or in each slot (`interval`). A slot of the packaged devnet lasts two seconds.
    */
   readonly mine?: MiningMode;
   /**
@@ -22,9 +22,9 @@ export interface DevnetOptions {
    */
   readonly delegates?: number;
   /**
-   * Name or folder of another network, in place of the packaged devnet, which is the default. The folder must contain
-   * `accounts.json` with the accounts, and `forgers.json` with the encrypted passphrases of the delegates. The command
-   * `bloomery genesis create` makes such a folder.
+   * Name or folder of the network; default: the packaged devnet. The folder must contain `accounts.json` with the
+   * accounts, and `forgers.json` with the encrypted passphrases of the delegates. The command `bloomery genesis create`
+   * makes such a folder.
    */
   readonly network?: string;
   /**
@@ -125,7 +125,7 @@ export interface TestDevnet {
   /** Present time of the chain's clock. */
   now(): Date;
   /**
-   * Mines the next `slots` slots, from 1 to 10,000; default 1. In each slot, the delegate of the slot forges a block.
+   * Mines the next `slots` slots (1 to 10,000; default 1). In each slot, the delegate of the slot forges a block.
    * If this delegate cannot forge, the slot stays empty, and `emptySlots` counts the slot. Without a partition, all
    * nodes have the blocks when the promise resolves. In a partition, only the nodes in the group of the forging node
    * get the block.
@@ -176,7 +176,8 @@ export interface TestDevnet {
    * @param from an account, its name, or a BIP-39 passphrase
    * @param options number of the node that gets the transaction first, or an object with options
    * @throws an error with the reason if the node refuses the transaction
-   * @throws an error in the mining mode `instant` if no block of the next two rounds contains the transaction
+   * @throws an error in the mining mode `instant` without a partition, if no block of the mined slots (at most two
+   *   rounds) contains the transaction
    * @throws an error if `from` is neither the name of an account nor a BIP-39 passphrase, and `anyPassphrase` is false
    * @throws an error with the name of the wrong field for an invalid payload
    * @throws RangeError for a node that does not exist
@@ -190,8 +191,8 @@ export interface TestDevnet {
    * Sends beddows from the account `genesis`, and mines slots until a block contains the transaction. With the option
    * `network`, the sender is the first account in `accounts.json` of that network.
    *
-   * @throws an error if the address or the amount is invalid, if the nodes refuse the transaction, or if no block of
-   *   the next two rounds contains the transaction
+   * @throws an error if the address or the amount is invalid, or if the nodes refuse the transaction
+   * @throws an error if no block of the mined slots (at most two rounds) contains the transaction
    */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**

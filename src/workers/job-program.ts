@@ -8,7 +8,7 @@ import type { JobMessage } from './job-thread.ts';
 
 /**
  * Number of steps (of `nice`) by which a worker thread lowers its priority. If the main thread and a worker thread
- * share a core, the main thread then gets nearly all the time of the core.
+ * share a core, the main thread then gets about 90 % of the time of the core.
  */
 const STEPS_BACK = 10;
 
@@ -27,8 +27,8 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 
 /**
  * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks, so it should run first
- * if there are fewer cores than threads. Only Linux has a priority for each thread. On other systems, all threads keep
- * the same priority.
+ * if there are fewer cores than threads. Only on Linux can `setPriority` change the priority of a single thread. On
+ * other systems, all threads keep the same priority.
  */
 function stepBack(): void {
   try {

@@ -37,8 +37,8 @@ export class JobThread {
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;
     this.#worker = new Worker(program, { name: 'verify', workerData, resourceLimits: LIMITS });
-    // After `unref`, an idle thread does not keep the process running. A thread with a job keeps it running, because
-    // `ask` calls `ref`.
+    // After `unref`, an idle thread does not keep the process running. A thread with a job keeps the process running,
+    // because `ask` calls `ref`.
     this.#worker.unref();
     this.#worker.on('message', ({ id, bytes }: JobMessage) => this.#settle(id, bytes));
     this.#worker.on('error', (error) => this.#lose(messageOf(error)));

@@ -15,7 +15,7 @@ export interface JobThreadsOptions {
    * `ask` chooses the weight of each job. If no thread accepts a job, the caller must do the work.
    */
   readonly waitingMax: number;
-  /** Receives one log line when the first thread ends unexpectedly, and none when further threads do. */
+  /** Receives a log line when the first thread ends unexpectedly. Further lost threads cause no log line. */
   readonly observer?: Observer;
 }
 

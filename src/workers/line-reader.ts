@@ -1,7 +1,7 @@
 /**
  * Reads lines of a chain file and validates their blocks, including their signatures. A worker thread of the reader
- * does this work for each call with more than a few lines. A reader without worker threads does all work on the calling
- * thread.
+ * does this work for each call with more than `INLINE_LINES_MAX` lines. A reader without worker threads does all work
+ * on the calling thread.
  */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';
@@ -27,9 +27,9 @@ export interface LineReader {
    * Reads some lines. A block is unpacked only when the caller takes it from the iterable. Thousands of blocks can wait
    * in the iterable. If they were unpacked, the garbage collector would have to move their objects again and again.
    *
-   * @returns for each line its block. The block is validated if it is above `knownHeight`. If no valid block can be
-   *   read from the line, or if the block is block 1, the result is the line itself. The reader releases all lines that
-   *   it does not return, because a line takes three times the memory of its packed block
+   * @returns the block of each line. A block above `knownHeight` is validated. If no valid block can be read from a
+   *   line, or if the block is block 1, the result is the line itself. The reader releases all lines that it does not
+   *   return, because a line takes three times the memory of its packed block
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;

@@ -28,16 +28,16 @@ export interface VerifierPoolOptions {
    * not used recently are removed first. Each of these results takes about 250 bytes.
    */
   readonly cacheEntriesMax: number;
-  /** Receives one log line when the first thread ends unexpectedly, and none when further threads do. */
+  /** Receives a log line when the first thread ends unexpectedly. Further lost threads cause no log line. */
   readonly observer?: Observer;
   /** URL of the worker script; `verify-worker` by default. */
   readonly threadProgram?: URL;
 }
 
 /**
- * Largest batch of checks that the calling thread makes itself; checks with a known result do not count. A batch of
- * this size takes some milliseconds. Worker threads make the checks of larger batches, so that the calling thread stays
- * free for other work.
+ * Largest batch of checks that the calling thread makes itself; checks with a known result do not count. By `CHECK_MS`,
+ * a batch of this size takes 4 to 5 ms. Worker threads make the checks of larger batches, so that the calling thread
+ * stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
@@ -48,10 +48,11 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Largest batch of checks whose results are cached by content (`checkKey`). A small batch usually belongs to one block.
- * Each transaction of the block usually arrived earlier, as another object with the same bytes, so only the content
- * identifies its result. A larger batch belongs to a download, with thousands of new checks. If worker threads make
- * these checks, the results are cached only by object, because the later validation uses the same objects.
+ * Largest batch of checks whose results are always cached by content (`checkKey`). A small batch usually belongs to one
+ * block. Each transaction of the block usually arrived earlier, as another object with the same bytes, so the cache can
+ * find the earlier result only by content. A larger batch belongs to a download, with thousands of new checks. If
+ * worker threads make these checks, the results are cached only by object, because the later validation uses the same
+ * check objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
@@ -110,8 +111,8 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   /**
    * True if a check need not be made: the cache has its result, or a length is wrong, so that the check always fails.
-   * If `isBulk` is true, the method searches the cache only by object. Otherwise, the method also searches by content.
-   * If it finds a result by content, it also stores the result by object.
+   * If `isBulk` is true, the function searches the cache only by object. Otherwise, the function also searches by
+   * content, and then caches the result by object, too.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;

@@ -1,6 +1,6 @@
 /**
- * Interop cases by letter. The cases of a group share a world. Cases (e) and (f) continue the chain that case (d)
- * leaves: its delegates are spread over several nodes.
+ * Interop cases by letter. The cases of a group share a world. Cases (e) and (f) continue the network of case (d), in
+ * which the delegates are spread over five nodes.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';

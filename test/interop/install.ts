@@ -1,6 +1,6 @@
 /**
- * Installs what real nodes need into a cache folder outside the repository. This is: the releases of the reference, the
- * old Node.js versions for these releases (from the npm registry), and PostgreSQL. Existing files are not downloaded
+ * Installs the programs for real nodes into a cache folder outside the repository: the releases of the reference, the
+ * old Node.js versions of these releases (from the npm registry), and PostgreSQL. Existing files are not downloaded
  * again. If a download fails, the whole run of the interop cases fails.
  */
 

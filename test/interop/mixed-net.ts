@@ -88,8 +88,8 @@ export class MixedNet {
 
   /**
    * Nodes that must not dial the given node. A real node of generation 2 measures consensus only over peers that it
-   * dialled itself, and two nodes have only one connection between them. Our nodes reconnect at once, and would so dial
-   * before the real node.
+   * dialled itself, and two nodes have only one connection between them. Our nodes reconnect at once, so they would
+   * dial before the real node does.
    */
   #neverDialling(node: InteropNode): readonly InteropNode[] {
     return this.world.generation === 2 && node.kind === 'real' ? this.ours : [];

@@ -44,7 +44,7 @@ export class Processes {
   readonly #running = new Set<Entry>();
 
   constructor() {
-    // On exit no promise is awaited any more, so kill all processes at once.
+    // A handler of `exit` cannot wait for a promise, so kill all processes at once.
     process.on('exit', () => {
       for (const { child } of this.#running) child.kill('SIGKILL');
     });

@@ -18,7 +18,7 @@ const INCLUSION_MS_MAX = 120_000;
 const KNOWN_MS_MAX = 60_000;
 
 export class Wallet {
-  /** Ids of all included transactions. */
+  /** Ids of the transactions that are in blocks of all nodes, or whose inclusion the wallet awaits. */
   readonly sent: string[] = [];
   readonly #world: World;
   readonly #nodes: readonly InteropNode[];

@@ -36,8 +36,8 @@ function setUpGroup() {
 const CHECK_MS = 1;
 
 /**
- * Submits transactions of a group of fifteen members. Each transaction has fourteen signatures in the worst order: to
- * find their signers takes 119 checks.
+ * Submits transactions of a group of fifteen members. Each transaction has fourteen signatures in the worst order:
+ * finding the signers of one transaction takes 119 checks.
  */
 function largeGroup(world: PoolWorld, count: number): readonly string[] {
   const many = Array.from({ length: 15 }, (_, at) => person(`member ${at}`));

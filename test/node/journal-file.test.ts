@@ -394,7 +394,7 @@ test('a journal that was rewritten many times has one open descriptor, that of t
   t.deepEqual(descriptorsOf(file), []);
 });
 
-/** Open files of this process whose path begins with `path`. Linux appends ` (deleted)` to the path of a deleted one. */
+/** Open files of this process whose path begins with `path`. Linux appends ` (deleted)` to paths of deleted files. */
 function descriptorsOf(path: string): readonly string[] {
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {

@@ -66,7 +66,7 @@ for (const [table, message] of [
     t.is(found, undefined, 'nothing is wrong');
     t.true(clock.waits.filter((ms) => ms === 1000).length > 10, 'many looks');
 
-    // Flip a bit of a value on the disk only, in a part that the node rarely reads.
+    // Flip a bit of a stored value on the disk. The node rarely reads this value.
     const path = join(chainDirectory(place), DATA_FILE);
     const bytes = readFileSync(path);
     const at = lastValueOf(bytes, TABLES[table].number);

@@ -323,7 +323,7 @@ test.serial('a flood closes the connection', async (t) => {
   await node.transport.close();
 });
 
-/** An event of the given number of bytes that the node did not request. */
+/** Returns an unsolicited event with a text of this number of bytes. */
 function large(bytes: number): string {
   return JSON.stringify(message('nosuch', 'x'.repeat(bytes)));
 }

@@ -55,8 +55,8 @@ test('nodes that start one after another on one machine soon know each other, an
     }),
   );
   const complete = (): boolean => managers.every((manager) => manager.connectedPeers().length === 3);
-  // If two peers dial each other, one of them closes a connection, on a slow machine perhaps late. The mesh is steady
-  // when it has been complete for `SMOOTHING_MS` without a lost connection.
+  // If two peers dial each other, one of the two connections closes some time later. The mesh is steady when it has
+  // been complete for `SMOOTHING_MS` without a lost connection.
   let [lossesSeen, sinceMs] = [losses, clock.nowMs()];
   const isSteady = (): boolean => {
     if (!complete() || losses > lossesSeen) [lossesSeen, sinceMs] = [losses, clock.nowMs()];

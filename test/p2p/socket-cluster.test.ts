@@ -1,6 +1,6 @@
 /**
- * Tests the members of the SocketCluster libraries that `src/p2p/socket-cluster.ts` uses without types. If an update of
- * a library changes a member, a test here fails.
+ * Tests the members of the SocketCluster libraries that `src/p2p/socket-cluster.ts` uses although their types are
+ * missing or wrong. If an update of a library changes a member, a test here fails.
  */
 
 import { createServer, IncomingMessage, type Server } from 'node:http';

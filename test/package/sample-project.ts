@@ -4,7 +4,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
 
-/** Test runners. The script `test:<runner>` of the project runs its tests in a runner. */
+/** Test runners. For each runner, the sample project has a script `test:<runner>`. */
 export const RUNNERS = ['node', 'ava', 'vitest', 'jest'] as const;
 export type Runner = (typeof RUNNERS)[number];
 

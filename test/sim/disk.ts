@@ -82,7 +82,7 @@ export class Disk {
     this.#onDeath = onDeath;
   }
 
-  /** Opens the key-value store for one process. After the death of the process, reads still succeed and writes throw. */
+  /** Opens the key-value store for one process. After the process has died, reads still succeed and writes throw. */
   mount(owner: Process): KeyValue {
     const keyValue = this.#keyValue;
     return {

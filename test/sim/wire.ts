@@ -24,7 +24,10 @@ import type { UseVerdict } from '../../src/p2p/receive-limits.ts';
 import { WireRates } from './wire-rates.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 
-/** A dial without an answer fails after 2 s, as on the real wire. A request, too, which takes 10 s on the real wire. */
+/**
+ * Time in milliseconds after which a dial or a request without an answer fails. On the real wire, a dial fails after
+ * the same time, but a request fails after 10 s.
+ */
 const REQUEST_TIMEOUT_MS = 2000;
 /** As on the real wire, a silent connection breaks. It breaks after a random time of one to two times `SILENCE_MS`. */
 const SILENCE_MS = 20_000;

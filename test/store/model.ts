@@ -45,8 +45,8 @@ function isUnknown(value: Value): value is null | undefined {
 }
 
 /**
- * Sorts items by a value, and takes one page. Unknown values count as the largest. Items with equal values are sorted
- * by `tie`, in both directions.
+ * Sorts items by a value, and takes one page. Unknown values count as the largest. For items with equal values, the
+ * order is that of `tie`, which `direction` does not reverse.
  */
 export function page<T>(
   items: readonly T[],
@@ -65,8 +65,8 @@ export function page<T>(
 }
 
 /**
- * Tells whether all pages of a list, read one after another with cursors, equal the list that one query reads. For most
- * requests, the function returns true without a check, because each check reads many pages.
+ * Tells whether the pages of a list, read one after another with cursors, have the same items as one query for the
+ * whole list. For most requests, the function returns true without a check, because each check reads many pages.
  *
  * @param nameOf returns a unique name of an item
  */

@@ -141,7 +141,7 @@ export interface ForgeOptions {
   readonly transactions?: readonly Transaction[];
   /** Number of slots without a block before this block. */
   readonly missedSlots?: number;
-  /** A header that the forger has signed, to use instead of its newest header in the journal of the maker. */
+  /** Signed header to use instead of the forger's newest header in the journal of the maker. */
   readonly previouslyForged?: SignedHeader;
 }
 
@@ -172,7 +172,7 @@ export class ChainMaker {
     this.#keyPairs.set(publicKeyOf(keyPair), keyPair);
   }
 
-  /** Finds the first slot after the tip and the missed slots. The maker must have the keys of the slot owner. */
+  /** Skips the missed slots after the tip, and then finds the first slot for whose owner the maker has the keys. */
   nextSlot(missedSlots = 0): { readonly slot: number; readonly keyPair: KeyPair } {
     const { params } = this.network;
     const order = this.rules.forgers(this.state, this.tip.height + 1);

@@ -34,7 +34,7 @@ export function pagesInUse(file: Buffer): readonly PageInUse[] {
   return found;
 }
 
-/** Position of an entry in the file, in bytes. */
+/** Positions and lengths of the key and the value of an entry in the store file, in bytes. */
 export interface EntryInFile {
   readonly keyAt: number;
   readonly keyBytes: number;

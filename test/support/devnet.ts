@@ -25,7 +25,7 @@ export interface TestNode {
   start(): void;
   /** Sends SIGKILL. Resolves when the process is gone. */
   kill(): Promise<void>;
-  /** Sends SIGTERM. Resolves with the output of the process when the process is gone. */
+  /** Sends SIGTERM. Resolves when the process is gone, with a text that says why the process ended. */
   stop(): Promise<string>;
   /** Sends SIGSTOP or SIGCONT. */
   pause(isPaused: boolean): void;
@@ -40,7 +40,7 @@ export interface TestDevnet {
   readonly nodes: readonly TestNode[];
   /** The proxies between the nodes; undefined if `hasWires` is not set. */
   readonly wires: LoopbackWires | undefined;
-  /** Ends all nodes and removes the folder. */
+  /** Kills all nodes and removes the folder of the devnet. */
   close(): Promise<void>;
 }
 
@@ -51,19 +51,19 @@ export interface TestDevnetOptions {
   readonly networkFolder?: string;
   readonly nodes: number;
   /**
-   * Number of nodes that do not forge and that are not started; default: 0. Spectators are the last nodes in the
-   * result.
+   * Number of nodes that do not forge and that are not started; default: 0. These nodes are at the end of
+   * `TestDevnet.nodes`.
    */
   readonly spectators?: number;
   /** Number of delegates of each forging node; default: even shares. */
   readonly shares?: readonly number[];
   /** Whether the nodes talk through proxies, so that a test can cut their connections. */
   readonly hasWires?: boolean;
-  /** HTTP options of all nodes that differ from the HTTP options of a devnet. */
+  /** HTTP options for all nodes. They override the HTTP options of a devnet. */
   readonly http?: object;
-  /** Verifier options of all nodes that differ from the verifier options of a devnet. */
+  /** Verifier options for all nodes. They override the verifier options of a devnet. */
   readonly verifier?: object;
-  /** Options for the events that all nodes report. */
+  /** Options of the group `notify` for all nodes. */
   readonly notify?: object;
 }
 
@@ -105,7 +105,7 @@ export async function startTestDevnet(options: TestDevnetOptions): Promise<TestD
   return { directory, network, nodes, wires, close };
 }
 
-/** Distributes the same delegates in other shares. */
+/** Distributes the delegates of all plans again, so that plan `i` gets `shares[i]` delegates. */
 function dealt(plans: readonly PlannedNode[], shares: readonly number[]): readonly PlannedNode[] {
   const left = plans.flatMap(({ delegates }) => delegates);
   return plans.map((plan, index) => {
@@ -146,7 +146,7 @@ function testNode(plan: PlannedNode, network: Network): TestNode {
   };
 }
 
-/** Plans a node that knows all other nodes and does not forge. No other node knows its address. */
+/** Plans a node that dials all nodes of `plans` and does not forge. These nodes do not know its address. */
 function spectatorOf(
   plans: readonly PlannedNode[],
   index: number,
@@ -172,9 +172,10 @@ function spectatorOf(
 }
 
 /**
- * Polls until the condition returns a value. Fails with `what` in the message at the deadline.
+ * Polls until the condition returns a value other than false. After the deadline, throws the error of the condition, or
+ * an error with `what` in the message if the condition threw no error.
  *
- * @param lost returns why further waiting is useless; undefined while waiting makes sense
+ * @param lost returns a reason if further waiting is useless; otherwise undefined
  */
 export async function waitFor<T>(
   what: string,
@@ -197,7 +198,7 @@ export async function waitFor<T>(
   }
 }
 
-/** Resolves with the node's first answer. */
+/** Resolves with the state of the node as soon as the node answers. */
 export function waitForAnswer(node: TestNode, deadlineMs: number): Promise<NodeState> {
   const { index, logFile } = node.plan;
   return waitFor(
@@ -245,7 +246,7 @@ export async function waitForCommonBlock(
   );
 }
 
-/** Returns the greatest height of all nodes that answer. */
+/** Returns the greatest height of the nodes. Fails if a node does not answer. */
 export async function highestHeight(nodes: readonly TestNode[]): Promise<number> {
   const heights = await Promise.all(nodes.map((node) => node.client.status().then((state) => state.height)));
   return Math.max(...heights);

@@ -1,4 +1,4 @@
-/** Damages the folder or the configuration of a node that does not run. */
+/** Causes faults that the doctor must find when no node answers, such as a damaged store or a wrong configuration. */
 
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,10 +18,10 @@ export interface DiskFixture extends DoctorRequest {
   readonly config: string;
 }
 
-/** A low height, so that a new chain has this block too. */
+/** Height of the block whose header `STORE_CHAIN_BROKEN` removes. The height is low, because the chain is short. */
 const REMOVED_HEIGHT = 3;
 
-/** Makes the fault. Everything that the fault leaves running ends with the test. */
+/** Causes the fault. A teardown of the test closes the port or the file that the fault keeps open. */
 type Induce = (its: DiskFixture, t: ExecutionContext) => unknown;
 
 export const diskFaults: Partial<Record<FaultCode, Induce>> = {

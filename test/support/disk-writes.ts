@@ -1,7 +1,8 @@
 /**
  * Calls a function before each write to files below a folder. So a test can end the work of a folder sink between any
- * two writes, as a kill of its process does. Opening a file is not a write, so a file that was opened and not written is
- * left empty. Only the functions of `node:fs/promises` are seen: no streams, and no synchronous functions of `node:fs`.
+ * two writes, as a kill of its process does. Opening a file is not a write: if the function throws before the first
+ * write to a new file, the empty file remains. The module covers the functions of `node:fs/promises`, but not streams,
+ * and not the synchronous functions of `node:fs`.
  */
 
 import fs, { type FileHandle } from 'node:fs/promises';
@@ -30,10 +31,10 @@ const watched = new Map<string, () => Promise<void>>();
 let isReplaced = false;
 
 /**
- * Sets the function of a folder, in the place of an earlier one.
+ * Sets the function to call before each write below a folder. The function replaces an earlier one for this folder.
  *
- * @param before undefined to call no function any more. If the function throws, the write fails with its error and
- *   changes nothing.
+ * @param before the function; undefined to stop the calls for this folder. If the function throws, the write fails with
+ *   the same error and changes nothing.
  */
 export function watchDiskWrites(folder: string, before: (() => Promise<void>) | undefined): void {
   if (before === undefined) watched.delete(folder);

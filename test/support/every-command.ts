@@ -23,7 +23,7 @@ function leavesOf(parent: Command, path: string): readonly string[] {
   return parent.commands.flatMap((command) => {
     const own = path === '' ? command.name() : `${path} ${command.name()}`;
     const below = leavesOf(command, own);
-    // `devnet` and `why` have subcommands and are executable themselves.
+    // `devnet`, `tx` and `why` have subcommands and are executable themselves.
     const isCommandItself = below.length === 0 || command.options.length > 0;
     return isCommandItself ? [own, ...below] : below;
   });

@@ -1,9 +1,9 @@
-/** Parses the text format of Prometheus strictly, and checks the naming rules that the checker of Prometheus has. */
+/** Checks metrics in the text format of Prometheus: the syntax, and the naming rules of `promtool check metrics`. */
 
 export interface Exposition {
   /** Metric types by metric name. */
   readonly families: ReadonlyMap<string, string>;
-  /** Values by name and labels. The key is exactly the text of name and labels. */
+  /** Sample values. The key is the metric name with its labels, exactly as in the text. */
   readonly samples: ReadonlyMap<string, number>;
 }
 

@@ -1,4 +1,4 @@
-/** A codec with readable bytes, for tests that need storage but no real block format. */
+/** A codec that encodes as JSON text, for tests that need storage but no real block format. */
 
 import { createHash } from 'node:crypto';
 
@@ -7,7 +7,10 @@ import type { Block, BlockHeader, Transaction } from '../../src/protocol/types.t
 
 const BIGINT_MARK = 'bigint:';
 
-/** Encodes blocks as JSON and marks amounts in strings. Methods that decode JSON of the wire throw. */
+/**
+ * Encodes headers and transactions as JSON, with each bigint as a string that begins with `bigint:`. The methods for
+ * the JSON of peers and clients throw.
+ */
 export const FAKE_CODEC: Codec = {
   transactionFromJson: notOffered,
   transactionToJson: notOffered,

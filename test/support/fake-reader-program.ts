@@ -1,4 +1,4 @@
-/** A reading process for stores that contain the readable bytes of `FAKE_CODEC`. */
+/** A reading process for stores whose headers and transactions `FAKE_CODEC` encoded. */
 
 import { runReader } from '../../src/node/readers/reader-process.ts';
 import { createRules } from '../../src/protocol/generations.ts';
@@ -6,7 +6,7 @@ import { FAKE_CODEC } from './fake-codec.ts';
 
 runReader((params) => ({
   ...createRules(params),
-  // The log of the store contains the finalized height.
+  // The chain log contains the finalized height, so the rules need not compute it.
   finalizedHeight: () => 0,
   codec: { ...FAKE_CODEC, transactionToJson: ({ id }) => ({ id, asset: { submitted: true } }) },
 }));

@@ -13,18 +13,18 @@ export interface NamedOptions {
   readonly beside?: readonly FaultCode[];
   /** Unix time in milliseconds at which the fault began; default: now. */
   readonly sinceMs?: number;
-  /** For a fault of whole slots: the time in milliseconds that must pass before the fault can be visible. */
+  /** Time in milliseconds that must pass before the doctor can see the fault, for example three slots. */
   readonly unavoidableMs?: number;
 }
 
-/** Longest time that an operator should wait. */
+/** Longest time that an operator should wait until the doctor names a fault. */
 export const NAMED_WITHIN_MS = 10_000;
 /** Minimum share of the faults that the doctor must name within `NAMED_WITHIN_MS`. */
 const SHARE_NAMED_SOON = 0.95;
 /** Time limit for a fault to become visible: some blocks, on a busy machine. */
 const SHOWS_WITHIN_MS = 150_000;
 const ROOM_BYTES = 1e12;
-/** Longest time for the next look to start and for its requests to be answered. */
+/** Extra time that `named` allows for each examination, because an examination may start late. */
 const LOOK_DELAY_MS = 1500;
 /** Faults that any node shows when other work occupies the processors. */
 export const OF_BUSY_MACHINES: readonly FaultCode[] = [
@@ -43,10 +43,10 @@ export const OF_BUSY_MACHINES: readonly FaultCode[] = [
 const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);
 
 /**
- * Fault codes that other tests cover. Real processes share the clock of the machine, so the simulator tests clocks that
- * jump or differ (`test/sim/scripted/time.test.ts`, `test/engine/forge/clock-set.test.ts`). Blocks of the future are the
- * only sign of a slow clock if the chain has no new blocks (`test/engine/sync/synchronizer.test.ts`,
- * `test/cli/doctor.test.ts`). The fault of undelivered alerts appears only after minutes (`test/node/notify`,
+ * Fault codes that other tests cover. Real processes share the clock of the machine, so tests with simulated clocks
+ * cover clocks that jump or differ (`test/sim/scripted/time.test.ts`, `test/engine/forge/clock-set.test.ts`). For
+ * blocks that a node with a slow clock refuses, see `test/engine/sync/synchronizer.test.ts` and
+ * `test/cli/doctor.test.ts`. The fault of undelivered alerts appears only after minutes (`test/node/notify`,
  * `test/cli/doctor.test.ts`).
  */
 const OF_OTHER_TESTS: ReadonlySet<string> = new Set<FaultCode>([
@@ -70,8 +70,8 @@ export class FaultWatch {
   }
 
   /**
-   * Whether the doctor may name this fault because the machine is or was too busy. Nodes rightly report the fault for a
-   * quarter of an hour after its cause.
+   * Whether the doctor may name this fault because the machine is or was too busy. The doctor may name such a fault for
+   * 15 minutes after its cause.
    */
   isOfMachine(code: FaultCode): boolean {
     return OF_BUSY_MACHINES.includes(code) && !this.isMachineSteady;
@@ -111,8 +111,8 @@ export class FaultWatch {
     } catch (error) {
       throw new Error(`${[...missing].join(', ')} not named alone: ${last.join(', ')}`, { cause: error });
     }
-    // An examination may begin a moment before the fault, and the next examination begins only after the end of the
-    // first. Therefore the limit allows two looks.
+    // An examination may begin a moment before the fault. The next examination begins only after the end of this one.
+    // Therefore the limit allows two examinations.
     if (unavoidableMs === undefined || !this.isMachineSteady) return;
     const tookMs = Date.now() - sinceMs;
     const limitMs = unavoidableMs + 2 * lookMs + 2 * LOOK_DELAY_MS;
@@ -124,7 +124,7 @@ export class FaultWatch {
     t.log(`${code} after ${tookMs} ms`);
   }
 
-  /** Prints how many faults of the catalogue were named, and how many of them within `NAMED_WITHIN_MS`. */
+  /** Prints and checks how many faults of the catalogue were named, and how many of them within `NAMED_WITHIN_MS`. */
   conclude(t: ExecutionContext): void {
     const made = Object.keys(FAULTS).filter((code) => !OF_OTHER_TESTS.has(code));
     const count = made.length;

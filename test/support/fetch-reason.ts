@@ -1,6 +1,7 @@
 /**
  * Loaded by the test runner into each test process. `fetch` reports each network failure as "fetch failed", and the
- * report of a failed test does not show the cause of an error. So the cause and the address are added to the message.
+ * report of a failed test does not show the cause of an error. So this module adds the cause and the URL to the
+ * message.
  */
 
 const original = globalThis.fetch;

@@ -5,7 +5,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ExecutionContext } from 'ava';
 
 /**
- * @param began called with each process as soon as the process exists
+ * @param began function that the watch calls with each process as soon as the process exists
  * @returns a list to which each process is added
  */
 export function watchForks(

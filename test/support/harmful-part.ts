@@ -1,7 +1,8 @@
 /**
  * A module that a node loads before its program (`node --import`), and that harms the node as a defect would. No
- * shipped code refers to the module. The file `HARM_FILE` contains the kind of harm, which starts as soon as the file
- * exists. `HARM_IN` is the end of the data folder of the target node.
+ * shipped code refers to the module. The environment variable `HARM_FILE` is the path of a file with the kind of harm.
+ * The harm starts when the file has content. The environment variable `HARM_IN` is the end of the path of the target
+ * node's data folder.
  */
 
 import { readFileSync, rmSync } from 'node:fs';
@@ -13,7 +14,7 @@ const LOOK_INTERVAL_MS = 100;
 const PIECE = 1_000_000;
 const BUFFER_BYTES = 20_000_000;
 
-/** A node of a devnet has no argument `start`, so its data folder identifies the node. */
+/** A node that `bloomery devnet` starts has no argument `start`, so `HARM_IN` identifies it. */
 const isMeant =
   place === undefined ? process.argv.includes('start') : process.argv.some((word) => word.endsWith(place));
 if (isMainThread && isMeant && file !== undefined) {

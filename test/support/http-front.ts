@@ -1,6 +1,6 @@
 /**
- * The HTTP interface of a node under test, in the test's process or in separate processes: `HTTP_PROCESSES=2 npm run
- * events`.
+ * The HTTP interface of a node under test, in the test's process or in reading processes. For example,
+ * `HTTP_PROCESSES=2 npm run events` uses two reading processes.
  */
 
 import { createHttpServer, type HttpServer } from '../../src/http/http-server.ts';
@@ -11,20 +11,20 @@ import type { LocalNodeApi } from '../../src/ports/node-api.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import { freePort } from './ports.ts';
 
-/** Number of HTTP processes for tests that read the number from the environment; default: 0. */
+/** Number of reading processes, from the environment variable `HTTP_PROCESSES`; default: 0. */
 export const PROCESSES = Number(process.env['HTTP_PROCESSES'] ?? 0);
 
 export interface FrontOptions {
   readonly api: LocalNodeApi;
   readonly processes: number;
-  /** Folder of the node's store, which the HTTP processes read. */
+  /** Folder of the node's store, for the reading processes; undefined without reading processes. */
   readonly directory: string | undefined;
   readonly http?: Partial<HttpOptions>;
-  /** Path of the program of the HTTP processes; default: the shipped program. */
+  /** Path of the program of the reading processes; default: the shipped program. */
   readonly program?: string;
-  /** Memory limit in bytes above which a process is replaced; default: the limit of the node. */
+  /** Memory in bytes above which the pool replaces a reading process; default: the limit of the node. */
   readonly memoryBytesMax?: number;
-  /** Number of intervals of 250 ms that the start of a process may take; default: the limit of the node. */
+  /** Number of intervals of 250 ms that the start of a reading process may take; default: the limit of the node. */
   readonly startingPingsMax?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The HTTP interface of an idle node with a chain: a real engine, no peers, and a clock that the test sets. */
+/** The API (`LocalNodeApi`) of an idle node with a chain: a real engine, no peers, and a clock that the test sets. */
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
 import { addressOf } from '../../src/crypto/keys.ts';

@@ -1,4 +1,4 @@
-/** A process that holds a journal open until it is killed. */
+/** A process that holds a signing journal open until the process is killed. */
 
 import { openJournal } from '../../src/node/journal-file.ts';
 

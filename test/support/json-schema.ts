@@ -9,7 +9,7 @@ const schemas = jsonSchemas();
 
 /**
  * Returns the first deviation of an output from the schema of its command; undefined for no deviation. Each line of the
- * output must be a document.
+ * output must be a JSON document.
  *
  * @param path path of the command, such as `keys create`
  */

@@ -1,6 +1,6 @@
 /**
  * A process that takes a lock of a folder at a given time, prints the result, and keeps the lock until it is killed.
- * The default name of the lock is `thing`: `lock-holder.js FOLDER [UNIX-TIME-MS [NAME]]`.
+ * Usage: `lock-holder.js FOLDER [UNIX-TIME-MS [NAME]]`. The default name of the lock is `thing`.
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * Simulates the network between nodes on one machine, with connections that a test can cut. Each node listens on an
- * address of its own behind a proxy, and the other nodes know only the proxy's port. Therefore every connection of the
- * network passes through the proxies.
+ * Simulates the network between nodes on one machine, with connections that a test can cut. Each node listens on
+ * `INNER_HOST`. A proxy listens on the same port of `OUTER_HOST`, which all nodes dial. Therefore every connection
+ * between two nodes passes through a proxy.
  */
 
 import { once } from 'node:events';
@@ -15,10 +15,10 @@ const OUTER_HOST = '127.0.0.1';
  */
 export const INNER_HOST = '127.0.0.2';
 
-/** Maximum length of the first line of the dialler's request, which contains the dialler's own port. */
+/** Number of bytes in which a proxy searches for the dialler's listening port, from the start of the request. */
 const FIRST_BYTES_MAX = 4096;
 
-/** A connection from the node with one port to the node with another port. */
+/** A connection between two nodes. `ends` contains their listening ports. */
 interface Wire {
   readonly dialler: Socket;
   readonly target: Socket;
@@ -35,7 +35,7 @@ export class LoopbackWires {
     this.#servers = servers;
   }
 
-  /** @param ports of the nodes, which listen on `INNER_HOST` */
+  /** @param ports listening ports of the nodes on `INNER_HOST` */
   static async open(ports: readonly number[]): Promise<LoopbackWires> {
     const servers = ports.map(() => createServer());
     const wires = new LoopbackWires(servers);

@@ -8,16 +8,16 @@ import { availableParallelism, loadavg } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
 /**
- * Highest load per processor at which times are measured. At a higher load, measured times show mainly the other work
+ * Highest load per processor at which measured times are meaningful. At a higher load, they show mainly the other work
  * of the machine.
  */
 const LOAD_PER_PROCESSOR_MAX = 1.5;
 /** Time limit for an empty process from start to end: several times what an idle machine needs. */
 const EMPTY_PROCESS_MS_MAX = 300;
 const TURN_MS = 100;
-/** Longest normal gap between two timer ticks of this process. After a longer gap, the machine itself has paused. */
+/** Longest normal gap between two timer ticks of this process. A longer gap counts as a pause of the machine. */
 const PAUSE_MS_MAX = 1500;
-/** A trial costs some hundredths of a second, so trials are rare. */
+/** Pause between two checks. Each check starts an empty process, which costs some hundredths of a second. */
 const LOOK_INTERVAL_MS = 2000;
 
 /** Runnable processes per processor, averaged over the last minute; 0 if the system does not report a load. */
@@ -52,8 +52,8 @@ export class MachineWatch {
   readonly #countsLoad: boolean;
 
   /**
-   * @param options with `countsLoad: false`, only trials decide. The load average also counts processes of the idle
-   * class, which do not slow down other work.
+   * @param options with `countsLoad: false`, the watch ignores the load average, and only starts empty processes. The
+   * load average also counts processes of the idle class, which do not slow down other work.
    */
   constructor(options: { readonly countsLoad: boolean } = { countsLoad: true }) {
     this.#countsLoad = options.countsLoad;

@@ -5,7 +5,7 @@
 
 import { BftModel } from './bft-model.ts';
 
-/** A block by a delegate. `previous` is set if the header does not name the delegate's newest block. */
+/** A block by a delegate. In its header, `previous` replaces the height of the delegate's newest block. */
 interface Turn {
   readonly forger: number;
   readonly previous?: number;

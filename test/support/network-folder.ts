@@ -1,4 +1,4 @@
-/** Copies of the packaged devnets' folders that a test may damage. */
+/** Temporary folders for tests, and copies of packaged devnets that a test may change. */
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -14,7 +14,7 @@ import type { Untyped } from './untyped.ts';
 export interface OneNode {
   readonly url: string;
   readonly wsPort: number;
-  /** URL of the node, folders of its network and its data, and its configuration file. */
+  /** URL of the node, its network folder, its data folder, and its configuration file. */
   readonly place: { readonly url: string; readonly network: string; readonly dataDir: string; readonly config: string };
   readonly process: ChildProcess;
   /** Resolves when the process is gone. */
@@ -96,7 +96,7 @@ export async function startOneNode(
   return { url, wsPort: ws, place: { url, network, dataDir, config }, process: child, ended };
 }
 
-/** The last diagnostics of a running node, including level debug, and its status, for the message of a failure. */
+/** Returns the status and the last diagnostics of a running node, for the message of a failure. */
 async function lastDiagnosticsOf(url: string): Promise<string> {
   try {
     const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
@@ -112,7 +112,7 @@ async function lastDiagnosticsOf(url: string): Promise<string> {
   }
 }
 
-/** A module that moves the clock of the process that imports it. */
+/** Returns the data URL of a module that moves the clock of the process that imports the module. */
 function movedClock(offsetMs: number, file: string | undefined): string {
   const following = `
     import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A pool over generation 3 rules. A test controls the accounts, the time and the chain. */
+/** A transaction pool with the rules of generation 3. A test controls the accounts, the time and the chain. */
 
 import {
   type BaseTransaction,
@@ -73,7 +73,7 @@ export class PoolWorld {
   readonly rules: Rules;
   /** The state that the pool reads as the current state. */
   state = new MemoryState();
-  /** Ids that the pool reported. */
+  /** Ids of the transactions that the pool reported in its events `verified` and `received`. */
   readonly verified: string[] = [];
   readonly received: string[] = [];
   readonly signatures: MemberSignature[] = [];
@@ -199,7 +199,7 @@ export class PoolWorld {
     return result.transaction.id;
   }
 
-  /** Makes the transactions of a world differ, unless the test sets the timestamp. */
+  /** By default, each transaction gets a new timestamp, so that no two transactions are equal. */
   #base({ publicKey }: Person, timestamp?: number): object {
     this.#timestamp += 1;
     return { networkIdentifier, senderPublicKey: publicKey, timestamp: timestamp ?? this.#timestamp };

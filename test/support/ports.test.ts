@@ -6,7 +6,7 @@ import { freePorts } from './ports.ts';
 const LEASES = 12;
 
 /**
- * Imports another instance of the module. Like another process, the new instance learns of the first instance's ports
+ * Imports another instance of `ports.ts`. Like another process, the new instance learns of the first instance's ports
  * only from the system.
  */
 async function another(name: string): Promise<{ readonly freePorts: typeof freePorts }> {
@@ -23,7 +23,7 @@ test.serial('no port is assigned twice, neither within a process nor by two', as
 });
 
 test.serial('a port in use is not assigned', async (t) => {
-  // A new instance has no ports left from an earlier lease, so its next port is from the same block.
+  // A new instance leases a new block, so `first + 1` is the next port that it would give out.
   const fresh = await another('fresh');
   const first = await fresh.freePorts(1);
   const server = createServer().listen(first + 1, '127.0.0.1');

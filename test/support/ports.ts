@@ -1,18 +1,17 @@
 /**
  * Gives out ports on the loopback interface for servers and nodes of a test.
  *
- * A port that was free a moment ago may be occupied when the node listens on it: by another test file, which runs in
- * its own process, or by the system for an outgoing connection. Therefore each process leases blocks of ports, from a
- * range that common systems do not use for outgoing connections. The lease is a server on the first port of the block,
- * which listens for as long as the process lives.
+ * A port that was free a moment ago may be occupied when the node listens on it. Another test file, which runs in its
+ * own process, may have taken the port, or the system may use it for an outgoing connection. Therefore each process
+ * leases blocks of ports, from a range that common systems do not use for outgoing connections. The lease is a server
+ * on the first port of the block. The server listens for as long as the process lives.
  */
 
 import { createServer, type Server } from 'node:net';
 
 /**
- * The range starts above the ports that `fetch` refuses, of which 10,080 is the highest. The range
- * ends below the ports of outgoing connections, which begin at 16,000 in sandboxes, at 32,768 on Linux, and at 49,152 on
- * most other systems.
+ * The range starts above the ports that `fetch` refuses, of which 10,080 is the highest. The range ends below the ports
+ * of outgoing connections, which begin at 16,000 in sandboxes, at 32,768 on Linux, and at 49,152 on most other systems.
  */
 const FIRST = 10_120;
 const LAST = 16_000;

@@ -6,7 +6,7 @@
 import type { Account } from '../../src/protocol/state.ts';
 import { emptyRow, type AccountTable, type Columns, type Filter } from './reference-tables.ts';
 
-/** An account store in memory over a table, with a snapshot for a rollback. */
+/** Loads rows of a table into memory, and writes the changed rows back. `restoreSnapshot` undoes changes in memory. */
 class AccountStore {
   #rows: Columns[];
   #changed = new Set<string>();
@@ -116,7 +116,7 @@ interface Known {
   readonly publicKey: string | null;
 }
 
-/** Accounts by address, in ascending order of the addresses. Accounts without any known field are omitted. */
+/** Returns accounts by address, in ascending order of the addresses. Omits accounts with neither balance nor key. */
 export function byAddress<T extends Known>(accounts: readonly T[]): Record<string, T> {
   const known = accounts.filter(({ balance, publicKey }) => balance !== '0' || publicKey !== null);
   return Object.fromEntries(known.sort((a, b) => (a.address < b.address ? -1 : 1)).map((each) => [each.address, each]));

@@ -75,7 +75,7 @@ export function emptyRow(address: string): Columns {
   };
 }
 
-/** Completes a row that contains only the unusual values. */
+/** Completes a row with the values of an empty account. */
 export function fullRow(row: Partial<Columns> & { readonly address: string }): Columns {
   return { ...emptyRow(row.address), ...row };
 }

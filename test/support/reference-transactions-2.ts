@@ -38,8 +38,8 @@ export interface Gen2Content {
 }
 
 /**
- * The reference's transaction object of a JSON document, which may be invalid. The object keeps and changes the asset,
- * so it gets a copy.
+ * Makes the reference's transaction object from a JSON document, which may be invalid. The object keeps and changes the
+ * asset, so it gets a copy.
  */
 export function reference2Of(json: { readonly type: Gen2Type; readonly [member: string]: unknown }): BaseTransaction {
   return new CLASSES[json.type](structuredClone(json));

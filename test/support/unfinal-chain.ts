@@ -1,6 +1,6 @@
 /**
- * Makes a chain whose network has too few active delegates for finality. Real nodes would need half an hour of slots
- * for the chain; this module needs seconds.
+ * Makes a chain whose network has too few active delegates for finality. Real nodes would need more than 20 minutes for
+ * 400 blocks; this module needs seconds.
  */
 
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const DELEGATES_ON = 60;
 const PASSWORD = 'a password';
 
 /**
- * Writes the network, the chain and the signing record of a node whose delegates are too few for finality. The files
+ * Writes the network, the chain and the signing journal of a node whose delegates are too few for finality. The files
  * look as if the node had just stopped.
  *
  * @param height height of the chain
@@ -34,7 +34,7 @@ export async function writeUnfinalChain(folder: string, height: number): Promise
   const maker = new ChainMaker({ ...made, delegates });
   const blocks: Block[] = [made.genesis];
   while (blocks.length < height) blocks.push(maker.forge());
-  // Block timestamps are relative to the epoch, so the choice of the epoch decides when the chain ends.
+  // Block timestamps are relative to the epoch. With this epoch, the tip is about one slot old.
   const epochMs = Math.floor(Date.now() / 1000 - maker.tip.timestamp - made.params.blockTimeS) * 1000;
   const network = { ...made, params: { ...made.params, epochMs } };
   const dataDir = join(folder, 'data');

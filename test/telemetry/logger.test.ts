@@ -79,7 +79,7 @@ for (const format of ['json', 'human'] as const) {
       passwords: ['robust', 'robust-7', ''],
       privateKey: Buffer.alloc(0),
       note: 'tried robust-7',
-      // The text is cut within the secret.
+      // The logger cuts this text within the secret.
       long: `${'x'.repeat(1_993)} robust-7`,
       publicKey: 'shown',
     });

@@ -87,7 +87,7 @@ for (const generation of [2, 3] as const) {
         t.true(height > 1);
       };
       await include(group);
-      // In each slot, a delegate of a different node forges.
+      // Different nodes forge the blocks of these transfers.
       for (const amount of ['1', '2', '3', '4', '5']) {
         await include(library.transfer({ passphrase: owner?.passphrase, recipientId: '42L', amount, ...common }));
       }
@@ -182,8 +182,8 @@ test('blocks become final', async (t) => {
   try {
     const { height } = await net.mine(40);
     const { chainMaxHeightFinalized } = await get(net.url, 'node/status');
-    // Each delegate forges at least once in two rounds, in any order. Two rounds are enough for the prevotes of a
-    // block, and two more for its precommits.
+    // In any ten consecutive blocks, which are two rounds, each delegate forges at least once. Ten blocks are enough
+    // for the prevotes of a block, and ten more for its precommits.
     t.true(chainMaxHeightFinalized >= height - 20 && chainMaxHeightFinalized < height);
   } finally {
     await net.close();
@@ -242,7 +242,7 @@ test('a link that loses all messages separates its nodes until it is healed', as
       [mine, others] = await tips();
     }
     await net.heal();
-    // Blocks keep arriving, so the tips of both nodes cannot be read at the same time.
+    // New blocks keep arriving, so the test compares the blocks at one height instead of the tips.
     const { height } = (await get(net.url, 'blocks?limit=1'))[0];
     const there = await Promise.all(net.nodes.map(({ url }) => get(url, `blocks?height=${height - 1}`)));
     [mine, others] = there.map(([block]) => block.id);

@@ -1,4 +1,4 @@
-/** Tests that equal transactions of the test kit, sent one after the other, are different transactions. */
+/** Tests that the test kit gives a new id to each transfer, even if sender, recipient and amount are the same. */
 
 import test from 'ava';
 import { startDevnet } from '../../src/testing/index.ts';

@@ -12,8 +12,8 @@ import { temporaryFolder } from '../support/network-folder.ts';
 const EXAMPLES = join(packageDirectory(), 'docs/examples');
 
 /**
- * Creates a folder in which the package and the given packages are installed. @param packages folder in our
- * `node_modules`, by name of the installed package
+ * Creates a folder in which the package and the given packages are installed. @param packages for each package
+ * name, the folder in our `node_modules`
  */
 function installed(t: ExecutionContext, packages: Readonly<Record<string, string>> = {}): string {
   const folder = temporaryFolder(t);

@@ -48,7 +48,7 @@ test('the least recently used answer is evicted first', (t) => {
   const { ed25519, asked } = counting();
   const verifier = createInlineVerifier(ed25519, 2);
   const [a, b, c] = [signed('a'), signed('b'), signed('c')];
-  // Verify copies, because the result is cached with the object itself as long as the object exists.
+  // Verify copies of the checks, because the verifier also keeps each answer for as long as its check object exists.
   for (const check of [a, b, a, c]) verifier.verify({ ...check });
   t.is(asked(), 3);
   verifier.verify({ ...a });

@@ -10,7 +10,7 @@ import { madeChain } from '../support/chain-folder.ts';
 const { maker, blocks } = madeChain(12);
 const lines = blocks.map((block) => Buffer.from(lineOfBlock(block, maker.rules.codec)));
 
-/** Creates threads that read lines, and collects their log events. */
+/** Creates a thread that reads lines, and collects its log events. */
 function readers(params: ChainParams): { readonly threads: JobThreads; readonly logged: string[] } {
   const logged: string[] = [];
   const threads = new JobThreads({

@@ -1,6 +1,6 @@
 /**
  * Records the recent behaviour of addresses: their rate of new connections, their number of refusals, and whether they
- * are shut out.
+ * are shut out. The node refuses all connections of an address that is shut out.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

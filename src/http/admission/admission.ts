@@ -1,8 +1,9 @@
 /**
  * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
- * accepted, and passes on one request of a connection at a time. The admission limits the memory that clients occupy,
- * the time that they take, and their share of the main thread. The admission shuts out addresses that continue to send
- * requests after many refusals. The admission reserves a tenth of the connections for trusted clients.
+ * accepted, and passes the requests of each connection to the application one at a time. The admission limits the
+ * memory that clients occupy, the time that they take, and their share of the main thread. The admission shuts out
+ * addresses that continue to send requests after many refusals. The admission reserves a tenth of the connections for
+ * trusted clients.
  *
  * The admission does not depend on routes or on global state: the server passes the clock, the limits and the observer
  * to it.

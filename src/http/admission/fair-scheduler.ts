@@ -52,7 +52,7 @@ export class FairScheduler {
     this.#accepting.accepted();
   }
 
-  /** Charges the time of a stranger's work to the share, if the work ran outside the scheduler. */
+  /** Charges to the share the time of a stranger's work that runs outside the scheduler. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }

@@ -36,12 +36,12 @@ export function tooManyConnectionsAnswer(message: string): Buffer {
 }
 
 /**
- * Number of seconds after which the client may connect again. Before this time, the client should close unused
- * connections.
+ * Number of seconds for which the client should wait before it connects again. In the meantime, the client should close
+ * unused connections.
  */
 const RETRY_AFTER_S = 5;
 
-/** Returns the answer to a request that cannot be parsed, by the code of the parser's error. */
+/** Returns the answer to a request for which the parser reports the error `code`. */
 export function malformedAnswer(code: string | undefined): Buffer {
   if (code === 'HPE_HEADER_OVERFLOW') return HEADERS_TOO_LARGE;
   return code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW' ? TOO_LARGE : BAD_REQUEST;

@@ -41,7 +41,7 @@ export class RequestGate {
     return this.#exchange !== undefined;
   }
 
-  /** True when bytes of the present request's body are still to be passed on. */
+  /** True when the body of the present request was accepted, and bytes of it are still to be passed on. */
   get isBodyMissing(): boolean {
     return this.#exchange !== undefined && this.#exchange.takesBody && !this.#exchange.request.complete;
   }

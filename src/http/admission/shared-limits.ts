@@ -1,7 +1,8 @@
 /**
  * Limits for addresses of clients. Several processes share these limits: one process counts, and the other processes
- * ask that process. Each process first applies its own limits, so that a flood of requests does not become a flood of
- * messages between the processes.
+ * ask that process. Each process first applies its own limits on connections, and itself refuses further requests of a
+ * client that has reached the rate limit. A flood of requests therefore does not become a flood of messages between the
+ * processes.
  */
 
 import type { Allowance } from './allowance.ts';
@@ -26,7 +27,7 @@ export interface SharedLimits {
   /**
    * Counts a request.
    *
-   * @param cost number of requests that this request counts for
+   * @param cost number of requests that the rate limit counts for this request
    * @throws ProtocolError `NODE_BUSY` when too many calls wait for the counting process, `NODE_SILENT` when the
    *   counting process does not answer in time
    */

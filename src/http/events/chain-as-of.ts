@@ -1,4 +1,4 @@
-/** Shows the chain as it was after one record of its log, even if blocks were applied or reverted since then. */
+/** Shows the chain as it was after one record of the event log, even if blocks were applied or reverted since then. */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';

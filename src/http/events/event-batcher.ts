@@ -1,12 +1,12 @@
 /**
- * Collects events that are not in the chain's log, such as changes of peers. The events of a short time are written to
- * each subscriber together, because a write costs as much as making an event. When more events arrive than a usual
- * connection can carry, further events are dropped.
+ * Collects events that are not in the event log, such as changes of peers. Writes the events of 25 ms together to each
+ * subscriber, because one write takes as much time as making an event. When a batch is full, the batcher drops further
+ * events until the next write, because a usual connection cannot carry more data.
  */
 
 import { eventText, type NodeEvent } from './event.ts';
 
-/** Time between two writes, in milliseconds. */
+/** Time from the first event of a batch to the write of the batch, in milliseconds. */
 const BATCH_MS = 25;
 /**
  * Number of characters at which a batch is full. With this number, a subscriber gets about 10 MB in a second at most.

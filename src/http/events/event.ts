@@ -27,7 +27,7 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Computes the content of the event. For an event of the log, only called if a subscriber wants the event. */
+  /** Computes the content of the event. For an event of the event log, called only if a subscriber wants the event. */
   data(): unknown;
   /** Accounts that the event concerns; undefined when the event concerns no particular account. */
   readonly addresses?: readonly string[];
@@ -36,7 +36,7 @@ export interface NodeEvent {
 }
 
 /**
- * Place of an event in the stream: the number of a record in the chain's log, and the index among the events of that
+ * Place of an event in the stream: the number of a record in the event log, and the index among the events of that
  * record. While the stream sends older blocks from the chain, the place also has the height of the block.
  */
 export interface EventPlace {
@@ -66,8 +66,8 @@ export function tagOf({ kind, blockId }: ChainRecord): number {
 }
 
 /**
- * Reads a place from its text: `483920000000012.3` for tag 483920 and record 12, or `483920000000012:345.6` with a
- * height. An id without a tag, such as `12.3`, also names a place. Undefined for any other text.
+ * Reads a place from its text: `483920000000012.3` for tag 483920, record 12 and index 3, or `483920000000012:345.6`
+ * for height 345 and index 6. An id without a tag, such as `12.3`, also names a place. Undefined for any other text.
  */
 export function placeOf(id: string): EventPlace | undefined {
   const [, sequence, height, index] = /^([0-9]{1,15})(?::([0-9]{1,15}))?\.([0-9]{1,9})$/.exec(id) ?? [];

@@ -1,5 +1,5 @@
 /**
- * Makes events from the records of the chain's log. For the same value of `Finality`, the same records always give the
+ * Makes events from the records of the event log. For the same value of `Finality`, the same records always give the
  * same events in the same order. The place of an event can therefore serve as its id. The content of an event is
  * computed when the first subscriber wants it.
  */

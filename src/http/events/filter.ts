@@ -1,6 +1,6 @@
 /**
- * Selects the events that a subscriber of the event stream wants. The filter is first applied to a record of the log,
- * before the block of the record is read, and then to each event.
+ * Selects the events that a subscriber of the event stream wants. The filter is first applied to a record of the event
+ * log, before the block of the record is read, and then to each event.
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';

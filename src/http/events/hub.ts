@@ -1,7 +1,7 @@
 /**
  * Serves all subscribers of the event stream. A subscriber has no queue. The hub stores only the subscriber's place in
- * the chain's log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
- * hub disconnects a subscriber that takes no data for a while. The subscriber can connect again and resume at its
+ * the event log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
+ * hub disconnects a subscriber that takes no data for `stallMs`. The subscriber can connect again and resume at its
  * place. Strangers are clients that are not trusted. The time that the hub spends on strangers counts towards their
  * share of the main thread's time (`FairScheduler`). The time for events that are not in the log counts, too.
  */
@@ -306,7 +306,7 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // The client may have received, from another process, events that this process has not read yet.
+    // Another process may have sent the client events that this process has not read yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after all events of the last record. A subscriber that requests no other place starts here.
     const last = endOfLog(this.#api);

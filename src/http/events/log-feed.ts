@@ -1,5 +1,5 @@
 /**
- * Sends subscribers the events of the chain's log, in the order of the log. The feed caches the events of recently used
+ * Sends subscribers the events of the event log, in the order of the log. The feed caches the events of recently used
  * records with their texts, because most subscribers want the same records. For a stream from a requested height, the
  * feed first sends the events of blocks that it reads from the chain.
  */
@@ -15,9 +15,8 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 /** Maximum number of records and past blocks that one subscriber gets before the next subscriber is served. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
- * Number of records whose events are cached with their texts, because most subscribers want the same records. A
- * stranger that wants events of records counts as a replay if its place is more than this number of records before the
- * end of the log.
+ * Maximum number of records whose events the feed caches with their texts. A stranger that wants events of the log
+ * counts as a replay if its place is more than this number of records before the end of the log.
  */
 export const RECORDS_CACHED_MAX = 64;
 

@@ -1,6 +1,6 @@
 /**
- * Reads the events of a log that no process extends. A subscriber of the stream would get the same events up to the end
- * of the log.
+ * Reads the events of an event log to which no process writes. A subscriber of the event stream would get the same
+ * events up to the end of the log.
  */
 
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -25,8 +25,8 @@ export interface StoredEvent {
  * `fromHeight` selects no events.
  *
  * @param query query text of `GET /events`, without `?`
- * @throws Problem for parameters that the route refuses, and for a `fromHeight` above the height that follows the last
- *   block (with `final`, the last final block); `refusalOf` returns the reason of the Problem
+ * @throws Problem if the route refuses a parameter, or if the block below `fromHeight` does not exist yet (with
+ *   `final`, is not final yet); `refusalOf` returns the error message
  */
 export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent> {
   const dialect = { generation: api.params.generation, strict: false };
@@ -82,7 +82,7 @@ interface Refusal {
   readonly errors: readonly { readonly message: string; readonly errors?: readonly { readonly message: string }[] }[];
 }
 
-/** Returns the reason that a refusal of the interface states; undefined for any other error. */
+/** Returns the error message of a refusal of the HTTP interface; undefined for any other error. */
 export function refusalOf(error: unknown, { params }: Pick<NodeApi, 'params'>): string | undefined {
   const body = problemOf(error, params.generation)?.body as Partial<Refusal> | undefined;
   const [first] = body?.errors ?? [];

@@ -30,7 +30,7 @@ export interface RouteOptions {
   readonly devnet?: DevnetControls;
   /** Folder of the dashboard, which is served at `/`. */
   readonly dashboardDirectory?: string;
-  /** The interactive API documentation; if absent, the plain page is used. */
+  /** The interactive API documentation; if absent, `/docs` shows only the plain page without scripts. */
   readonly apiDocsPage?: ApiDocsPage;
 }
 
@@ -58,7 +58,7 @@ export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): rea
   return [...described, ...specRoutes(described, dialect, options.apiDocsPage)];
 }
 
-/** Adds the root of the interface in the extended dialect. Real nodes have no answer at the root. */
+/** Adds the route at the root of the interface if the dialect is extended. Real nodes have no answer at the root. */
 function withIndex(routes: readonly Route[], dialect: HttpDialect, options: RouteOptions): readonly Route[] {
   if (dialect.strict) return routes;
   return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];

@@ -1,5 +1,5 @@
 /**
- * Declares the route for applications that are registered on the chain. Only generation 2 had such registrations, so
+ * Declares the route for applications that are registered on the chain. Only old blocks contain such registrations, so
  * the list is empty on most networks.
  */
 

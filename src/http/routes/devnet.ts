@@ -11,9 +11,7 @@ import type { Reply, Route } from '../route.ts';
 import type { Schema } from '../schema.ts';
 import { NO_META } from '../views/shapes.ts';
 
-/**
- * The supervisor describes its results (`bloomery devnet --help`); the result of each operation has a different shape.
- */
+/** The results of different operations have different shapes (`cli/schemas/devnet-schemas.ts`). */
 const RESULT: Schema = { type: 'object' };
 const ERRORS = {
   403: `The client has no access, or is not on the machine of the node. ${OR_NOT_ITSELF}`,

@@ -77,8 +77,8 @@ async function withinSpan(
 }
 
 /**
- * Converts Unix time in milliseconds to seconds since the epoch. Timestamps of blocks have 32 bits, so a bound outside
- * of this range is replaced by the nearest value in the range.
+ * Converts Unix time in milliseconds to seconds since the epoch of the chain. Timestamps of blocks have 32 bits, so a
+ * result beyond ±`TIME_MAX_S` is replaced by the nearer of these two limits.
  */
 function epochSeconds(api: NodeApi, unixMs: number): number {
   const seconds = Math.floor((unixMs - api.params.epochMs) / 1000);

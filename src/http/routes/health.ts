@@ -13,8 +13,8 @@ const LAG_BLOCKS_MAX = 2;
 
 /**
  * Maximum age of the tip in slots. If the tip of a forging node is older, the readiness check also needs the heights of
- * the peers. This limit is higher than the limit for other nodes, because a forging node without peers is ready, too,
- * if it adds a block itself from time to time.
+ * the peers. This limit is higher than the limit for other nodes, because a forging node without peers is ready as long
+ * as one of its own blocks is not older than this limit.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
@@ -63,7 +63,7 @@ export const READINESS_ROUTE: Route = {
 async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
-  // A node that is alone by configuration and does not forge only serves its existing chain, so it is always ready.
+  // If a node is alone by configuration and does not forge, it only serves its existing chain. It is then always ready.
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);

@@ -111,7 +111,7 @@ const SIGNERS_ROUTE: Route = {
 };
 
 /**
- * @throws Problem 404 when there is no such transaction
+ * @throws Problem 404 when `signers` is undefined, because no multisignature transaction with this id is in the pool
  */
 function signersView(id: string, signers: GroupSigners | undefined): Readonly<Record<string, unknown>> {
   if (signers === undefined)
@@ -157,7 +157,7 @@ function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry:
     (recipientId === undefined || isTo(transaction, recipientId));
 }
 
-/** Compares entries. Sorting is stable, so equal entries keep their order, oldest first. */
+/** Compares entries. Sorting is stable, so entries with equal values stay in the order of the queue. */
 function comparison(field: SortField, direction: Direction): (a: PoolEntry, b: PoolEntry) => number {
   const sign = direction === 'asc' ? 1 : -1;
   const valueOf = ({ transaction }: PoolEntry): bigint | number =>

@@ -137,8 +137,8 @@ function votesRoute(dialect: HttpDialect): Route {
 /**
  * Finds the account that the parameters name.
  *
- * @throws Problem 400 when all parameters are absent or empty; 404 when no account matches. If another parameter is
- *   present, an empty key matches no account
+ * @throws Problem 400 when all parameters are absent or empty; 404 when no account matches, or when one parameter is
+ *   empty and another one is not
  */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
   const identity: AccountIdentity = omitUndefined({

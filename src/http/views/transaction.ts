@@ -123,8 +123,8 @@ const COMMON: Readonly<Record<string, Schema>> = {
 
 /**
  * Members that generation 2 sends beside the asset. In generation 3, the amount and the address of the recipient are
- * members of the asset. The strict dialect of generation 3 therefore sends none of the three members beside the asset,
- * and the extended dialect sends all three.
+ * members of the asset. The strict dialect of generation 3 sends none of the three members beside the asset, and the
+ * extended dialect sends all three.
  */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,

@@ -26,8 +26,9 @@ const COMMAND_MS_MAX = 30_000;
 
 /**
  * Posts the notice as JSON. The receiver accepts the notice if it answers with a status from 200 to 299 within
- * `WEBHOOK_MS_MAX`. With a secret, the header `Bloomery-Signature: t=T,v1=H` proves the origin: H is HMAC-SHA-256 of T,
- * a dot and the body, in hexadecimal digits. T is the Unix time in seconds, so that receivers can refuse old notices.
+ * `WEBHOOK_MS_MAX`. With a secret, the header `Bloomery-Signature: t=T,v1=H` proves the origin of the notice. T is the
+ * Unix time in seconds, so that receivers can refuse old notices. H is the HMAC-SHA-256 of `<T>.<body>`, as
+ * hexadecimal digits.
  */
 export function webhook(url: string, options: { readonly secret?: string; readonly nowMs: () => number }): Channel {
   return {
@@ -80,8 +81,8 @@ export function command([program = '', ...args]: readonly string[]): Channel {
         signal: AbortSignal.any([signal, AbortSignal.timeout(COMMAND_MS_MAX)]),
         killSignal: 'SIGKILL',
       });
-      // A program may end without reading its input. Only the exit code decides about the delivery, so unread input is
-      // not an error.
+      // A program may end without reading its input. Only the exit code tells whether the program accepts the notice,
+      // so unread input is not an error.
       child.stdin.on('error', () => undefined);
       child.stdin.end(`${JSON.stringify(notice)}\n`);
       const [code, by] = (await once(child, 'exit').catch((error: unknown) => {

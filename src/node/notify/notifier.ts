@@ -1,7 +1,8 @@
 /**
- * Notifies the operator's receivers of events. The notifier selects events, and keeps them on the disk until they are
- * delivered. The notifier delivers the events to each receiver in order, and repeats a failed delivery until the
- * receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the oldest of them is dropped.
+ * Sends events to the receivers that the operator has configured. The notifier selects events, and keeps them on the
+ * disk until they are delivered. The notifier delivers the events to each receiver in order, and repeats a failed
+ * delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the notifier
+ * drops the oldest of them.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -32,8 +33,7 @@ const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 /**
  * Number of failures in a row after which the delay between attempts begins to double. Before that, the delay is about
- * a second. A receiver that restarts quickly therefore gets a waiting event about a second after it listens again,
- * which is sooner than the next slot.
+ * a second. A receiver that restarts quickly therefore gets a waiting event about a second after it listens again.
  */
 const BACKOFF_CONSTANT_FAILURES = 30;
 const HEIGHTS_UNSAVED_MAX = 100;
@@ -51,8 +51,8 @@ export class Notifier {
   }
 
   /**
-   * Height up to which the notifier has examined the slots for all receivers; undefined if there is a receiver for
-   * which the notifier has examined no slots.
+   * Height up to which the notifier has examined the slots for every receiver. Undefined if the notifier has not begun
+   * to examine slots for one of the receivers.
    */
   get examinedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);

@@ -1,8 +1,8 @@
 /**
- * Stores events that wait for delivery, in an append-only file of checked lines. Unless the disk fails, an event is on
- * the disk before its first delivery. The outbox notes the delivery of an event after the delivery, so a kill loses no
- * event that was on the disk. If the node is killed between a delivery and its note, the event is delivered again, with
- * the same id.
+ * Stores events that wait for delivery, in an append-only file. Each line of the file has a checksum. Unless the disk
+ * fails, an event is on the disk before its first delivery. The outbox records a delivery after it has succeeded, so a
+ * kill loses no event that was on the disk. If a kill comes between a delivery and its record, the notifier delivers
+ * the event again after the restart, with the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';
@@ -20,13 +20,13 @@ import { checkedLine, contentOf } from '../checked-lines.ts';
  */
 export const EVENTS_MAX = 1000;
 /**
- * Maximum size of an event in bytes. A usual event is a line of some hundred bytes. The largest event has ten fields of
- * 300 characters.
+ * Upper estimate of the size of an event in bytes: ten text fields of 300 characters, and the other members. A usual
+ * event has a few hundred bytes. The outbox does not check this size.
  */
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
 /**
- * Number of bytes that the file may have in addition to the maximum size of its waiting events. A larger file is
+ * Number of bytes that the file may have in addition to `EVENT_BYTES_MAX` for each waiting event. A larger file is
  * rewritten.
  */
 const SPARE_BYTES = 256 * 1024;
@@ -45,7 +45,7 @@ export interface OutboxEvent {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Records what the notifier has examined and reported, so that it continues there after the next start. */
+/** Position of the notifier: what it has examined and reported. After a restart, the notifier continues from there. */
 export interface OutboxPlace {
   /** The notifier has looked for missed slots in all blocks up to this height. */
   readonly height: number;
@@ -118,7 +118,7 @@ export class Outbox {
     if (this.#waiting.delete(id)) this.#lines.push(checkedLine({ delivered: id }));
   }
 
-  /** Sets the position. The next call of `flush` saves the position. */
+  /** Sets the position of the notifier. The next call of `flush` saves this position. */
   moveTo(place: OutboxPlace): void {
     this.#place = place;
     this.#isPlaceNew = true;

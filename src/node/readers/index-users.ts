@@ -19,7 +19,7 @@ export function indexUsersAmong(readers: () => Iterable<Reader>): IndexUsers {
   };
 }
 
-/** @param users returns undefined before the readers start; the indexes may not lag until then */
+/** @param users returns undefined before the readers start; until then, indexing must not be deferred */
 export function laterIndexUsers(users: () => IndexUsers | undefined): IndexUsers {
   return {
     canWait: () => users()?.canWait() === true,

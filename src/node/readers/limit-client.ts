@@ -1,9 +1,10 @@
 /**
- * Gives a reader access to the limits that all readers share. The node counts the requests, connections and replays of
- * events of all readers. A question of the reader to the node about these limits is called a limit check. The reader
- * sends its limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a
- * flood of requests takes only a small part of the node's time. A limit check without an answer fails after
- * `LIMIT_ANSWER_MS_MAX`. If the failed limit check was sent, new limit checks fail at once until the node answers.
+ * Gives a reader access to the limits that all readers share. For all readers together, the node counts requests,
+ * connections and replays of events. A question of the reader to the node about these limits is called a limit check.
+ * The reader sends its limit checks to the node in batches. Each batch waits for the answers to the batch before it, so
+ * that a flood of requests takes only a small part of the node's time. A limit check without an answer fails after
+ * `LIMIT_ANSWER_MS_MAX`. If the reader had already sent the failed limit check to the node, new limit checks fail at
+ * once until the node answers.
  *
  * The key of a client (`clientKey`) is its IPv4 address, or the /64 network of its IPv6 address.
  */
@@ -122,8 +123,8 @@ export class LimitClient implements SharedLimits {
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
       // If a limit check failed before the node answered, the reader has already refused the connection or the replay.
-      // If the node then admits the connection or the replay, the reader reports to the node that the connection or the
-      // replay has ended.
+      // If the node's late answer admits the connection or the replay, the node counts it as open. The reader therefore
+      // reports its end to the node.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
       if (isGivenUp && 'replay' in ask && answer === null) this.replayEnded(ask.replay);
       timer.cancel();
@@ -135,7 +136,7 @@ export class LimitClient implements SharedLimits {
     });
   }
 
-  /** Handles a message about shared limits that the node sends without a limit check. */
+  /** Handles a message of the node about shared limits that is not an answer to a limit check. */
   receive(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
     if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
     else if (message.kind === 'full') this.#listener?.full(message.isFull);

@@ -1,7 +1,8 @@
 /**
- * Applies, in the node, the limits that all readers share. The node counts the requests, connections and replays of
- * events of all readers. The node informs all readers which clients are shut out, and whether the connections of all
- * readers together reach their maximum.
+ * Runs in the node, and applies the limits that all readers share. For all readers together, the node counts requests,
+ * connections and replays of events. If a client gets too many refusals, the node shuts the client out: each reader
+ * then refuses all connections of this client. The node tells all readers which clients are shut out, and whether the
+ * readers together have the maximum number of connections.
  */
 
 import { SharedCounters } from '../../http/shared-counters.ts';
@@ -20,7 +21,7 @@ export class LimitServer {
   #isFull = false;
 
   /**
-   * @param send sends a message to the reader with an id
+   * @param send sends a message to the reader with the given id
    * @param sendAll sends a message to all readers
    */
   constructor(

@@ -1,7 +1,7 @@
 /**
  * Messages between the node and a process that answers HTTP for the node (a reader). All messages are plain data. A
- * message of the kind `socket` also carries a listening socket. A reader parses requests of untrusted clients, so the
- * node checks what a reader sends.
+ * message of the kind `socket` also carries a listening socket. A request of a client could exploit a fault of the
+ * reader, so the node checks what a reader sends.
  */
 
 import type { ErrorData } from '../../primitives/errors.ts';
@@ -72,8 +72,8 @@ export const LIMIT_ANSWER_MS_MAX = 2_000;
 export const READ_ANSWER_MS_MAX = 10_000;
 
 /**
- * Maximum number of keys of refused clients in one message, and of keys of shut-out clients. Between two messages, a
- * reader answers requests of fewer clients.
+ * Maximum number of clients in each of the lists `refused` and `shutOut` of one message. Between two messages, a reader
+ * answers requests of fewer clients than this.
  */
 export const LIMIT_REPORTED_MAX = 1_000;
 
@@ -91,7 +91,7 @@ export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
 export interface LimitReport {
   readonly asks: readonly LimitAsk[];
-  /** Change of the number of connections of trusted clients. */
+  /** Change of the number of connections of trusted clients since the last report. */
   readonly trusted: number;
   /**
    * Number of closed connections, of ended replays and of refusals, for each key of a client. `shutOut` has the keys of
@@ -112,7 +112,7 @@ export type Outcome =
   | { readonly value: unknown }
   | { readonly error: { readonly code: string | undefined; readonly data: ErrorData; readonly message: string } };
 
-/** Settings that a reader needs to answer. */
+/** Settings that a reader needs for answering requests. */
 export interface ReaderSettings {
   /** Folder of the chain store. */
   readonly directory: string;

@@ -1,8 +1,8 @@
 /**
- * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has.
- * The number of unanswered reads and writes is limited. A read fails if no answer comes in time. A write that was sent
- * has no time limit. Such a write fails only if the node answers with an error, because only the node knows whether the
- * write was done.
+ * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has
+ * (reads), and passes requests of clients that change data to the node (writes). The number of unanswered reads and
+ * writes is limited. A read fails if no answer comes in time. A write that was sent has no time limit. Such a write
+ * fails only if the node answers with an error, because only the node knows whether the write was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

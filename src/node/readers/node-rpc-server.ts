@@ -22,7 +22,7 @@ export class NodeRpcServer {
   readonly #send: (message: ToReader) => void;
   #isReading = false;
   #writes = 0;
-  /** True until the reader is open and has confirmed the last update. Later changes wait for the confirmation. */
+  /** True before the reader is ready, and while it has not confirmed the last update. Further changes then wait. */
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
   /**
@@ -64,7 +64,7 @@ export class NodeRpcServer {
     this.#sendUpdate();
   }
 
-  /** Called when the reader is open, or when it has confirmed the last update. */
+  /** Called when the reader is ready, and when it has confirmed an update. */
   taken(): void {
     this.#isUpdateUnconfirmed = false;
     if (this.#move === 'unconfirmed') this.#move = 'confirmed';
@@ -72,8 +72,8 @@ export class NodeRpcServer {
   }
 
   async reads(calls: readonly Call<string>[]): Promise<void> {
-    // A correct reader sends no further reads before it has the answers to its earlier reads. Reads of an incorrect
-    // reader are ignored.
+    // A correct reader sends no further reads before it has the answers to its earlier reads. The node ignores a
+    // message that breaks this rule or contains too many reads.
     if (this.#isReading || calls.length > READS_AT_ONCE) return;
     this.#isReading = true;
     const outcomes: Outcome[] = [];

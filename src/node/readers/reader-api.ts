@@ -57,8 +57,8 @@ interface View {
 
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
-  // Times of arrival of confirmed transactions. The pool of the node keeps the same times. A reader needs no other
-  // times, because its chain data contain only confirmed transactions.
+  // Times of arrival of confirmed transactions, copied from the pool of the node. A reader needs no times of other
+  // transactions, because its chain data contain only confirmed transactions.
   const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
@@ -133,8 +133,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   return {
     api,
     applyUpdate({ chain, times, received }) {
-      // The times are stored before the move to the new view. Each answer with a confirmed transaction therefore also
-      // has its time of arrival, if the node knows this time.
+      // Store the times before the move to the new view, so that the new view has the times of its new transactions.
       for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);
       for (const transaction of received) {
         for (const listener of listeners) listener.transactionReceived?.(transaction);
@@ -145,8 +144,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
 }
 
 /**
- * A query that takes more than one iteration of the event loop keeps its view of the store open until the query is
- * answered.
+ * Wraps the queries that can take more than one iteration of the event loop. Each such query keeps its snapshot open as
+ * `ReaderSnapshot.hold` describes.
  */
 function heldQueries(queries: ChainQueries, snapshot: ReaderSnapshot): ChainQueries {
   return {

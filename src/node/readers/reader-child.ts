@@ -7,20 +7,20 @@ import { programBeside } from '../../workers/job-threads.ts';
 import type { FromReader } from './messages.ts';
 
 /**
- * Maximum heap of a reader in megabytes. If the heap reaches this size before the reader pool has noticed that the
- * reader uses too much memory, the reader ends at once, and the reader pool replaces it.
+ * Maximum heap of a reader in megabytes. A reader whose heap reaches this size ends at once, and the reader pool
+ * replaces it. The pool also measures the memory of each reader, and normally starts a replacement earlier.
  */
 const HEAP_MB_MAX = 512;
 
 export interface ReaderChild {
   readonly process: ChildProcess;
-  /** Calls the listener when the program has loaded its modules, at once if it has loaded them already. */
+  /** Calls the listener when the modules of the program are loaded; at once if the modules are already loaded. */
   whenLoaded(listener: () => void): void;
   /** True if the process has ended. */
   hasEnded(): boolean;
 }
 
-/** @param program program of the reader; default: the program of the package */
+/** @param program path of the program that the reader runs; default: `reader-program` of this package */
 export function forkReader(program?: string): ReaderChild {
   const child = fork(program ?? fileURLToPath(programBeside(import.meta.url, 'reader-program')), [], {
     execArgv: [...process.execArgv, `--max-old-space-size=${HEAP_MB_MAX}`],
@@ -46,9 +46,9 @@ export function forkReader(program?: string): ReaderChild {
 }
 
 /**
- * The environment of a reader. A reader gets its settings from the node, and parses input of untrusted clients.
- * Therefore the reader gets neither the options of the node in `BLOOMERY_` variables, which may include passwords, nor
- * the address of the socket of systemd (`NOTIFY_SOCKET`).
+ * The environment of a reader: the environment of the node without `BLOOMERY_` variables and `NOTIFY_SOCKET`. A reader
+ * does not need these variables, and parses input of untrusted clients. The `BLOOMERY_` variables are options of the
+ * node and may contain passwords. `NOTIFY_SOCKET` is the address of the socket of systemd.
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';

@@ -8,7 +8,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
  */
 const SIGNALS_FROM_OUTSIDE: readonly unknown[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
 
-/** @param signal signal that ended the reader; null if the reader ended itself */
+/** @param signal signal that ended the reader; null if no signal ended it */
 export function notStarted(why: string, signal: NodeJS.Signals | null = null): ProtocolError {
   return new ProtocolError(
     'HTTP_READER_FAILED',

@@ -1,7 +1,7 @@
 /**
  * Runs the processes that answer HTTP beside the node (readers). All readers accept connections from the same listening
  * sockets. The first reader opens the sockets. The node also holds the sockets, but accepts no connections. While no
- * reader runs, new connections therefore wait in the queue of the socket, and no client is refused. The pool replaces a
+ * reader runs, new connections therefore wait in the queues of the sockets and are not refused. The pool replaces a
  * reader that ends, hangs or uses too much memory. A hanging reader is first replaced, and killed only later, because
  * it may recover.
  */
@@ -26,12 +26,12 @@ import { ReaderGauges } from './reader-observer.ts';
 const PING_MS = 250;
 /**
  * If a reader leaves this number of pings in a row unanswered, the pool treats it as hanging, and starts another
- * reader. Pings are counted instead of time, because the node itself may have been slow.
+ * reader. The pool counts pings and does not measure time, because the node itself may have been slow.
  */
 const SILENT_PINGS_MAX = 3;
 /**
- * Number of unanswered pings after which a hanging reader is killed. If a replaced reader answers a ping before this
- * number is reached, the pool lets the reader finish its open requests and end.
+ * Number of unanswered pings in a row after which the pool kills a hanging reader. If a replaced reader answers a ping
+ * before that, it serves clients until enough other readers do. It then finishes its open requests and ends.
  */
 const HANGING_PINGS_MAX = 20;
 /**
@@ -52,8 +52,8 @@ const START_MS_MAX = 60_000;
  */
 const STARTING_PINGS_MAX = 80;
 /**
- * Maximum number of readers that the pool starts, one after another, until the first reader is ready. If one of them
- * ended by itself and was not killed (`wasKilled`), the pool starts no further reader.
+ * Maximum number of attempts to start the first reader. If an attempt fails and the reader was not killed
+ * (`wasKilled`), the pool makes no further attempt.
  */
 const FIRST_READERS_MAX = 3;
 /**
@@ -70,19 +70,19 @@ export interface ReaderPoolOptions {
   readonly api: LocalNodeApi;
   readonly clock: Clock;
   readonly observer: Observer;
-  /** Program that readers run; default: the program of the package. */
+  /** Path of the program that readers run; default: `reader-program` of this package. */
   readonly program?: string;
-  /** Process that becomes the first reader, started before the store was open; default: a new process. */
+  /** Process for the first reader, which the node starts before it opens the store; default: a new process. */
   readonly firstChild?: ReaderChild | undefined;
   /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
   readonly memoryBytesMax?: number;
-  /** Number of ping intervals in which a starting reader may send no message; default `STARTING_PINGS_MAX`. */
+  /** Ping intervals without a message after which the pool kills a starting reader; default `STARTING_PINGS_MAX`. */
   readonly startingPingsMax?: number;
 }
 
 export interface ReaderPool extends Pick<HttpServer, 'start' | 'close'> {
   status(): ReadersStatus;
-  /** The readers as users of the indexes. For example, it tells whether the readers can wait for newer indexes. */
+  /** Tells the store whether the readers need complete indexes, and tells the readers when the indexes are complete. */
   readonly indexUsers: IndexUsers;
 }
 
@@ -312,7 +312,8 @@ export function createReaderPool({
   };
 
   /**
-   * Kills a reader that does not become ready. A drained reader is not ready either, but has a time limit of its own.
+   * Kills a reader that does not become ready. A draining reader is not ready either, but has its own time limit
+   * (`DRAIN_MS_MAX`).
    */
   const endStarting = (reader: Reader): void => {
     if (reader.isDraining) return;

@@ -1,7 +1,7 @@
 /**
- * Runs in a process that answers HTTP beside the node (a reader). A reader has no keys of delegates and no journal,
- * changes no data of the chain, and ends when its node ends. The reader reads the chain from the store, and asks the
- * node for all other data over the channel between the processes.
+ * Runs in a process that answers HTTP beside the node (a reader). A reader has none of the node's keys and journals,
+ * and does not change the chain. The reader reads the chain from the store, and asks the node for all other data over
+ * the channel between the processes. The reader ends when the node ends.
  */
 
 import { createHttpServer, type HttpServer } from '../../http/http-server.ts';
@@ -23,10 +23,10 @@ import { ReaderObserver } from './reader-observer.ts';
 const REPORT_MS = 200;
 
 /**
- * The node sends a message to each ready reader at least every 250 ms. If the reader has handled no message for
+ * The node sends a message to each ready reader about every 250 ms. If the reader has handled no message for
  * `QUIET_MS_MAX` milliseconds, it probably got no processor time. Messages about new blocks may then wait behind
- * requests that the reader handles first. Or the node has not sent these messages yet, because it waits for a
- * confirmation from the reader. At the next message or request, the reader therefore looks for new blocks in the store.
+ * requests that the reader handles first. The node may also delay these messages until the reader has confirmed an
+ * earlier update. At the next message or request, the reader therefore looks for new blocks in the store.
  */
 const QUIET_MS_MAX = 500;
 

@@ -49,7 +49,7 @@ export function freeNumber(readers: readonly Reader[]): number {
   for (let number = 1; ; number += 1) if (!taken.has(number)) return number;
 }
 
-/** Asks a reader to end, and waits for its end. A reader that does not end in time is killed. */
+/** Asks a reader to end, and waits for its end. Kills the reader if it has not ended after `CLOSE_MS_MAX`. */
 export async function closeReader({ process: child, send }: Reader, clock: Clock): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   await new Promise<void>((resolve) => {

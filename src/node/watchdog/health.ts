@@ -5,14 +5,14 @@ import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
   /**
-   * Maximum memory of the process itself, in bytes. The process is ended when its memory stays above this number after
-   * a garbage collection. The watchdog does not wait for the collection if the memory is far above this number, or if
-   * the main thread cannot start a collection.
+   * Maximum of `Sample.ownBytes`. The watchdog ends the process when its memory stays above this number after a garbage
+   * collection. The watchdog does not wait for the collection if the memory is far above this number (`FLOOD_SHARE`),
+   * or if the main thread cannot start a collection.
    */
   readonly memoryLimitBytes: number;
   /**
-   * Longest time in milliseconds for which the main thread may be blocked or nearly fully busy with garbage collection;
-   * 0 for no limit.
+   * Longest time in milliseconds for which the main thread may be blocked, or may mostly collect garbage
+   * (`GC_SHARE_MAX`); 0 for no limit.
    */
   readonly blockedMsMax: number;
 }
@@ -50,13 +50,13 @@ const COLLECT_SHARE = 0.8;
  */
 const COLLECT_INTERVAL_MS = 120_000;
 /**
- * Time in milliseconds from the request of a collection to the end of the process, if the memory is then still above
- * the limit.
+ * Time in milliseconds after the request of a collection. If the memory stays above the limit for this time, the
+ * watchdog ends the process.
  */
 const COLLECT_GRACE_MS = 2000;
 /**
- * Share of the memory limit above which the process is ended at once, because its memory grows faster than garbage
- * collections can free memory.
+ * Share of the memory limit above which the watchdog ends the process at once. The memory then grows faster than
+ * garbage collections can free it.
  */
 const FLOOD_SHARE = 1.25;
 /**
@@ -93,21 +93,18 @@ export class Health {
    * time for which the main thread waited for a processor.
    */
   #nowMs = 0;
-  /** Part of the main thread's waits for a processor that later samples must still subtract. */
+  /** Part of the main thread's waits for a processor that is not yet excluded from `#nowMs`. */
   #uncountedMs = 0;
   /**
-   * Value of `#nowMs` at the last beat of the main thread, or at the last sample for which missing beats are allowed
-   * (`isArmed` is false, or `isDebugged` is true).
+   * Value of `#nowMs` at the last beat of the main thread, or at the last sample that allows missing beats (`isArmed`
+   * is false, or `isDebugged` is true).
    */
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
   /** Value of `#nowMs` when the memory rose above the limit; undefined while the memory is below the limit. */
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
-  /**
-   * For each sample within the last `blockedMsMax`: the total time of garbage collection and the total processor time
-   * at the sample, oldest first.
-   */
+  /** Samples of the last `blockedMsMax`, oldest first. Their `gcMs` and `usedMs` are totals since the start. */
   #gcMarks: (Pick<Sample, 'atMs' | 'gcMs' | 'usedMs'> & { readonly nowMs: number })[] = [];
 
   constructor(limits: HealthLimits) {

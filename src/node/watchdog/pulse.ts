@@ -19,15 +19,15 @@ const FRACTIONS = 3;
 
 /** State of the main thread at its last beat. */
 export interface PulseReading {
-  /** Number of beats since the start. */
+  /** Number of beats since the watchdog started. */
   readonly beats: number;
   /** True when the watchdog treats a main thread without beats as blocked; false while the node starts. */
   readonly isArmed: boolean;
-  /** True when a debugger may stop the main thread. */
+  /** True when the inspector of Node.js is active, so that a debugger can stop the main thread. */
   readonly isDebugged: boolean;
   readonly heapUsedBytes: number;
   readonly heapLimitBytes: number;
-  /** Time spent in garbage collection since the start, in milliseconds. */
+  /** Time spent in garbage collection since the watchdog started, in milliseconds. */
   readonly gcMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** The thread of a watchdog: it takes samples, evaluates them, and ends the process if a limit is exceeded. */
+/** The thread of a watchdog: it samples the state of the process, and ends the process if a limit is exceeded. */
 
 import { close, open, write } from 'node:fs';
 import { performance } from 'node:perf_hooks';

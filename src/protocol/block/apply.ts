@@ -17,9 +17,10 @@ import { transactionsRejected } from './validate.ts';
 export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' | 'tryTransaction' | 'applyInSequence'>;
 
 /**
- * Checks that a block follows the tip, and returns its parent.
+ * Checks that a block follows the tip, and returns the header of the block's parent.
  *
- * @param text the message of the generation for a block that does not follow the given parent
+ * @param text returns the error message of the generation; `parent` is the chain's header directly below the block's
+ *   height
  * @throws BlockRejected `BLOCK_KNOWN` if the chain already has the block; `BLOCK_PREVIOUS_INVALID` if the block does
  *   not follow the tip
  */
@@ -79,7 +80,8 @@ export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number
 
 /**
  * @param expected the reward that the block must have, in beddows
- * @throws BlockRejected `BLOCK_REWARD_INVALID` for another reward, unless the network has an exception for the block
+ * @throws BlockRejected `BLOCK_REWARD_INVALID` for a different reward, unless the network has an exception for the
+ *   block
  */
 export function verifyReward(block: BlockHeader, expected: bigint, params: ChainParams): void {
   if (block.reward === expected || params.exceptions.blockRewards.has(block.id)) return;

@@ -1,6 +1,7 @@
 /**
  * Converts blocks to and from lines of text. A line is the JSON that nodes of the network's generation send, except
- * that the totals and the reward are always decimal text. Nodes of generation 2 send most of them as numbers.
+ * that the totals and the reward are always decimal text. Nodes of generation 2 send such a value as a number if it is
+ * below 10^15 beddows.
  */
 
 import type { Codec } from '../rules.ts';
@@ -63,7 +64,8 @@ function jsonOf(line: string): unknown {
     // change numbers in unknown members of assets to text.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch {
-    // The message of the parser quotes the line, which may be a secret if the user names a wrong file.
+    // The message of the parser is not shown, because it quotes the line. If the user names a wrong file, the line may
+    // be a secret.
     throw new BlockRejected('BLOCK_MALFORMED', 'it is not JSON');
   }
 }

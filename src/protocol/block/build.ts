@@ -34,8 +34,8 @@ export type PlacedHeader = Pick<
 >;
 
 /**
- * For some of the codes with which `applyBlock` refuses a block: the error code that `buildBlock` throws instead. For
- * any other code, `buildBlock` throws `FORGE_REFUSED`.
+ * Maps rejection codes of `applyBlock` to the error codes that `buildBlock` throws instead. For any other rejection
+ * code, `buildBlock` throws `FORGE_REFUSED`.
  */
 const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
   BLOCK_FORGER_LEAVES: 'FORGER_LEAVES',

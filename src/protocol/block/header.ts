@@ -85,7 +85,7 @@ export function encodeHeader(header: BlockHeader): Buffer {
 }
 
 /**
- * @param knownId the id of the block, if it is known; otherwise it is computed
+ * @param knownId the id of the block; without this argument, the function computes the id
  * @throws ProtocolError `HEADER_BYTES_INVALID` if the length is wrong for the version
  */
 export function decodeHeader(stored: Uint8Array, knownId?: BlockId): BlockHeader {

@@ -34,7 +34,7 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 
 /**
  * Unpacks a block. The transactions of the block are read only on demand. Thousands of blocks may wait in memory. If
- * their transactions were objects, garbage collection would copy these objects again and again.
+ * their transactions were objects, garbage collection would examine these objects again and again.
  *
  * @param packed result of `packBlock` in this process; the bytes are not checked
  */

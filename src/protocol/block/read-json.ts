@@ -98,9 +98,9 @@ export function readTotal(json: unknown, name: string): bigint {
 /**
  * Reads a total like `readTotal`, but for a total that includes amounts which no signature covers.
  *
- * @throws BlockRejected `BLOCK_UNSTORABLE` for a positive number (as `decimalIn` reads it) with a fraction or more than
- *   64 bits, and for `Infinity` and `NaN`; `BLOCK_MALFORMED` for any other invalid total. A lisk-sdk node may forge and
- *   send a block with an unstorable total, although it cannot store the block
+ * @throws BlockRejected `BLOCK_UNSTORABLE` for `Infinity`, `NaN`, and a positive result of `decimalIn` that is not a
+ *   whole number of at most 64 bits; `BLOCK_MALFORMED` for any other invalid total. A lisk-sdk node may forge and send
+ *   a block with an unstorable total, although the node cannot store the block
  */
 export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);

@@ -12,7 +12,7 @@ import type { Block, BlockHeader, SignatureCheck, SignatureOracle, Transaction, 
 import { BlockRejected, textOfTransactionError } from '../verdict.ts';
 import type { TransactionError } from '../verdict.ts';
 
-/** The functions of a generation that return the bytes which are signed or hashed when a block is built or checked. */
+/** The functions of a generation that return the bytes to sign or to hash. */
 export interface BlockFormat {
   /** The bytes that the generator signs: the header without its signature. */
   headerBytes(header: BlockHeader): Uint8Array;
@@ -31,7 +31,7 @@ export function payloadHashOf(transactions: readonly Transaction[], format: Bloc
 }
 
 // Caches the signature check of each header. Verifying the signature in advance and validating the block must use the
-// same check object, because the signature cache finds results by the check object.
+// same check object, because the signature cache stores the results of a large batch only by check object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {

@@ -56,7 +56,7 @@ export function createBlockRules(
   /**
    * The reference (lisk-sdk) collects all faults of a block, and reports them in the reverse order of their discovery,
    * beginning with the slot. If the slot is the only fault, `screenBlock` accepts the block, and a later check refuses
-   * it. The sender then loses no points, because the clock of this node may be wrong.
+   * it. The sender then gets no penalty points, because the clock of this node may be wrong.
    */
   function screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
     const faults = [...faultsOf(block, verify)].reverse();

@@ -38,8 +38,8 @@ export function createGen2Codec(params: ChainParams): Gen2Codec {
 }
 
 /**
- * The transaction types of a network. Types 5 to 7 are known only if the network's history contains them, and they are
- * allowed only below the heights in `exceptions.precedent`.
+ * The transaction types of a network. The result contains types 5 to 7 only if `exceptions.precedent` gives them a
+ * height above 0. A block may contain such a type only below this height.
  */
 function typesOf({ exceptions }: ChainParams): ReadonlyMap<number, Gen2Type> {
   const { disableDappTransaction, disableDappTransfer } = exceptions.precedent;

@@ -82,13 +82,13 @@ export function dappErrors(dapp: DappDescription, id: string): TransactionError[
   return errors;
 }
 
-/** Copies the known members. Empty texts are left out, because they add nothing to the bytes. */
+/** Copies the known members. Empty texts are left out, because they add nothing to the signed bytes. */
 function dappOf({ name, type, category, ...optional }: DappDescription): DappDescription {
   const { description, tags, link, icon } = optional;
   const texts = Object.entries({ description, tags, link, icon }).flatMap(([key, text]) =>
     text === undefined || text === '' ? [] : [[key, storableText(text)]],
   );
-  // A negative zero becomes 0, because the bytes cannot express a negative zero.
+  // A negative zero becomes 0, because the signed bytes cannot express a negative zero.
   const numbers = { type: type || 0, category: category || 0 };
   return { ...(Object.fromEntries(texts) as Partial<DappDescription>), name: storableText(name), ...numbers };
 }

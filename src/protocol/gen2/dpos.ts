@@ -1,4 +1,7 @@
-/** Updates the delegates of generation 2 for a block. Vote weights and ranks change only at the end of a round. */
+/**
+ * Updates the delegates of generation 2 for a block. Vote weights and ranks change only after the genesis block, and at
+ * the end of each round.
+ */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { assert } from '../../primitives/errors.ts';
@@ -64,8 +67,8 @@ function listOf(state: StateReader, round: number, params: ChainParams): readonl
 }
 
 /**
- * Whether the delegate list of a round is computed again for each block. In a few rounds of a live network, a delegate
- * entered the list of the round in which it registered.
+ * Whether the delegate list of a round is computed again for each block. The exceptions of a network list the rounds in
+ * which a delegate entered the list of the round in which it registered.
  */
 export function isRecomputed(round: number, params: ChainParams): boolean {
   return params.exceptions.ignoreDelegateListCacheForRounds.has(round);
@@ -86,8 +89,8 @@ function addPendingWeights(state: StateWriter): void {
 }
 
 /**
- * Converts an amount to the decimal text of its double and back, as lisk-sdk does. From 10^21 on, the decimal text has
- * an exponent, and no column of lisk-sdk's database can hold the number.
+ * Converts an amount to the decimal text of its double and back, as lisk-sdk does. From 10^21 on, the text has an
+ * exponent, so the function converts the double itself. The database of lisk-sdk cannot store such an amount.
  */
 function throughDouble(beddows: bigint): bigint {
   const text = String(Number(beddows));

@@ -6,14 +6,14 @@
  *
  * A received block may be one height above the tip and follow another parent (fork cause 1 of lisk-sdk). If the
  * received block is older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip,
- * lisk-sdk waits until the answers of its peers show that its own chain is behind. After the reverts or the wait,
- * lisk-sdk follows the longer chain. This node follows the longer chain at once. This node reverts no block before the
- * blocks of the longer chain have arrived.
+ * lisk-sdk keeps its tip, and syncs only after 20 s without a new block. In both cases, this node at once syncs from a
+ * peer that has the block. This node reverts its own blocks only after the received blocks have proved that the peer's
+ * chain is better.
  *
- * If two chains of equal length split below their tips, each lisk-sdk node stays on its own chain. The consensus of a
- * node is the share of its peers that have the same tip as the node. If half of the nodes are on each chain, the
- * consensus could stay too low for forging. This node compares the tips of two chains of equal length like two blocks
- * with one parent.
+ * If two chains of equal length differ in more than their tips, each lisk-sdk node stays on its own chain. The
+ * consensus of a node is the share of its peers that have the same tip as the node. If half of the nodes are on each
+ * chain, the consensus could stay too low for forging. This node compares the tips of two chains of equal length as if
+ * the tips had the same parent.
  */
 
 import type { AnnouncedTip, TipView } from '../rules.ts';
@@ -37,7 +37,7 @@ export function isLonger(announced: AnnouncedTip, than: AnnouncedTip): boolean {
   return announced.height > than.height;
 }
 
-/** Whether fork choice prefers a block to its rival. Ids are compared as text, not as numbers. */
+/** Whether fork choice prefers a block to another block of its height. Ids are compared as text, not as numbers. */
 function isPreferred(block: BlockHeader, rival: BlockHeader): boolean {
   return block.timestamp === rival.timestamp ? block.id < rival.id : block.timestamp < rival.timestamp;
 }

@@ -85,8 +85,8 @@ function encodeBasic(
 /**
  * The number that encodes a recipient in the bytes: the integer before the last character of the recipient's text. The
  * number is 10 for `NaNL` (`tx/recipient.ts`). The number is 0 if there is no recipient, or if the text before the last
- * character is not an integer. Live networks have exceptions with an address of more than 64 bits. An address of this
- * size is padded with zeros in front to a multiple of eight bytes, and the first eight bytes are used.
+ * character is not an integer. Live networks have exceptions with an address of more than 64 bits. The number of such
+ * an address is padded with zeros in front to a multiple of eight bytes, and the first eight bytes are the result.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -266,8 +266,8 @@ const RECIPIENT_COLUMN_MAX = 22;
 
 /**
  * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of such a
- * transfer need not be an address. The text before its last character must be a whole number of at least 0, in any form
- * (`1l`, `+7L`, `1e3L`).
+ * transfer need not be an address. However, the part before the last character of the recipient must be a whole number
+ * of at least 0, also with a sign or an exponent (`1l`, `+7L`, `1e3L`).
  *
  * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without this whole number, and for a
  *   recipient that lisk-sdk cannot store

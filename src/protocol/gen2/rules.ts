@@ -53,8 +53,8 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       const [last, next] = earlier.timestamp <= header.timestamp ? [earlier, header] : [header, earlier];
       return contradictionWith(last, next, params);
     },
-    // The chain cannot prove that the delegate signed nothing on another node. If another node may be signing, the
-    // engine lets one slot of the delegate pass unused before it calls `handOver` (`DoubleForgingGuard`).
+    // Generation 2 has no finality for which the delegate could wait. If another node may be signing, the engine lets
+    // one slot of the delegate pass unused before it calls `handOver` (`DoubleForgingGuard`).
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }

@@ -49,7 +49,7 @@ export const BASE_SHAPE = GEN2_SHAPES.compile({
 
 /**
  * The fee of each type in beddows, by type number, for a transaction whose document states no fee. For the registration
- * of a group, the value is the fee for one key.
+ * of a multisignature group, the value is the fee for one key.
  */
 const STATIC_FEES = [
   '10000000',
@@ -68,7 +68,7 @@ const STATIC_FEES = [
  * accepted if the network has an exception for it.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
- *   is empty in the cases in which lisk-sdk throws an `Error` with a text, not with a list of errors
+ *   is empty where lisk-sdk throws a single `Error` instead of a list of errors
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -183,7 +183,7 @@ interface Reading {
 function readTransaction(json: unknown, types: Types): Reading {
   const type = typeFor(json, types);
   const document = documentOf(json, type);
-  // If id, sender or signature is missing or empty, lisk-sdk throws an `Error` that is not a list of errors.
+  // If id, sender or signature is missing or empty, lisk-sdk throws a single `Error` instead of a list of errors.
   for (const name of ['id', 'senderPublicKey', 'senderId', 'signature'] as const) {
     if (!document[name]) throw plainRefusal(`${name} is required to be set before use`);
   }
@@ -213,9 +213,9 @@ function readTransaction(json: unknown, types: Types): Reading {
 }
 
 /**
- * Whether a document with an id has the form in which nodes write a transaction without signatures of group members. A
- * document in this form satisfies the base schema, so the schema check is skipped. If the result is false, the schema
- * check decides.
+ * Whether a document has the form in which nodes write a transaction without signatures of group members. The caller
+ * has checked that the document has an id. A document in this form satisfies the base schema, so the schema check is
+ * skipped. If the result is false, the schema check decides.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -292,9 +292,9 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Returns the member `written` of the transaction: the parts of the document that no other member contains; undefined
- * if there are none. These parts are the sender's key and a second key, if they have upper-case letters, and an empty
- * `data` of a transfer. Generation 2 drops unknown members of assets.
+ * Returns the member `written` of the transaction: the parts of the document that the other members of the transaction
+ * do not contain; undefined if there are none. Such parts are a sender's key with upper-case letters, a second key with
+ * upper-case letters, and an empty `data` of a transfer. Generation 2 drops unknown members of assets.
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): OriginalJson | undefined {
   const written: OriginalJson = writtenKey(senderPublicKey);

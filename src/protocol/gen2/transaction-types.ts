@@ -31,12 +31,12 @@ const containsNul = (text: string): boolean => text.includes('\0') || text.inclu
 /** Compiles schemas with the formats of generation 2. */
 export const GEN2_SHAPES = createShapeCompiler(containsNul, isDigitId);
 
-/** The members of a document that determine the effect of the transaction. */
+/** The members of a transaction's JSON that `readPayload` reads or checks. */
 export interface PayloadMembers {
   readonly asset: unknown;
   /** Decimal text of a number. The number need not be a valid amount. */
   readonly amount: string;
-  /** The recipient as in the document; empty if there is no recipient. */
+  /** The recipient as in the JSON; an empty string if there is no recipient. */
   readonly recipientId: unknown;
   readonly recipientPublicKey: unknown;
 }
@@ -49,7 +49,7 @@ export interface Gen2Type extends TransactionLayout {
   matches?(context: TransactionContext): boolean;
 }
 
-/** Collects the errors of one document. */
+/** Collects the errors of one transaction. */
 class DocumentErrors {
   readonly all: TransactionError[];
   readonly #id: string;
@@ -86,10 +86,9 @@ function wrapped(name: string, schema: object): Shape {
 }
 
 /**
- * Copies only one member of an asset: the member whose name is the argument `name`. If this member is an object, the
- * copy contains of this object only the members with the names in `members`. An asset that is not an object stays
- * unchanged, and so does a member that is not an object. A missing asset counts as an asset in which this member is an
- * empty object.
+ * Copies only the member `name` of an asset. If the value of this member is an object, the copy of the value has only
+ * the members that the argument `members` lists. A value that is not an object stays unchanged. An asset that is not an
+ * object also stays unchanged. For a missing asset, the result is an asset whose member `name` is an empty object.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };
@@ -277,7 +276,7 @@ const outTransfer = typeOf(
       return { errors: errors.all, payload: undefined };
     }
     // A record of this node's store has one byte for the length of the application's id, so the id has at most 255
-    // characters. An id in lisk-sdk's database has at most 20 characters.
+    // characters. The limit refuses no id that lisk-sdk can store, because its database limits an id to 20 characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: errors.all, payload: undefined };
     }
@@ -302,7 +301,7 @@ function isPositive(amount: string): boolean {
 /**
  * The error of a recipient; undefined if it is correct. The reference (lisk-sdk) applies the checks for a text to a
  * value of any type. A list with a wrong length is refused for its length. All other lists and values get the error for
- * a missing `L` at the end. The reference has another error than this node for a list whose last element is `L`.
+ * a missing `L` at the end. For a list whose last element is `L`, the reference reports another error than this node.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

@@ -27,9 +27,9 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
 
 /**
  * The reason why this node drops a transaction from its pool and never puts it into a block; undefined if there is
- * none. The function returns a reason only for some votes. A vote whose recipient is not its sender can be applied only
- * in some blocks. A vote of this kind could wait in the pool for hours, and displace other transactions. This node
- * therefore does not forge votes whose recipient is another account.
+ * none. The function returns a reason only for a vote whose recipient is not its sender. Such a vote can be applied
+ * only in some blocks (`voteWeightFault`). The vote could therefore wait in the pool for hours, and displace other
+ * transactions.
  */
 export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {
   if (payload.kind !== 'vote' || payload.recipientId === senderId) return undefined;

@@ -14,8 +14,8 @@ import type { PublicKey } from '../types.ts';
 const LISTS_LOOKED_BACK = 3;
 
 /**
- * First height of the consecutive rounds in which the delegate is active. The last of these rounds has the number
- * `newestList`, and the delegate list that it uses is the active list. The search goes back three rounds at most.
+ * First height of the consecutive rounds in which the delegate is active. The last of these rounds is round
+ * `newestList`. The active list is the delegate list of this last round. The search goes back three rounds at most.
  *
  * @param newestList index of the newest frozen list to consider; also the number of the last round to consider
  * @param offset number of rounds between freezing a list and using it

@@ -88,7 +88,7 @@ export function encodeBftState(bftState: BftState): Uint8Array {
 }
 
 /**
- * @param headerAt returns a header by height, from the chain of the BFT state
+ * @param headerAt returns the header at a height of the chain to which the BFT state belongs
  * @throws ProtocolError `BFT_STATE_UNREADABLE` if the bytes have another layout, or if a header is missing
  */
 export function decodeBftState(bytes: Uint8Array, headerAt: (height: number) => BlockHeader | undefined): BftState {

@@ -6,9 +6,9 @@
  *
  * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
  * the delegate in the BFT state gives both. The last prevote is the height of this header. The last precommit is stored
- * with this header. If a delegate has no voting header in the BFT state, the protocol needs neither height. The votes
- * of such a delegate are below the last `range` heights (see `BftLimits`), and a new header votes only within the last
- * `range` heights.
+ * with this header. If a delegate has no voting header in the BFT state, the protocol needs neither height. The earlier
+ * votes of such a delegate are below the last `range` heights (see `BftLimits`). A new header votes only within the
+ * last `range` heights.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -27,8 +27,9 @@ export interface BftLimits {
    */
   readonly range: number;
   /**
-   * Maximum number of headers in the BFT state, 5N. The number is part of consensus. If the `maxHeightPreviouslyForged`
-   * of a block is neither 0 nor in the BFT state, the block gets only a quarter of the reward.
+   * Maximum number of headers in the BFT state, 5N. The number is a consensus rule, because rewards depend on it. If
+   * the `maxHeightPreviouslyForged` of a block is neither 0 nor in the BFT state, the block gets only a quarter of the
+   * reward.
    */
   readonly headersMax: number;
 }
@@ -69,7 +70,7 @@ export interface BftState extends HeaderLists {
   readonly finalized: number;
 }
 
-/** @param delegates active delegates in a round, at most 255, because the votes for a height are counted in a byte */
+/** @param delegates number of active delegates; at most 255, because the votes for a height are counted in a byte */
 export function bftLimits(delegates: number): BftLimits {
   assert(delegates >= 1 && delegates <= 255, 'the votes of all active delegates fit in a byte');
   return { threshold: Math.ceil((2 * delegates) / 3), range: 3 * delegates - 1, headersMax: 5 * delegates };
@@ -86,8 +87,8 @@ export function lastHeightIn(bftState: BftState): number {
 }
 
 /**
- * Checks the prevoted height that a header states, once the BFT state has at least `range` headers. Also compares the
- * header with the newest earlier header of its delegate, if the earlier header is among the last `range` headers.
+ * Checks the `maxHeightPrevoted` of a header, if the BFT state has at least `range` headers. Also compares the header
+ * with the newest earlier header of its delegate, if the earlier header is among the last `range` headers.
  *
  * @returns the message of lisk-sdk; undefined if there is no contradiction
  */
@@ -218,7 +219,7 @@ function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLi
   return Math.max(height + 1, floor);
 }
 
-/** Index of the delegate's newest header that votes, except the last header of the BFT state; -1 if there is none. */
+/** Index of the delegate's newest voting header before the last header of the BFT state; -1 if there is none. */
 function newestVoteOf(bftState: BftState, generator: PublicKey): number {
   let index = bftState.generators.length - 1;
   do {

@@ -91,8 +91,8 @@ function readBlock(
   transactionsMax?: number,
 ): Block {
   const previousBlockId = readPreviousId(json, 'previousBlockId');
-  // The signature covers `maxHeightPreviouslyForged` and `maxHeightPrevoted` only in block version 2. Older blocks may
-  // lack both members.
+  // The signature covers `maxHeightPreviouslyForged` and `maxHeightPrevoted` only in block version 2. Blocks of older
+  // versions may lack both members.
   const unsigned = version < 2 ? 0 : undefined;
   const transactions = readTransactions(json, transactionFromJson, transactionsMax);
   const block: Block = {

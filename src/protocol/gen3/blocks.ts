@@ -161,8 +161,8 @@ export function createBlockRules(
     );
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
-      // Release 3.0.2 looks up the generator in the delegate list of the next round, and fails if the list does not
-      // contain the generator. Peers with release 3.0.2 then stay on the chain without the block.
+      // For the last block of a round, release 3.0.2 looks up the generator in the delegate list of the next round. If
+      // the list does not contain the generator, peers with release 3.0.2 stay on the chain without the block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
     const round = roundOf(block.height, params);
@@ -186,8 +186,8 @@ export function createBlockRules(
 }
 
 /**
- * The BFT state before the block at this height. Except for the genesis block, the BFT state contains no blocks of
- * older versions. If the BFT state lacks the block directly below this height, the result contains no headers, because
+ * The BFT state before the block at this height. Except for the genesis header, the BFT state contains no headers of
+ * older versions. If the BFT state lacks the header directly below this height, the result contains no headers, because
  * votes do not reach across a gap.
  */
 function bftStateBelow(state: StateReader, height: number): BftState {

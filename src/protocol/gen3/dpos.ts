@@ -15,9 +15,9 @@ import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
 /**
- * Number of frozen lists that stay in the state. The finality protocol reads lists as old as the fifth list before the
- * newest list, and therefore needs six lists. Two more lists stay, because the tip of a rival chain may be two rounds
- * below the tip of this node. The reference (lisk-sdk) stores all lists.
+ * Number of frozen lists that stay in the state. The oldest list that the finality protocol reads is the fifth list
+ * before the newest list, so the state needs six lists. No rule needs the other two lists. They let the node find the
+ * slot owners of two more past rounds. The reference (lisk-sdk) stores all lists.
  */
 const LISTS_KEPT = 8;
 

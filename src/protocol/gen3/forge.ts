@@ -11,8 +11,8 @@ import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
 import { finalityOf } from './bft-state.ts';
 
 /**
- * Builds and signs the block after `tip`. A header that contradicts `request.previouslyForged`, or that `applyBlock`
- * would refuse, is never signed.
+ * Builds and signs the block after `tip`. The function never signs a block that contradicts `request.previouslyForged`
+ * or that `applyBlock` would refuse.
  *
  * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged` or the chain;
  *   or an error of `buildBlock`
@@ -36,9 +36,9 @@ export function forgeBlock(
 
 /**
  * The larger of two heights: the height of the last signed header, and the height that this header names as
- * `maxHeightPreviouslyForged`. The result is 0 if the delegate has signed no header. A header from another chain may
- * name a height above its own height. A new header names the result, because the last signed header can contradict a
- * header that names a lower height.
+ * `maxHeightPreviouslyForged`. The result is 0 if the delegate has signed no header. If the delegate moved to a shorter
+ * branch, the height that the last header names can be the larger one. A new header names the result, because the last
+ * signed header can contradict a header that names a lower height.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -36,9 +36,11 @@ function isDoubleForging(tip: BlockHeader, received: BlockHeader): boolean {
 }
 
 /**
- * Whether a rival block (`isDuplicate`) replaces the tip. The rival replaces the tip on three conditions: the slot of
- * the rival is later than the slot of the tip; the node received the rival in the rival's slot; the node did not
- * receive the tip in the tip's slot.
+ * Whether a rival block (`isDuplicate`) replaces the tip. All three conditions must hold:
+ *
+ * - The slot of the rival is later than the slot of the tip.
+ * - The node received the rival in the rival's slot.
+ * - The node did not receive the tip in the tip's slot.
  */
 function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
   return (
@@ -50,8 +52,8 @@ function isTieBreak(tip: TipView, received: TipView, params: Timing): boolean {
 }
 
 /**
- * Whether the chain that ends with `received` is better than the chain that ends with `tip`. Both may also be tips that
- * peers only announced.
+ * Whether the chain that ends with `received` is better than the chain that ends with `tip`. Each argument may be a tip
+ * that a peer has announced without sending the block.
  */
 export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolean {
   return (

@@ -14,7 +14,7 @@ import type { BlockHeader } from '../types.ts';
 import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './bft-state.ts';
 
-/** The rule considers no branch that is older than this time, as in LIP-0014. */
+/** Time in seconds. Branches that split off longer ago do not count, as in LIP-0014. */
 const MONTH_S = 30 * 86_400;
 /**
  * If the finalized height is behind the tip by more than this multiple of the usual distance (`finalityBlocks`), the
@@ -40,7 +40,7 @@ export function handOver(
   const finalizedS = finalized?.timestamp ?? 0;
   const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
   // The expected distance in seconds between tip and finality. On a young chain (only its genesis block is final), the
-  // distance is computed instead of measured, because the genesis block has the time of the epoch.
+  // node computes the distance instead of measuring it, because the genesis block has the time of the epoch.
   const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
   const dueS = sinceS + distanceS;
   const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
@@ -90,7 +90,7 @@ export function handOver(
  * the delegates of a young chain waited for finality, no block would ever become final. The wait on a young chain is
  * therefore limited.
  *
- * @param wait.dueS time by which finality should have come
+ * @param wait.dueS chain time at which a block with the time `sinceS` should be final
  * @param wait.isNew whether the delegate forged none of the newest blocks (`ownHeaders`)
  * @returns 0 if there can be no unknown header; undefined if the wait must continue
  */
@@ -109,7 +109,7 @@ function boundOfYoungChain(
   return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
 }
 
-/** Number of slots without a block before a block, over as many blocks as a month has slots. */
+/** Number of missed slots before `block`. The count goes back over as many blocks as a month has slots. */
 function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pick<ChainParams, 'blockTimeS'>): number {
   const first = state.header(Math.max(FIRST_FORGED_HEIGHT, block.height - Math.floor(MONTH_S / blockTimeS)));
   if (first === undefined || first.height >= block.height) return 0;
@@ -125,8 +125,8 @@ function finalityBlocks({ threshold }: BftLimits): number {
 }
 
 /**
- * The delegate's headers among the last `range` headers of the chain. Older headers of the chain cannot contradict a
- * new header.
+ * The delegate's headers among the last `range` headers of the chain. Nodes do not compare a new header with older
+ * headers of the chain.
  */
 function ownHeaders(
   state: StateReader,

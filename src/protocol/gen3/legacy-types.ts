@@ -1,8 +1,8 @@
 /**
  * Defines transaction types 0 to 7 for the history of a generation 3 chain. These types have the bytes of generation 2,
- * and assets in the form of generation 3. The assets include amounts and recipients. Only two kinds of members are
- * nested in a further object. The first kind is the description of an application (`asset.dapp`). The second kind is
- * the ids in transfers to and from applications (`asset.inTransfer`, `asset.outTransfer`).
+ * and assets in the form of generation 3. The assets include amounts and recipients. Most members are directly in the
+ * asset. The description of an application is in a nested object (`asset.dapp`). The ids in transfers to and from
+ * applications are also in nested objects (`asset.inTransfer`, `asset.outTransfer`).
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -27,15 +27,15 @@ function typeOf<K extends PayloadKind>(
   type: number,
   kind: K,
   /**
-   * Whether the asset is rebuilt from its known members. For a rebuilt asset, the check of the base schema
-   * (`assetForBaseCheck`) gets an empty object, even if the asset is malformed.
+   * Whether the node rebuilds the asset from its known members, and so drops unknown members. For a rebuilt asset, the
+   * check of the base schema (`assetForBaseCheck`) gets an empty object, even if the asset is malformed.
    */
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
   /**
-   * For a rebuilt asset, returns an asset with the original form of the known members. The result is stored only if it
-   * differs from `known`; undefined if nothing is to be stored.
+   * For a rebuilt asset, returns an asset with the original form of the known members. The node stores the result only
+   * if the result differs from `known`. If the result is undefined, the node stores nothing.
    */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
@@ -238,8 +238,8 @@ function amountIn(asset: unknown): string {
 }
 
 /**
- * A member in the form that a schema checks. An object is copied with its own members only; any other value stays
- * unchanged.
+ * A member of the asset in the form that a schema checks. If the member is an object, the function returns a copy with
+ * only the object's own properties. Any other value stays unchanged.
  */
 function plainMember(asset: unknown, name: string): unknown {
   const value = member(asset, name);

@@ -26,13 +26,14 @@ const BASE_SHAPE = GEN3_SHAPES.compile({
 type Types = ReadonlyMap<number, TransactionType>;
 
 const NO_ID = 'incalculable-id';
-/** Maximum length of an id that is repeated in an error message. */
+/** Maximum length of a document's id in an error message. A message about a longer id contains `NO_ID` instead. */
 const ID_CHARACTERS_MAX = 256;
 
 /**
- * Reads a transaction with all static checks, except the check of its signature. Id, fee and sender's address are
- * computed, and their values in the document are ignored. A malformed transaction is accepted if the network has an
- * exception for it. Only such a transaction keeps the id of the document, because its real id cannot be computed.
+ * Reads a transaction with all static checks, except the check of its signature. The function computes id, fee and
+ * sender's address, and ignores their values in the document. The function accepts a malformed transaction if the
+ * network has an exception for it. Only such a transaction keeps the id of the document, because the exceptions refer
+ * to this id.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -51,8 +52,8 @@ export function isExceptedShape(transaction: Transaction, types: Types, exceptio
 
 /**
  * Reads a transaction of a genesis block. The function checks only the base schema, and whether the bytes can contain
- * the payload. Limits for the values of the payload do not apply, such as the maximum number of votes. The id is
- * computed, and the fee is 0.
+ * the payload. Limits for the values of the payload, such as the maximum number of votes, do not apply. The function
+ * computes the id, and sets the fee to 0.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID`
  */

@@ -1,5 +1,5 @@
 /**
- * Defines the schemas, bytes and fees of the transaction types of generation 3, numbers 8 to 12. In these types,
+ * Defines the schemas, bytes and fees of transaction types 8 to 12, the types of generation 3. In these types,
  * timestamps and amounts are big-endian. In the types of generation 2, timestamps and amounts are little-endian.
  */
 
@@ -36,8 +36,8 @@ interface AssetLayout<K extends PayloadKind> {
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
   /**
-   * Whether the asset is rebuilt from its known members. For a rebuilt asset, the check of the base schema
-   * (`assetForBaseCheck`) gets an empty object, even if the asset is malformed. Rebuilding drops unknown members.
+   * Whether the node rebuilds the asset from its known members, and so drops unknown members. For a rebuilt asset, the
+   * check of the base schema (`assetForBaseCheck`) gets an empty object, even if the asset is malformed.
    */
   readonly rebuilt: boolean;
   /** Members that no signature covers. A rebuilt asset begins with these members. */
@@ -47,7 +47,7 @@ interface AssetLayout<K extends PayloadKind> {
   encode(payload: Extract<Payload, { kind: K }>): Buffer;
   /** Data that the bytes do not contain; undefined if there are none. */
   detail?(payload: Extract<Payload, { kind: K }>): Buffer | undefined;
-  /** @param bytes contain the asset from `HEAD_BYTES` to `end` */
+  /** @param bytes the bytes of the transaction, with the asset from `HEAD_BYTES` to `end` */
   decode(bytes: Buffer, end: number, detail: Buffer | undefined): Extract<Payload, { kind: K }>;
 }
 

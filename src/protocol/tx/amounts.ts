@@ -1,7 +1,7 @@
 /**
- * Computes amounts of transactions in beddows: the amount that a transaction moves, and the amount that counts in the
- * total of its block, in spending and in vote weights (`countedAmount`). No signature covers the counted amount of a
- * registration.
+ * Computes two amounts of a transaction in beddows. The transaction moves the first amount (`amountOf`). The second
+ * amount counts in the total of the block, in spending and in vote weights (`countedAmount`). No signature covers the
+ * counted amount of a registration.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
@@ -16,7 +16,10 @@ export function amountOf({ payload }: Pick<Transaction, 'payload'>): bigint {
   return 'amount' in payload ? payload.amount : 0n;
 }
 
-/** Total amount of a block with these transactions; undefined if the sum is not a whole number of beddows. */
+/**
+ * Total amount of a block with these transactions; undefined if a counted amount is not a number, or if the sum is not
+ * a whole number of beddows.
+ */
 export function totalAmountOf(transactions: readonly Transaction[]): bigint | undefined {
   const total = new DecimalSum();
   for (const transaction of transactions) {
@@ -35,7 +38,7 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  * is the unknown member `amount` of its asset, which no signature covers. Without this member, the counted amount is 0.
  * The member may have any form that lisk-sdk's number library reads.
  *
- * @returns undefined if the member is not a number, which makes a block with the transaction invalid
+ * @returns undefined if `decimalIn` cannot read the member; a block with this transaction is invalid
  */
 export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;
@@ -47,14 +50,12 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 }
 
 /**
- * Caches the amounts that no signature covers. An asset may be megabytes long, and its amount is needed several times
- * before its block is in the chain.
+ * Caches the amounts that no signature covers. An asset may be megabytes long. Without the cache, the node would parse
+ * the asset several times.
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
-/**
- * True if the counted amount of the transaction is not a number, or is not 0 although the transaction moves no amount.
- */
+/** Whether the asset has an amount that no signature covers: a number other than 0, or a value that is no number. */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
   return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';
@@ -69,7 +70,7 @@ export function addAmount(to: DecimalSum, amount: bigint | Decimal): void {
  * Converts the value of a JSON member to a number as lisk-sdk's number library does. A missing member, `null`, `false`
  * and an empty text count as 0. A list with one number counts as that number.
  *
- * @returns undefined if the member is not a number, or if it is a JSON number with more than 15 significant digits
+ * @returns undefined if the value is not a number, or is a JSON number with more than 15 significant digits
  */
 export function decimalIn(value: unknown): Decimal | undefined {
   if (!value) return ZERO;
@@ -83,8 +84,9 @@ export function decimalIn(value: unknown): Decimal | undefined {
 }
 
 /**
- * The text of a list with a single element, which may itself be a list with a single element; empty for any other list.
- * The reference (lisk-sdk) reads a list with a single element like the element itself.
+ * Returns the single element of a list as text, or an empty text for any other list. If the element is itself a list,
+ * the same rule applies to this inner list. The reference (lisk-sdk) reads a list with a single element like the
+ * element itself.
  */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;

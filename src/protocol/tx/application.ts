@@ -64,8 +64,8 @@ function ownerFact(dappId: TransactionId): string {
   return `application ${dappId} owner`;
 }
 
-// The name of the fact contains a hash of the name or link of the application. The name or link itself may be longer
-// than the 100 characters that the name of a fact may have.
+// The name of the fact contains a hash of the name or link of the application. The name of a fact may have at most 100
+// ASCII characters. A link may be longer, and both texts may have other characters.
 function nameFact(name: string): string {
   return `application name ${sha256Hex(utf8(name))}`;
 }

@@ -21,10 +21,10 @@ const OK: TransactionVerdict = { status: 'ok' };
  * state changes even if there are errors, because an exception of the network may turn a failure into a success. The
  * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
  *
- * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. While a block is applied, the state
- * keeps the public key of an account in the letter case in which it was sent. The sender's key of each later
- * transaction in the block must equal this key, including the letter case. `lowerKeys` converts the keys of accounts to
- * lower case after the block.
+ * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. While the node applies a block, the
+ * state keeps the public key of an account in the letter case in which the sender wrote the key. The sender's key of
+ * each later transaction in the block must equal this key, including the letter case. `lowerKeys` converts the keys of
+ * accounts to lower case after the block.
  */
 export function applyTransaction(
   state: StateWriter,

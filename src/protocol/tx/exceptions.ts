@@ -1,6 +1,6 @@
 /**
- * Handles exceptions: transactions of live networks that count as valid although a check fails. Most exceptions depend
- * on the first error only, so the order of errors is part of the rules.
+ * Handles exceptions: transactions of live networks that count as valid although a check fails. For most exceptions,
+ * only the first error counts, so the order of errors is part of the rules.
  */
 
 import type { Exceptions } from '../params.ts';
@@ -8,7 +8,7 @@ import type { Transaction } from '../types.ts';
 import type { TransactionError, TransactionVerdict } from '../verdict.ts';
 import type { TransactionDialect } from './apply-context.ts';
 
-/** Returns the verdict of the checks, or `ok` if the network has an exception for the transaction. */
+/** Returns the verdict of the checks, or `ok` if the network has an exception for the transaction and its errors. */
 export function settleVerdict(
   verdict: TransactionVerdict,
   transaction: Transaction,

@@ -1,6 +1,6 @@
 /**
- * Reads JSON that comes from strangers. Only own data members of an object are read, never inherited members or
- * accessors.
+ * Reads JSON from peers, clients and files. The functions read own data members of an object, never inherited members
+ * or accessors.
  */
 
 /** Value of an object's own member; undefined if the object has no member of this name. */
@@ -20,9 +20,9 @@ export function numberIn(value: unknown, name: string): number {
 
 /**
  * Maximum length of a list that is passed to a check. A longer list is first truncated to this length, so that a list
- * with a million entries costs little time. Outside genesis blocks, the longest list that a rule allows has 33 entries,
- * so a truncated list is still too long and is refused. The list of a vote in a genesis block has no limit, but has at
- * most 101 entries on all known networks.
+ * with a million entries costs little time. Outside genesis blocks, the longest list that a rule allows has 33 entries.
+ * A truncated list is therefore still too long, and the check refuses it. A vote in a genesis block may have a list of
+ * any length, but on all known networks, this list has at most 101 entries.
  */
 const LIST_ITEMS_MAX = 200;
 

@@ -10,14 +10,14 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
 /**
  * Adds a member's signature.
  *
- * Signatures that arrived with the transaction are verified only when there are enough signatures. Anybody can add
- * false signatures to a copy of a transaction. The function removes the false signatures that it finds, and duplicate
- * signatures of one member. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
+ * The node verifies the signatures that arrived with the transaction only when the transaction has as many signatures
+ * as it needs. Before that, the transaction may have false signatures, which anybody can add to a copy of it. The
+ * function removes the false signatures that it finds, and duplicate signatures of one member. The reference (lisk-sdk)
+ * keeps false signatures, and then refuses every further signature.
  *
- * @param added the signature to add; its hexadecimal texts may be in upper or lower case, and the caller has checked
- *   their form
- * @returns the transaction with the signature and whether its signatures are complete. If the signature is refused, the
- *   result is the refusal
+ * @param added the signature to add, in a form that the caller has checked; its hexadecimal texts may be in upper case
+ * @returns the transaction with the added signature, and whether it then has all needed signatures; or the refusal of
+ *   the added signature
  */
 export function addMemberSignature(
   state: StateReader,
@@ -38,8 +38,8 @@ export function addMemberSignature(
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
   // The loop removes one false signature at a time, and stops when all signatures are valid or there are too few
-  // signatures. A pending transaction usually has too few signatures before the addition. After one removal, it then
-  // has too few signatures again, and the loop stops.
+  // signatures. Before the addition, a pending transaction usually has too few signatures. The loop therefore usually
+  // stops after at most one removal.
   for (;;) {
     const { status } = groupSignatureStatus(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;

@@ -80,15 +80,15 @@ export function applyMultisignature(
     const message = 'Register multisignature only allowed once per account.';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
-  // The keys are compared as texts, in the letter case in which they were sent. The whole network accepts a
-  // registration in which the sender names its own key in upper case.
+  // As in lisk-sdk, this comparison of keys is case-sensitive. The network therefore accepts a registration in which
+  // the sender names its own key in another letter case than that of the account's key.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
-  // If the account of a member has no public key, it gets the member's key in the letter case in which the key was
-  // sent. Until the end of the block, a transaction of a member must have the member's key in the same letter case.
+  // If the account of a member has no public key, the account gets the member's key in the letter case of the
+  // registration. Until the end of the block, the member's transactions must have the key in this letter case.
   for (const publicKey of keysgroup.map((key) => key.slice(1))) {
     const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);

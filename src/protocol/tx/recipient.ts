@@ -1,8 +1,8 @@
 /**
- * Checks recipients. The network accepts addresses and the text `NaNL`. The text before the `L` may be `NaN`, because
- * lisk-sdk parses it to a number, writes the number as text again, and finds the two texts equal. A transfer to `NaNL`
- * has the bytes, the id and the signature of a transfer to `10L`, but it credits the separate account `NaNL`. No node
- * accepts a transfer to `NaNL` over HTTP, but peers pass it on.
+ * Checks recipients. The network accepts addresses and the text `NaNL`. To check an address, lisk-sdk parses the text
+ * before the `L` to a number, writes the number as text again, and compares the two texts. For `NaN`, the two texts are
+ * equal. A transfer to `NaNL` has the bytes, the id and the signature of a transfer to `10L`, but the transfer credits
+ * the separate account `NaNL`. No node accepts a transfer to `NaNL` over HTTP, but peers pass such transfers on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';

@@ -15,8 +15,8 @@ import { recipientFault } from './recipient.ts';
 export type Shape = (value: unknown) => readonly ErrorObject[];
 
 /**
- * Format of a URI in lisk-sdk. The format in this node's version of Ajv 6 refuses a comma in the scheme, but lisk-sdk
- * accepts it.
+ * Format of a URI in lisk-sdk. Unlike the URI format in this node's version of Ajv 6, this format accepts a comma in
+ * the scheme.
  */
 const LOOSE_URI = /^[a-z][a-z0-9+,.-]*:[^\s]*$/i;
 
@@ -112,8 +112,8 @@ export interface SharedMembers {
 
 /**
  * Whether the shared members have the form in which nodes write a transaction without signatures of group members.
- * Members in this form satisfy the base schema, so the schema check is skipped. The schema check takes longer than all
- * other steps of reading. If the result is false, the schema check decides.
+ * Members in this form satisfy the base schema, so callers skip the schema check. The schema check takes longer than
+ * all other steps of reading. If the result is false, the schema check decides.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;

@@ -30,9 +30,9 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 }
 
 /**
- * Whether the asset is an object, is missing, or is another value that counts as false in JavaScript. A missing asset,
- * or one that counts as false, is checked like an empty object. If the result is false, the schema check refuses the
- * asset because of its type.
+ * Whether the asset is an object but no array, is missing, or counts as false in JavaScript. A missing asset, or one
+ * that counts as false, is checked like an empty object. If the result is false, the schema check refuses the asset
+ * because of its type.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));

@@ -1,4 +1,4 @@
-/** Verifies all signatures except the primary signature: the second signature, and the signatures of group members. */
+/** Verifies the second signature and the signatures of group members, but not the primary signature. */
 
 import { bytesEqual, bytesOfHex } from '../../primitives/bytes.ts';
 import type { Account } from '../state.ts';
@@ -54,7 +54,7 @@ export function secondSignatureErrors(
 
 /**
  * Returns whether a transaction has enough valid signatures of group members. The registration of a group needs the
- * signatures of all members. A transaction of a group needs the signatures of `min` members.
+ * signatures of all members. A transaction of a group needs the signatures of at least `min` members.
  *
  * @param sender the account before the transaction; undefined if the account does not exist
  */
@@ -98,8 +98,7 @@ function memberStanding(
     const error = transactionError(id, 'Encountered duplicate signature in transaction', '.signatures');
     return { status: 'fail', errors: [error] };
   }
-  // Missing signatures are reported before invalid signatures. No signature is verified until there are enough
-  // signatures.
+  // While signatures are missing, the function verifies no signature, and reports only that signatures are missing.
   if (signatures.length < min) {
     const error = {
       name: 'TransactionPendingError',
@@ -131,12 +130,12 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
 /**
  * Finds the first signature that matches no remaining member of the group; undefined if all signatures match. Each
- * member may match one signature only.
+ * member may match at most one signature.
  *
- * A signature does not show its signer. A signature is therefore checked with the keys of all members that have no
- * matching signature yet, until one key matches. A signature without a match takes at most 15 checks, and ends the
- * search. Fifteen valid signatures in the worst order take 120 checks. The reference (lisk-sdk) checks all signatures,
- * which takes up to 225 checks, and reports each signature without a match. This node and lisk-sdk accept the same
+ * A signature does not show its signer. The function therefore tries the keys of all members that have no matching
+ * signature yet, until one key matches. A signature without a match takes at most 15 checks, and ends the search.
+ * Fifteen valid signatures in the worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which
+ * takes up to 225 checks, and reports each signature without a match. This node and lisk-sdk accept the same
  * transactions.
  */
 export function firstUnmatchedSignature(

@@ -22,13 +22,13 @@ export interface TransactionBytes {
   transactionBytes(transaction: Transaction): Buffer;
   /** The bytes that the primary signature covers, before hashing. */
   signedBytes(fields: BasicFields, networkIdentifier: string): Buffer;
-  /** Digest of `signedBytes`, which the sender and the members of a group sign. */
+  /** SHA-256 of `signedBytes`. The sender and the members of a group sign this digest. */
   signingDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /** Digest that the holder of the second key signs. The digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /**
-   * The check of the primary signature. All calls for one transaction return the same object until `forget` is called,
-   * or until the transaction is used with another network identifier. The signature cache finds the result by this
+   * The check of the primary signature. All calls for one transaction return the same check object until a call of
+   * `forget`, or a call with another network identifier. The signature cache finds the result of the check by this
    * object.
    */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
@@ -41,9 +41,8 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. They are stored in an instance of a class, because V8 may allocate the
- * objects of a frequent object literal in the old generation of its heap. Objects in the old generation stay in memory
- * long after their last use.
+ * The cached results for one transaction. This is a class, because V8 may use the old generation of its heap for the
+ * objects of a frequently used object literal. Objects in the old generation stay in memory long after their last use.
  */
 class Known {
   /**

@@ -1,15 +1,17 @@
 /**
- * Defines the stored form (record) of a transaction: the bytes from which its id is computed, then members' signatures,
- * then additional data, then two bytes. These two bytes are the number of members' signatures, and flags that state
- * which data are present. The additional data follow in this order, and each item is present only if it is needed:
+ * Defines the stored form (record) of a transaction. A record has four parts: the bytes from which the id is computed,
+ * the members' signatures, additional data, and two final bytes. The final bytes are the number of members' signatures,
+ * and flags that state which data are present. The additional data follow in this order, and each item is present only
+ * if it is needed:
  *
- * - the fee, if it is not the fee of the type, as in a genesis block;
+ * - the fee, if it is not the fee of the type, for example in a genesis block;
  * - the id, if it is not the computed id;
  * - the recipient's key;
  * - the detail of the type (`TransactionLayout.detail`);
  * - JSON of all parts that the sender wrote in another form than nodes do.
  *
- * The record is read from its end, so the bytes from which the id is computed stand unchanged at its beginning.
+ * The node reads a record from its end. The bytes from which the id is computed can therefore stand unchanged at the
+ * beginning of the record.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -45,7 +47,7 @@ export function encodeTransaction(
     flags |= HAS_FEE;
     parts.push(u64be(fee));
   }
-  // Only excepted transactions and those of generation 2's genesis blocks have ids that differ from the computed ids.
+  // An id differs from the computed id only in genesis blocks of generation 2, and in transactions with an exception.
   if (layout?.networkBound === false && transaction.id !== computedId(transaction)) {
     flags |= HAS_ID;
     parts.push(u64be(BigInt(transaction.id)));
@@ -77,7 +79,7 @@ export function encodeTransaction(
 }
 
 /**
- * @param knownId the id, if the caller knows it; otherwise it is computed
+ * @param knownId the id, if the caller knows it; otherwise the function reads the id from the record or computes it
  * @param knownSenderId the sender's address, if the caller knows it; otherwise it is computed
  * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes of a wrong form or length
  */
@@ -164,8 +166,8 @@ function extrasOf(record: Buffer, flags: number): Extras {
 }
 
 /**
- * JSON of all details of a transaction's original form that are not in its bytes; undefined if the bytes contain all
- * details.
+ * JSON of the parts of a transaction's original form that the bytes of the transaction do not contain; undefined if
+ * there are no such parts.
  */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));

@@ -45,8 +45,8 @@ export interface TransactionRuleParts {
   /** Kinds of transactions for which `hasUniqueData` returns true. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
   /**
-   * The reason why lisk-sdk cannot update the vote weights after it has applied the transaction; undefined if lisk-sdk
-   * can update them.
+   * The reason why lisk-sdk cannot update the vote weights after the transaction; undefined if lisk-sdk can update the
+   * weights.
    */
   voteWeightFault?(
     state: StateReader,
@@ -234,8 +234,9 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       addMemberSignature(state, transaction, signature, contextFor(verify)),
     multisignatureStatus: (state, transaction, verify) => {
       const { status } = groupSignatureStatus(transaction, state.account(transaction.senderId), contextFor(verify));
-      // A group may have been registered after the signatures were added. Some of these signatures may then belong to
-      // keys outside the group. Signatures of keys outside the group count as missing until they are removed.
+      // The sender may have registered its group after the transaction got its signatures. Keys outside the group may
+      // then have made some of the signatures. Such a signature counts as missing until `addMemberSignature` removes
+      // it.
       return status === 'fail' ? 'pending' : status;
     },
     poolFault,
@@ -254,8 +255,8 @@ const NOTHING_TRIED: readonly StateOverlay[] = [];
 
 /** Whether a transaction depends only on state that the batch has not changed. */
 function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {
-  // A transfer depends on two accounts only. For other kinds of transactions the result is always false: they are
-  // rare, and also depend on usernames, delegates and applications.
+  // A transfer depends only on two accounts. Other transactions are rare, and may also depend on usernames, delegates
+  // or applications. For these transactions, the result is therefore always false.
   return payload.kind === 'transfer' && !written.has(senderId) && !written.has(payload.recipientId);
 }
 

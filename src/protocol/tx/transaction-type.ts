@@ -8,7 +8,7 @@ import { assert, ProtocolError } from '../../primitives/errors.ts';
 /** The result of reading an asset: all errors, and the payload if all members have the right types. */
 export interface AssetReading {
   readonly errors: readonly TransactionError[];
-  /** The payload is present even if a list is too long, because a vote in a genesis block may have any length. */
+  /** Present even if a list is too long, because the list of a vote in a genesis block may have any length. */
   readonly payload: Payload | undefined;
 }
 
@@ -42,8 +42,8 @@ export interface TransactionLayout {
    */
   encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
   /**
-   * The data of a payload that are not in the basic bytes, so that the stored form must add them; undefined if all data
-   * are in the basic bytes.
+   * The data of a payload that the basic bytes do not contain; undefined if the basic bytes contain all data. The
+   * stored form of the transaction adds these data to the bytes.
    */
   detail?(payload: Payload): Buffer | undefined;
   /**
@@ -65,9 +65,7 @@ export interface TransactionType extends TransactionLayout {
   /** @param senderId address of the sender; empty if the sender's key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /**
-   * The asset in its original form, as JSON, if it differs from `assetToJson` in content or form; otherwise undefined.
-   */
+  /** The asset as JSON, in its original form; undefined if `assetToJson` returns the same content in the same form. */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
   /** Whether the type may occur in this context. If `matches` is absent, the type may occur in every context. */
   matches?(context: TransactionContext): boolean;
@@ -88,7 +86,7 @@ export function bytesInvalid(reason: string, bytes: Uint8Array): ProtocolError {
 const SIGNED_KEY_CHARACTERS = 65;
 
 /**
- * Splits the bytes of concatenated votes or keys. Each vote or key has `+` or `-` and 64 characters.
+ * Splits the bytes of concatenated votes or keys. Each vote or key is `+` or `-`, followed by 64 characters.
  *
  * @throws ProtocolError `TRANSACTION_BYTES_INVALID` if the number of bytes is no multiple of 65
  */

@@ -1,6 +1,6 @@
 /**
- * Applies a transfer, which moves an amount from the sender to a recipient. The account of the recipient need not exist
- * yet.
+ * Reads and applies transfers. A transfer moves an amount from the sender to a recipient. The account of the recipient
+ * need not exist yet.
  */
 
 import { AMOUNT_MAX, lskText } from '../../primitives/amount.ts';
@@ -21,7 +21,7 @@ export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength
  * Creates a reader of assets that contain amount and recipient, as in generation 3. An amount that is not a string of
  * digits counts as 0, and is then refused.
  *
- * @param amountPath data path in the error of an amount
+ * @param amountPath `dataPath` of the error about an invalid amount
  */
 export function createTransferReader(
   compiler: ShapeCompiler,
@@ -56,7 +56,11 @@ export function createTransferReader(
 
 const AMOUNT_DIGITS_MAX = AMOUNT_MAX.toString().length;
 
-/** True for canonical digits of an amount that a transfer may have: above 0 and at most 2^63 - 1. */
+/**
+ * True if a transfer may have this amount: above 0 and at most 2^63 - 1.
+ *
+ * @param digits the amount in beddows, in digits without leading zeros
+ */
 export function isTransferAmount(digits: string): boolean {
   return (
     digits !== '0' &&
@@ -65,8 +69,7 @@ export function isTransferAmount(digits: string): boolean {
 }
 
 /**
- * Writes a text as UTF-8 bytes and reads it again. The result differs from the text if the text has half of a surrogate
- * pair.
+ * Writes a text as UTF-8 bytes and reads it again. The result differs from the text if the text has a lone surrogate.
  */
 export function storableText(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text;
@@ -109,9 +112,9 @@ export function applyTransfer(
 }
 
 /**
- * The error of a transfer whose sender cannot pay the amount; an empty list if the sender can pay it. The list is also
- * empty if the fee already made the balance negative, because an earlier check has reported the negative balance. The
- * error shows the balance before the fee.
+ * The error of a transfer or vote whose sender cannot pay the amount; an empty list if the sender can pay it. The list
+ * is also empty if the fee already made the balance negative, because an earlier check has reported the negative
+ * balance. The error shows the balance before the fee.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
   if (balance < 0n || balance >= amount) return [];

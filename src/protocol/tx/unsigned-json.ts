@@ -1,6 +1,6 @@
 /**
- * Handles the parts of a transaction's original JSON that no signature covers: unknown members of the asset, and the
- * letter case of the sender's key and of the signatures of group members. Nodes pass these parts on.
+ * Handles the parts of a transaction's original JSON that no signature covers: the letter case of the sender's key, and
+ * members of the asset that are unknown or in an unusual form. Nodes pass these parts on.
  */
 
 import type { StateWriter } from '../state.ts';
@@ -27,8 +27,8 @@ const POOLED_NESTING_MAX = 256;
 
 /**
  * The pool refuses an asset with unknown members if the asset has more than this number of bytes. The network limits an
- * asset with unknown members only by the maximum size of a message, 3 MB. The limit of the pool is lower, because by
- * default its queues have room for 5,000 transactions, and the transactions of a block must fit into a message.
+ * asset with unknown members only by the maximum size of a message, 3 MB. The pool needs a lower limit for two reasons.
+ * By default, the pool may hold 5,000 transactions. All transactions of a block must fit into one message.
  */
 const POOLED_ASSET_BYTES_MAX = 8_192;
 
@@ -40,7 +40,7 @@ export function keyAsWritten({ senderPublicKey, written }: Transaction): string 
   return written?.senderPublicKey ?? senderPublicKey;
 }
 
-/** Converts keys of accounts to lower case after a block, because lisk-sdk stores them as bytes. */
+/** Converts the public keys of accounts to lower case after a block, because lisk-sdk stores these keys as bytes. */
 export function lowerKeys(state: StateWriter, addresses: Iterable<Address>): void {
   for (const address of addresses) {
     const account = state.account(address);
@@ -55,12 +55,11 @@ export function isLowerCase(publicKey: PublicKey): boolean {
 }
 
 /**
- * The asset as JSON, if it contains more than `known` or has another form; undefined if `known` is complete.
+ * The JSON text of `asset` if `asset` is an object that differs from `known`; otherwise undefined.
  *
- * @param asset the asset of a document
- * @param known the asset as it is written from the payload
- * @throws RangeError for an asset that is nested deeper than this process can handle, which is far deeper than all
- *   limits
+ * @param asset the member `asset` of the transaction in JSON
+ * @param known the asset that the node writes from the payload
+ * @throws RangeError if `asset` has more levels than `JSON.stringify` can write
  */
 export function writtenAsset(asset: unknown, known: JsonObject): string | undefined {
   if (typeof asset !== 'object' || asset === null) return undefined;
@@ -71,8 +70,8 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
   // JSON can contain numbers that are too large for JavaScript. `JSON.stringify` would write an infinite amount as
-  // null, and null counts as 0. The amount is therefore written as a text, which is no valid amount, just like the
-  // infinite number.
+  // null, and null counts as 0. This code therefore writes the amount as the text `Infinity` or `-Infinity`, which is
+  // no valid amount.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }
@@ -84,9 +83,8 @@ export function assetOf({ written }: Transaction, known: JsonObject): JsonObject
 
 /**
  * The reason why lisk-sdk cannot store an otherwise valid transaction; undefined if lisk-sdk can store it. In JSON, the
- * database of lisk-sdk accepts no NUL and no half of a surrogate pair. The depth of assets that lisk-sdk can copy is
- * limited. The reference (lisk-sdk) passes on a block with a transaction that it cannot store, and then refuses the
- * block.
+ * database of lisk-sdk accepts no NUL and no lone surrogate. The depth of assets that lisk-sdk can copy is limited. The
+ * reference (lisk-sdk) passes on a block with a transaction that it cannot store, and then refuses the block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;

@@ -30,7 +30,7 @@ export interface UnfinishedWeights {
    * more than forty digits.
    */
   readonly pendingAmounts: Map<PublicKey, Decimal[]>;
-  /** Delegates whose weight could not be stored at some moment within the block (`isStorableWeight`). */
+  /** Delegates whose weight left the range of `isStorableWeight` at some moment within the block. */
   readonly extreme: Set<PublicKey>;
 }
 
@@ -135,7 +135,7 @@ export function applyVoteWeight(
 }
 
 /**
- * Adds to a delegate's vote weight.
+ * Adds beddows to a delegate's vote weight (`live`) or to its pending vote weight (`pending`).
  *
  * @param by beddows to add; may be negative
  * @returns the vote weight that is in effect now
@@ -161,7 +161,8 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
 }
 
 /**
- * The account that receives the amount. For a transfer to an application, the receiver is the owner of the application.
+ * The address that receives the amount of a transaction. For a transfer to an application, this address is the owner of
+ * the application.
  */
 function receiverOf(state: StateReader, payload: Payload): Address | undefined {
   if (payload.kind === 'inTransfer') return ownerOfApplication(state, payload.dappId);

@@ -1,4 +1,4 @@
-/** Applies a vote: the balance of the sender starts or stops counting for delegates. */
+/** Reads and applies votes. A vote adds delegates to the votes of its sender, or removes delegates from these votes. */
 
 import { VOTES_PER_ACCOUNT_MAX } from '../params.ts';
 import { emptyAccount, type StateWriter } from '../state.ts';

@@ -1,5 +1,5 @@
 /**
- * Writes the tables of a chain into a ClickHouse database. Inserted rows become visible only with their marker
+ * Stores the rows of a chain in a ClickHouse database. Inserted rows become visible only with their marker
  * (`schema.ts`), so an unfinished write leaves only invisible rows. The next `begin` removes such rows from the final
  * tables. In the tables of the tail, such rows stay until the sink drops the partition that contains them.
  */
@@ -273,8 +273,8 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Removes the blocks of all complete ranges except the newest complete range from the tail. Each partition of the
-   * tail has the blocks of one range, so whole partitions are dropped. The blocks of the newest complete range stay,
+   * Removes from the tail the blocks of all complete ranges, except the newest complete range. Each partition of the
+   * tail has the blocks of one range, so the sink drops whole partitions. The blocks of the newest complete range stay,
    * because a query may have read the markers just before the sink inserted the marker of that range. This query still
    * reads these blocks from the tail.
    */

@@ -94,8 +94,7 @@ async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster
 
 /**
  * @param cluster cluster that the user named; undefined for tables on one server
- * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if tables exist, but are not on this cluster (without `cluster`: not on
- *   one server)
+ * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if the final tables exist, but not in the place that `cluster` states
  */
 export async function refuseOtherCluster(server: ClickHouseServer, cluster: string | undefined): Promise<void> {
   const made = await madeCluster(server);
@@ -113,10 +112,10 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 }
 
 /**
- * Refuses to create a sink if the shards have tables of a sink that was created through another server. Existing tables
- * are accepted only if all shards have them and they have no rows. The markers of a sink are only on the server through
- * which the sink was created, but its rows are on all shards. Through another server, a process finds the rows without
- * their markers.
+ * Refuses to create a sink if the shards have tables of a sink that was created through another server. The function
+ * accepts existing tables only if all shards have these tables and the tables are empty. The markers of a sink are only
+ * on the server through which the sink was created, but its rows are on all shards. Through another server, a process
+ * finds the rows without their markers.
  *
  * @throws ProtocolError `SINK_OF_OTHER_SERVER`
  */
@@ -160,8 +159,8 @@ export async function shardsOf(server: ClickHouseServer, cluster: string): Promi
 }
 
 /**
- * Ids of the attempts of this sink that have no marker. Must be called before this process begins an attempt, because
- * an attempt that has not ended has no marker, either.
+ * Ids of the attempts of this sink that have no marker. Call this function before this process begins an attempt,
+ * because an unfinished attempt has no marker either.
  *
  * @param cluster undefined for tables on one server, where the markers of ranges contain no ids
  */
@@ -246,8 +245,8 @@ export async function hasRowsAbove(server: ClickHouseServer, height: number): Pr
     );
     return found?.count;
   };
-  // Earlier versions of the sink had no table of attempts. For the ranges that those versions wrote, only the blocks
-  // are compared.
+  // Earlier versions of the sink had no table of attempts. For the ranges that those versions wrote, this code compares
+  // only the blocks.
   return (
     (await stored('blocks', ranges)) === marked?.blocks &&
     (await stored('balance_changes', attempts)) === noted?.changes

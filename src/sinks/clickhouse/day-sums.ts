@@ -152,7 +152,7 @@ export class DaySums {
     return found?.end ?? 0;
   }
 
-  /** Table of the final blocks for a FROM clause, and the beginning of the WHERE clause. */
+  /** SQL text that follows FROM: the table of the final blocks, and the beginning of the WHERE clause. */
   #blocks(): string {
     const { server, cluster } = this.#sink;
     return `${server.database}.blocks${FINAL_SUFFIX} WHERE 1${markedRanges(server.database, cluster)}`;

@@ -1,9 +1,9 @@
 /**
  * The lease on a database. The lease consists of rows of the table `sink_lease`, with times of the server's clock. Of
  * several rows with the same token, only the newest is valid. A fence is a table that accepts only rows with the token
- * of the lease's holder (`schema.ts`). The sink inserts all markers through fences, and also the final rows if the
- * final tables are on one server. Therefore the server checks the lease and inserts the rows in one step, and refuses
- * an insert that a paused process sends too late.
+ * of the lease's holder (`schema.ts`). The sink inserts all markers through fences. If the final tables are on one
+ * server, the sink also inserts their rows through fences. With a fence, the server checks the lease and inserts the
+ * rows in one step. The server refuses an insert that a paused process sends after the end of its lease.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -123,7 +123,7 @@ export class ClickHouseLease {
 
   #renewLater(): void {
     this.#timer = this.#clock.after(this.#renewMs, () => {
-      // An error is ignored here. The next write meets the same error and reports it.
+      // This callback ignores an error. If the cause lasts, the next write fails too, and reports its error.
       void this.keep()
         .catch(() => undefined)
         .then(() => {
@@ -162,7 +162,7 @@ export class ClickHouseLease {
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
     // `nowMs` is a time before the request was sent. The time of the lease begins later, when the server runs the
-    // statement. Therefore this process never believes that the lease lasts longer than it really does.
+    // statement. Therefore a slow answer of the server does not delay the next renewal.
     this.#renewedMs = nowMs;
   }
 
@@ -180,8 +180,9 @@ export class ClickHouseLease {
   }
 
   /**
-   * Kills the running inserts of an earlier holder, and waits for the end of its inserts, and of its deletions except
-   * those on shards. Otherwise these inserts and deletions could still change rows while this process writes.
+   * Kills the running inserts of an earlier holder, and waits for their end. Also waits for the end of the deletions
+   * that the earlier holder began, except those on shards. Otherwise these inserts and deletions could still change
+   * rows while this process writes.
    */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;

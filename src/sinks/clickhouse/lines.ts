@@ -44,7 +44,7 @@ export function escaped(text: string): string {
 
 /**
  * The lines of a range, by table. The lines are kept as bytes outside the JavaScript heap. These bytes take less memory
- * than row objects, and cause no work for the garbage collector.
+ * than row objects, and the garbage collector does not scan them.
  */
 export class RangeLines {
   readonly #first: string;

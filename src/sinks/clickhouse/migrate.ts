@@ -38,8 +38,8 @@ export async function createFirstTables(server: ClickHouseServer): Promise<void>
 
 /**
  * @returns the version of the tables; undefined for a database without a sink
- * @throws ProtocolError like `identityFault` for tables of another chain, `SINK_OF_OTHER_CLUSTER`, or `SINK_VERSION`
- *   for tables of a newer program
+ * @throws ProtocolError like `identityFault` for tables of another chain or with ranges of another size,
+ *   `SINK_OF_OTHER_CLUSTER`, or `SINK_VERSION` for tables of a newer program
  */
 export async function refuseOtherChain(
   server: ClickHouseServer,
@@ -71,8 +71,8 @@ export async function migrate(migration: Migration, identity: SinkIdentity): Pro
   const before = await refuseOtherChain(server, cluster, identity);
   if (before === undefined) {
     if (cluster !== undefined) await refuseRowsOfOtherServer(server, cluster);
-    // The identity is stored before the migrations create tables, because the partitions of these tables depend on the
-    // size of ranges.
+    // The partitions of the tables depend on the size of ranges, which is part of the identity. The identity is stored
+    // before the tables are created. After a crash, `refuseOtherChain` therefore refuses a start with another size.
     await storeVersion(server, 0, identity);
   }
   const versions = migrationsOf(server, cluster, identity);

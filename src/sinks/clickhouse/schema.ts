@@ -7,16 +7,16 @@
  * same row with the sign -1.
  *
  * The final tables, such as `blocks_final`, have the rows of ranges. A process that lost its lease must not write
- * markers. If the final tables are on one server, it must not write rows of ranges either. Therefore these rows go
- * through a fence: a table that stores nothing, with a materialized view that copies inserted rows to the table behind
- * the fence. The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other
- * token. Rows of the tail need no fence: they are invisible without their marker, and a repeated insert replaces them
- * with equal rows.
+ * markers. If the final tables are on one server, the process must not write rows of ranges either. Therefore the sink
+ * inserts these markers and rows through a fence. A fence is a table that stores nothing, with a materialized view that
+ * copies inserted rows to the table behind the fence. The view accepts rows with the token of a lease that has not
+ * ended, and refuses an insert with any other token. Rows of the tail need no fence: they are invisible without their
+ * marker, and a repeated insert replaces them with equal rows.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
- * the attempt to write the range, and the marker names the valid attempt. Therefore the rows of ranges on a cluster
- * need no fence. The rows of the table of sums (`balance_changes_per_day_final`) also contain the id of an attempt, and
- * only the markers of the sums go through a fence.
+ * the attempt to write the range, and the marker names the valid attempt. Late rows of a process that lost its lease
+ * therefore stay invisible, and the rows of ranges on a cluster need no fence. The rows of the table of sums
+ * (`balance_changes_per_day_final`) also contain the id of an attempt, so only the markers of the sums need a fence.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
@@ -126,9 +126,9 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
     ],
     [
       ...dayTables({ database, rangeBlocks, cluster }),
-      // The views of earlier versions are replaced. In those views, a day was a day in the time zone of the server. On
-      // a cluster, a query of those views could count a range twice, if the query began just before the marker of the
-      // range was inserted.
+      // The views of earlier versions are replaced. In those views, a day began at midnight in the time zone of the
+      // server. On a cluster, a query of those views could count a range twice, if the query began just before the
+      // marker of the range was inserted.
       ...SINK_TABLE_NAMES.flatMap((table) => [dropView(database, table), viewOf(database, table, cluster)]),
       ...Object.entries(QUESTION_VIEWS).flatMap(([name, select]) => [
         dropView(database, name),
@@ -254,7 +254,7 @@ function viewOf(database: string, table: SinkTable, cluster: string | undefined)
 /**
  * SELECT of the rows of a table that readers may see.
  *
- * @param condition extra condition on the rows, which begins with ` AND `; empty for all rows
+ * @param condition SQL text of an extra condition on the rows, with ` AND ` at the beginning; empty for all rows
  */
 function visibleRows(
   database: string,
@@ -274,8 +274,8 @@ function visibleRows(
 }
 
 /**
- * Condition that the id of a row's attempt is in a marker of a range. The text begins with ` AND `, and is empty for
- * tables on one server, where rows of ranges have no id.
+ * SQL condition for the rows whose attempt has a marker in `sink_ranges`. The text begins with ` AND `. It is empty for
+ * tables on one server, where rows of ranges have no id of an attempt.
  */
 export function markedRanges(database: string, cluster: string | undefined): string {
   return cluster === undefined

@@ -26,8 +26,8 @@ export interface ClickHouseServer {
    * Inserts rows. If the server or this process dies during the call, a part of the rows may be inserted. The insert
    * has a query id, like the statements of `change`.
    *
-   * @param chunks lines in the format TabSeparated, one or more complete lines in each chunk; the values of a line are
-   *   in the order of `columns`
+   * @param chunks lines in the format TabSeparated, with the values in the order of `columns`. Each chunk contains only
+   *   complete lines
    */
   insert(
     table: string,
@@ -59,12 +59,12 @@ function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickH
 }
 
 /**
- * Settings that the sink sends with its statements. Without them, the settings profile of the user would apply, and
- * with some values of these settings the sink would lose rows without an error. An old server does not know all of
- * these settings, so the sink sends only those that the server knows.
+ * Settings that the sink sends with its statements. Without them, the settings profile of the user would apply. With
+ * some values of these settings, the sink would lose or misread data without an error. An old server does not know all
+ * of these settings, so the sink sends only those that the server knows.
  */
 const PINNED: Readonly<Record<string, string>> = {
-  // An insert ends only when its rows are stored, and a row that cannot be parsed must make the insert fail.
+  // An insert must not end before its rows are stored. A row that the server cannot parse must make the insert fail.
   async_insert: '0',
   input_format_allow_errors_num: '0',
   input_format_allow_errors_ratio: '0',
@@ -89,7 +89,7 @@ const PINNED: Readonly<Record<string, string>> = {
   // inserted by the server that receives the statement.
   max_parallel_replicas: '1',
   parallel_distributed_insert_select: '0',
-  // JSON numbers lose digits of large integers of 64 bits in JavaScript, so these integers are sent as text.
+  // JavaScript would lose digits of large integers in JSON numbers, so the server sends 64-bit integers as text.
   output_format_json_quote_64bit_integers: '1',
 };
 
@@ -105,7 +105,7 @@ const REQUEST_TIMEOUT_MS = 600_000;
 const CONNECTIONS_MAX = 8;
 /** Databases that belong to the ClickHouse server itself. */
 const OWN_DATABASES: ReadonlySet<string> = new Set(['system', 'information_schema']);
-/** Minimum size of each chunk that is sent to the server, except the last chunk, in bytes. */
+/** Minimum size in bytes of a chunk that the sink sends to the server. Only the last chunk may be smaller. */
 const CHUNK_BYTES = 65_536;
 
 /**
@@ -285,7 +285,7 @@ function* joinedChunks(chunks: Iterable<string | Uint8Array>): Iterable<Uint8Arr
 interface ServerPlace {
   /** URL for the client, without user name and password. */
   readonly place: string;
-  /** URL for messages, without user name, password and parameters, because they may contain secrets. */
+  /** URL for messages, without the parts that may contain secrets: user name, password and parameters. */
   readonly shown: string;
   readonly username: string;
   readonly password: string;
@@ -296,7 +296,7 @@ function placeIn(url: string): ServerPlace {
   const wrong = 'the URL is no address of a server: give one such as http://127.0.0.1:8123';
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw new ProtocolError('USAGE', {}, wrong);
   const parsed = new URL(url);
-  // With port 0 in the URL, the client would connect to port 80.
+  // With port 0 in the URL, the client would connect to the default port (80 or 443).
   if (parsed.port === '0') throw new ProtocolError('USAGE', {}, wrong);
   const unknown = [...parsed.searchParams.keys()].find((name) => name !== 'password');
   if (unknown !== undefined) {

@@ -18,14 +18,14 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 };
 
 /**
- * Number of rows in a row group. A row group has the minimum and maximum of each column, so that an engine can skip a
- * group that has none of the values that a query looks for.
+ * Number of rows in a row group. A row group has the minimum and maximum of each column. With them, an engine can skip
+ * a group without the values that a query looks for.
  */
 const ROW_GROUP_ROWS = 100_000;
 
 /**
- * Columns that are written without compression, because their texts are random. Compression does not make random texts
- * shorter, and takes five times as long as writing these texts without compression.
+ * Columns that are written without compression, because their texts are random. Compression with Snappy makes random
+ * hexadecimal texts only 6 to 7 % shorter. Writing these texts takes two to four times as long with Snappy.
  */
 const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
 

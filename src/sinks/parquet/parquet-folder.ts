@@ -23,13 +23,10 @@ const DRAFT = 'draft-';
  */
 const SIZES_FILE = 'files.json';
 
-/** Number of digits of a height in a name. Leading zeros make names sort in the order of heights. */
+/** Number of digits of a height in the name of a part. Leading zeros make the names sort in the order of heights. */
 const HEIGHT_DIGITS = 10;
 
-/**
- * A range or a block of the tail, as the name of its folder describes it; `height` and `blockId` belong to its last
- * block.
- */
+/** Description of a part, read from its name; `height` and `blockId` are those of the last block of the part. */
 export interface Part extends BlockPlace {
   readonly name: string;
   readonly fromHeight: number;
@@ -154,7 +151,7 @@ export interface RangeGap {
  *
  * @param parts ascending by first height
  * @param below last height before the parts: the first part must begin at `below + 1`
- * @returns undefined if the parts have all heights from `below + 1` to their end exactly once
+ * @returns undefined if each height from `below + 1` to the end of the last part is in exactly one part
  */
 export function firstRangeGap(parts: readonly Part[], below: number): RangeGap | undefined {
   let next = below + 1;

@@ -43,7 +43,8 @@ export interface FolderLock {
 }
 
 /**
- * Takes a lock in a folder. Ignores the lock of a process that was killed.
+ * Takes a lock in a folder. Ignores the lock of a killed process. If the killed process ran in another container, its
+ * lock stays valid for up to 30 s.
  *
  * @throws ProtocolError `SINK_IN_USE` while another process has the lock
  */
@@ -91,8 +92,8 @@ export class ParquetSink implements Sink {
     const parts = await partsIn(this.#tail);
     const faults = [firstRangeGap(parts, finalHeight), firstIncomplete(this.#tail, parts)];
     const faultyHeight = Math.min(...faults.map((fault) => fault?.height ?? Infinity));
-    // If the tail has a fault of any kind, all blocks from the height of the fault on are removed. The chain has these
-    // blocks, so the sink can write them again.
+    // If the tail has faults, the sink removes all blocks from the lowest faulty height on. The chain has these blocks,
+    // so the sink can write them again.
     await this.#removeTail(({ height }) => height >= faultyHeight);
     const tail = await partsIn(this.#tail);
     return {

@@ -47,9 +47,8 @@ function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): re
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // The pattern matches folders whose names begin with a digit, because only the names of complete parts do. It uses
-  // {0..9} instead of a list such as {0,1}, because with a list the engine would refuse a folder whose path contains a
-  // comma.
+  // The pattern matches folders whose names begin with a digit, because only the names of complete parts do. With a
+  // list such as {0,1} instead of {0..9}, the engine would refuse a folder whose path contains a comma.
   const pattern = `${folder}/{0..9}*/${fileOf(table)}`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,

@@ -38,7 +38,7 @@ export interface ChangedAccount {
 }
 
 export class AccountCache {
-  // Accounts with votes are large, so the cache keeps fewer accounts with votes.
+  // Accounts with votes are large, so the cache keeps fewer accounts with votes than without votes.
   readonly #voters = new LruMap<Address, HeldAccount>(VOTERS_CACHED_MAX);
   readonly #others = new LruMap<Address, HeldAccount>(ACCOUNTS_CACHED_MAX);
   readonly #unsaved = new Map<Address, HeldAccount>();

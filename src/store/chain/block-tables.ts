@@ -38,15 +38,16 @@ export class BlockTables {
   readonly #codec: Codec;
   readonly #generators = new LruMap<PublicKey, List>(GENERATORS_CACHED_MAX);
   /**
-   * Number of transactions in all blocks up to the last appended height. To append a block, this class needs the number
-   * of transactions up to the parent of the block. Undefined if this number must be read from the table.
+   * Height of the last appended block, and number of transactions in all blocks up to this height. To append the next
+   * block, the class needs this number. If this member is undefined, the class reads the number from the table
+   * `transactionTotals`.
    */
   #total: { readonly height: number; readonly transactions: number } | undefined;
   readonly #indexes: DeferredIndexes;
 
   /**
-   * @param shortListMax maximum number of items in a short list, which is stored in the order of the chain only; for an
-   *   address, the maximum for its two lists (sent and received) together
+   * @param shortListMax maximum number of items in a short list; for an address, in its two lists (sent and received)
+   *   together. The store keeps a short list only in the order of the chain.
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;

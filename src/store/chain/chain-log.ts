@@ -19,12 +19,11 @@ export interface ChainLogOptions {
   readonly recordsMax?: number;
 }
 
-/** Default for `recordsMax`: the records of about ten days, which take about ten megabytes. */
+/** Default for `recordsMax`: the records of about eleven days with slots of 10 s, which take about ten megabytes. */
 const RECORDS_MAX = 100_000;
 /**
- * Maximum number of records that a new record deletes. After a tool has changed the chain without opening the log, all
- * earlier records are deleted, at most this number with each new record. Deleting a hundred thousand records at once
- * would delay a block.
+ * Maximum number of old records that a new record deletes. After a tool has changed the chain without opening the log,
+ * the log must delete all earlier records. Deleting a hundred thousand records at once would delay a block.
  */
 const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';

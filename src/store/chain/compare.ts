@@ -13,14 +13,15 @@ export interface Difference {
   readonly table: TableName | 'unknown';
   /**
    * Key in hexadecimal, without the number of its table. If `table` is `unknown`, the whole key. If `table` is
-   * `innerBlocks`, the start of a leaf block or inner block, as `CountedKeySets.wrongBlock` returns it; this start
+   * `innerBlocks`, the key at which a leaf block or an inner block starts (see `CountedKeySets.wrongBlock`). This key
    * begins with the number of a counted table.
    */
   readonly key: string;
   /**
    * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
-   * stores have the key, with different values. For two tables, the kind is always `wrong`: in `meta`, an entry differs
-   * or is missing; in `innerBlocks`, a leaf block or an inner block of the examined store is damaged.
+   * stores have the key, with different values. For two tables, the kind is always `wrong`. In `meta`, an entry
+   * differs, or a store lacks the entry. In `innerBlocks`, a leaf block or an inner block of the examined store is
+   * damaged.
    */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }
@@ -35,8 +36,8 @@ export interface Comparison {
 /**
  * Walks through both stores and compares their keys and values. Notes are not compared, because notes belong to one
  * node. Of the table `meta`, only the number of accounts and the checksum of the state are compared. The keys of
- * counted tables are compared one by one, and not as leaf blocks, because the borders of leaf blocks depend on the
- * order in which the keys were added.
+ * counted tables are compared one by one, and not as leaf blocks. The borders of leaf blocks depend on the order in
+ * which the keys were added, so equal sets of keys may have different leaf blocks.
  *
  * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
  * difference only above the finalized height. While no block is final, a store drops the undo records that are far

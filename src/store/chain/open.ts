@@ -68,18 +68,18 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /**
    * Called before the store writes the index entries that a killed import or sync has not written.
    *
-   * @param lag number of blocks and transactions without index entries
+   * @param lag number of blocks whose transactions are not in the indexes yet, plus the number of these transactions
    */
   readonly onBackfill?: ((lag: number) => void) | undefined;
 }
 
 /**
- * Opens the store of a folder, and holds the lock on the folder until `close`. A store of an earlier layout is
- * upgraded. If a process was killed while the indexes lagged behind the chain, this function writes the missing
- * entries, which takes up to half a minute.
+ * Opens the store of a folder, and holds the lock on the folder until `close`. This function upgrades a store of an
+ * earlier layout. If a process was killed while the indexes lagged behind the chain, this function also writes the
+ * missing index entries. Writing these entries takes up to half a minute.
  *
- * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_SHARED`, `STORE_NOT_ALLOWED`, `STORE_WRITE_FAILED`,
- *   `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`,
+ * @throws ProtocolError `STORE_MISSING`, `STORE_IN_USE`, `STORE_TAKEN_OVER`, `STORE_SHARED`, `STORE_NOT_ALLOWED`,
+ *   `STORE_WRITE_FAILED`, `STORE_UNREADABLE`, `STORE_LAYOUT_MISMATCH`, `STORE_DAMAGED`, `STORE_GENERATION_MISMATCH`,
  *   `STORE_NETWORK_MISMATCH`, `STORE_PARAMS_MISMATCH` or `FOLDER_IMPOSSIBLE`
  */
 export async function openChainStore({
@@ -162,7 +162,7 @@ export const STATE_CHANGED =
   'its state does not match its checksum: bytes of an account, a delegate, a round or of finality were changed ' +
   'on the disk (`bloomery verify` names the first)';
 
-/** Creates a store in memory, which is lost with its object. */
+/** Creates a store that exists only in memory. */
 export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredChain {
   return chainStoreOver(new MemoryKeyValue(), options, 'memory');
 }

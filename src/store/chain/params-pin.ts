@@ -15,9 +15,9 @@ import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 const VALUE_LENGTH_MAX = 200;
 
 /**
- * Writes one line `member value` for each parameter, in the order of the parameters' names. If the number of active
- * delegates is `ACTIVE_DELEGATES`, the text has no line for this number, because older stores have no such line. When
- * older stores were written, all networks had `ACTIVE_DELEGATES` active delegates.
+ * Writes one line `member value` for each parameter, in the order of the parameters' names. If `activeDelegates` is
+ * `ACTIVE_DELEGATES`, the text has no line for this parameter. Stores of earlier versions of the node have no such
+ * line either, because with these versions all networks had `ACTIVE_DELEGATES` active delegates.
  */
 export function paramsPin(params: ChainParams): string {
   return Object.entries(params)
@@ -50,7 +50,7 @@ function shortened(text: string): string {
   return text.length <= VALUE_LENGTH_MAX ? text : `sha256:${sha256Hex(utf8(text))}`;
 }
 
-/** Writes a value as JSON without spaces, with sets, maps and objects in a fixed order. */
+/** Writes a value as JSON without spaces. Sorts the entries of sets, maps and objects. */
 function canonical(value: unknown): string {
   if (value instanceof Set) return `[${[...value].map(canonical).sort().join()}]`;
   if (value instanceof Map) {
@@ -63,6 +63,6 @@ function canonical(value: unknown): string {
   if (typeof value === 'object' && value !== null) {
     return canonical(new Map(Object.entries(value)));
   }
-  // Spaces separate members from values, so spaces inside a string are escaped.
+  // In a line of the text, a space separates the name from the value, so this code escapes the spaces of a string.
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value).replaceAll(' ', '\\u0020');
 }

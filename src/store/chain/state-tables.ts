@@ -30,7 +30,7 @@ import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenV
 
 /** Maximum number of cached delegates. A delegate takes about 500 bytes. */
 export const DELEGATES_CACHED_MAX = 4096;
-/** Maximum number of cached round lists. This number is enough for the lists of the newest rounds. */
+/** Maximum number of cached round lists. The state has at most eight round lists (`LISTS_KEPT`). */
 const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
@@ -125,9 +125,9 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Stores the changes of a block, and returns the values that they overwrite. Changes of accounts (except of their
-   * votes), of existing delegates (except of their usernames) and of the BFT state stay in memory until `write`. All
-   * other changes are written to the tables immediately.
+   * Stores the changes of a block, and returns the values that they overwrite. Changes of accounts, of existing
+   * delegates and of the BFT state stay in memory until `write`. Changes of votes, of usernames and of all other values
+   * are written to the tables immediately.
    */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];

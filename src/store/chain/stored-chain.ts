@@ -10,9 +10,7 @@ import type { Block } from '../../protocol/types.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
 import type { StateCheck } from './stored-checksum.ts';
 
-/**
- * Records each block that is applied or reverted, in the transaction of the store that applies or reverts the block.
- */
+/** Records each applied or reverted block. The record is part of the transaction that applies or reverts the block. */
 export interface ChangeRecorder {
   /**
    * Called when a transaction begins. @returns a function that drops the records of the transaction; the store calls

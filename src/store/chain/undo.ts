@@ -17,8 +17,8 @@ export interface Overwritten {
 export interface OverwrittenAccount {
   readonly address: Address;
   /**
-   * The value before the block; undefined for a new account. The votes of an account are recorded separately, because
-   * they are in another table.
+   * The account before the block was applied; undefined for a new account. The votes of an account are recorded
+   * separately, because they are in another table.
    */
   readonly before: Account | undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and adds inner blocks
  * to the trees of counted keys (`index/counted-key-sets.ts`). The leaf blocks of these trees stay as they are. The
- * changes of the upgrade fit into one transaction of the database. If the process is killed during the upgrade, the
+ * upgrade makes all its changes in one transaction of the database. If the process is killed during the upgrade, the
  * store does not change, and the next process begins the upgrade again.
  */
 
@@ -29,14 +29,14 @@ const FIRST_LAYOUT_WITH_SEALS = 6;
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Size in bytes of the stored number of keys of a leaf block. Up to layout 6, each leaf block had a separate entry with
- * this number.
+ * Length in bytes of a count of keys. Up to layout 6, the store had a separate entry for each leaf block, with the
+ * number of keys in the block.
  */
 const SIZE_BYTES = 4;
 
 /**
- * Reads the text under `META_LAYOUT`: the number of the layout. Up to layout 7, the index watermark follows the number
- * in the text if the indexes lag behind the chain.
+ * Parses the text under `META_LAYOUT`, which is the number of the layout. Up to layout 7, the index watermark follows
+ * the number in the text if the indexes lag behind the chain.
  */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(' without indexes of transactions above height ');
@@ -45,7 +45,7 @@ export function layoutOf(text: string): { readonly layout: string; readonly wate
   return { layout, watermark: Number(height) };
 }
 
-/** True for a layout that this version can open, directly or after an upgrade. */
+/** True for a layout that this version of the node can open, directly or after an upgrade. */
 export function isLayoutRead(layout: number): boolean {
   return Number.isInteger(layout) && layout >= FIRST_LAYOUT_READ && layout <= LAYOUT_VERSION;
 }
@@ -62,8 +62,9 @@ export function isOlder(keyValue: KeyValueReader): boolean {
 export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
- * Upgrades a store to the present layout. The upgrade takes some seconds for twenty million transactions. A flipped bit
- * in the stored number of the layout can make the store look older than it is. The steps then find nothing to change.
+ * Upgrades a store to the present layout. The upgrade took 3 s for four million transactions (300,000 leaf blocks), and
+ * 40 s for 1,500,000 leaf blocks on a busy machine. Damage to the stored number of the layout can make the store look
+ * older than it is. The steps then find nothing to change.
  *
  * @param keyValue a store for which `isOlder` is true
  */

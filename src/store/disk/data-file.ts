@@ -70,7 +70,7 @@ function openIfPresent(path: string): number | undefined {
 }
 
 /**
- * Examines a file in the same way as `examineDataFile`. The function reports damage only if a second read finds the
+ * Examines a file in the same way as `examineDataFile`. The function reports damage when two successive reads find the
  * same bytes, because a single read may see half of a write. If the bytes still change after `LOOKS_MAX` reads, the
  * function reports the damage that the last read showed.
  */
@@ -78,8 +78,8 @@ export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
   for (let look = 1; ; look += 1) {
     const metas = readMetas(file);
-    // The size is read after the meta pages. LMDB writes a meta page only after all pages that it names, so this size
-    // includes these pages.
+    // The size is read after the meta pages. LMDB writes a meta page after all pages that the meta page names, so this
+    // size includes these pages.
     const sizeBytes = file.sizeBytes();
     if (sizeBytes === 0) return { kind: 'none' };
     const why = damageOf(metas, sizeBytes);

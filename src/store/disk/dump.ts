@@ -2,7 +2,7 @@
  * Reads and writes a store as a plain sequence of bytes, which can be moved to another machine. For each entry, the
  * sequence has the length of the key (u16), the key, the length of the value (u32), and the value. The lengths are
  * big-endian. A key of length 0 marks the end. Unlike a database file, a dump can come from an untrusted source,
- * because the reader checks each length.
+ * because `restoreDump` checks each length.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -11,7 +11,7 @@ import { TABLES } from '../tables/layout.ts';
 import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
- * Largest sizes in bytes of keys and values that the reader accepts. All keys and values of the layout are smaller.
+ * Largest sizes in bytes of keys and values that `restoreDump` accepts. All keys and values of the layout are smaller.
  * Even a whole genesis block would fit into one value: it is a file of a network folder, and such a file has at most
  * 64 MB.
  */

@@ -1,7 +1,7 @@
 /**
  * Opens the LMDB environment of a folder, for one writer and several readers. Under some conditions, LMDB ends the
  * process with a signal, reads pages that a writer overwrites, or accepts a damaged file. Before this module returns an
- * environment, it looks for these conditions and throws an error with advice.
+ * environment, it looks for these conditions. If it finds one, it throws an error with advice.
  */
 
 import {
@@ -39,7 +39,7 @@ import {
 } from './store-refusals.ts';
 
 const LOCKS_FILE = 'lock.mdb';
-/** Size in bytes of the lock file with its 126 reader slots. */
+/** Size in bytes of `lock.mdb` with its 126 reader slots. */
 const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
@@ -47,21 +47,20 @@ const MAP_BYTES = 64 * 2 ** 30;
  * Limits of the list of free pages in memory, in entries. A commit loads free pages up to the first limit, and drops a
  * list that exceeds the second limit. The library inserts each loaded page into a sorted array, so the time of a commit
  * grows with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million transactions
- * loads and drops the list at each commit, and an import is 10 times slower. The types of the library lack these
- * options.
+ * loads and drops the list at each commit, and an import is 10 times slower. The TypeScript types of the library lack
+ * these options.
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
- * Before opening for writing, the pages of the state are checked. A second check begins at the first key of the store,
- * and ends after this number of pages. A small store is thus checked completely. The second check takes about 15 ms if
- * the operating system has the file in memory. With a limit of 50,000, a start that read the pages from a disk took
- * 12 s longer. A running node checks all pages step by step.
+ * Maximum number of pages of the second check before opening for writing. The first check reads the pages of the state.
+ * The second check begins at the first key of the store, so it covers a small store completely. The second check takes
+ * about 15 ms if the operating system has the file in memory. With a maximum of 50,000, a start that read the pages
+ * from a disk took 12 s longer. A running node checks all pages step by step.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * When opening for reading, the same two checks run, but the second check ends after this number of pages (16 GB). If
- * the operating system has the file in memory, checking so many pages takes about 20 s. Reading all these pages from a
- * disk takes much longer.
+ * Maximum number of pages of the second check after opening for reading (16 GB). If the operating system has the file
+ * in memory, checking so many pages takes about 20 s. Reading all these pages from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** An environment open for writing. The process may write as long as it holds the lock on the folder. */
@@ -85,10 +84,10 @@ export interface WritingOptions {
  * Opens the environment for writing. After this call, this process holds the lock on the folder.
  *
  * @throws ProtocolError `STORE_MISSING` if there is no store and `create` is false; `STORE_IN_USE` if a process (this
- *   one or another) holds the lock on the folder; `STORE_UNREADABLE` if the path is not a folder, or the folder has a
- *   damaged or foreign file; `STORE_DAMAGED` if a page is damaged; `STORE_NOT_ALLOWED` if the files belong to another
- *   user or the file system is read-only; `STORE_SHARED` if another folder has the same file; `STORE_WRITE_FAILED` if
- *   the disk is full or fails; `FOLDER_IMPOSSIBLE` if the folder cannot be created
+ *   one or another) holds the lock on the folder; `STORE_UNREADABLE` if the path is not a folder, or if the data file
+ *   is cut off or is not an LMDB file; `STORE_DAMAGED` if a page is damaged; `STORE_NOT_ALLOWED` if the files belong to
+ *   another user or the file system is read-only; `STORE_SHARED` if another folder has the same file;
+ *   `STORE_WRITE_FAILED` if the disk is full or fails; `FOLDER_IMPOSSIBLE` if the folder cannot be created
  */
 export function openForWriting(
   directory: string,
@@ -135,8 +134,8 @@ export interface ReadingOptions {
 /**
  * Opens the environment for reading. Another process of the same container may write to the folder at the same time.
  * But on a read-only medium, the function throws an error if a process holds the lock on the folder. After opening, the
- * function checks the pages of the store, unless `arePagesChecked` is true. The check takes several seconds for each
- * million pages.
+ * function checks the pages of the store, unless `arePagesChecked` is true. The check takes about 5 s for each million
+ * pages if the operating system has the file in memory.
  *
  * @param clock needed to find a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_DAMAGED`, `STORE_NOT_ALLOWED` or
@@ -371,7 +370,7 @@ function isOnReadOnlyMedium(directory: string, access: Access): boolean {
   }
 }
 
-/** @throws ProtocolError `STORE_UNREADABLE` for a damaged or foreign file */
+/** @throws ProtocolError `STORE_UNREADABLE` if the file is cut off or is not an LMDB file */
 function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damaged'> {
   const found = examineDataFile(join(directory, DATA_FILE));
   if (found.kind === 'damaged') throw storeUnreadable(directory, found.why);
@@ -379,11 +378,11 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 }
 
 /**
- * Checks pages before the library reads these pages, because the library does not detect damage (see `page-check.ts`).
+ * Checks pages before the library reads these pages, because a damaged page can end the process (see `page-check.ts`).
  * All pages of the state are checked first, because the node reads the whole state at its start.
  *
- * @param pagesMax maximum number of pages to check in the tree of entries after the pages of the state, beginning with
- *   the first key of the store; the tree of free pages is always checked completely
+ * @param pagesMax maximum number of pages of the second check, which begins at the first key of the store; the tree of
+ *   free pages is always checked completely
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {

@@ -47,8 +47,8 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
     server.listen(`/proc/self/fd/${folder}/${name}`);
     server.unref();
   } catch {
-    // The file system does not support sockets, so only the age of the lock file decides whether the lock file is
-    // stale.
+    // The folder cannot be opened, so this process does not listen. Only the age of the lock file then decides whether
+    // the lock file is stale.
   }
   return {
     close: () => {
@@ -69,7 +69,7 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
  */
 export function isHolderListening(directory: string, name: string): boolean {
   // Node can connect only asynchronously, but the result is needed before the event loop continues. Therefore a child
-  // process connects to the socket, and this process waits for its exit code.
+  // process connects to the socket, and this process waits for the exit code of the child process.
   const { status } = spawnSync(process.execPath, ['-e', CONNECT, name], {
     cwd: directory,
     stdio: 'ignore',

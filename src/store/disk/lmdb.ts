@@ -94,7 +94,7 @@ class LmdbKeyValue implements KeyValue {
   readonly #writer: KeyValueWriter;
   readonly #snapshots = new Set<LmdbSnapshot>();
   #writing = false;
-  /** True after a failed commit whose reason was not a damaged page, until the next successful commit. */
+  /** True from a failed commit until the next successful commit. Failures because of a damaged page do not count. */
   #hasFailed = false;
   #closed = false;
 
@@ -148,14 +148,14 @@ class LmdbKeyValue implements KeyValue {
   transact<T>(work: (writer: KeyValueWriter) => T): T {
     assert(!this.#writing, 'transactions are not nested');
     if (!this.#lock.isHeld()) throw takenOver(this.#directory);
-    // After a failed write, the memory of the library may be corrupt. After several failures, the library ends the
+    // After a failed write, the memory of the library may be corrupt. After several failed writes, the library ends the
     // process. The store therefore writes again only after a test file has shown that there is enough space.
     if (this.#hasFailed) this.#checkRoom();
     let done: { readonly result: T } | undefined;
     this.#writing = true;
     try {
-      // If the work throws, transactionSync rolls back all its writes. The method `transaction` of this library would
-      // commit the writes that the work made before its error.
+      // If `work` throws an error, `transactionSync` rolls back all writes of `work`. The method `transaction` of this
+      // library would commit the writes that `work` made before the error.
       this.#database.transactionSync(() => {
         done = { result: work(this.#writer) };
       });
@@ -300,8 +300,9 @@ interface SharedReads {
 }
 
 /**
- * Copies a value out of the memory that the library reuses for the next value. Small copies come from the buffer pool
- * of Node. If the library made the copy, it would allocate memory for each value, which takes several times as long.
+ * Copies a value out of the memory that the library reuses for the next value. Node takes the memory of a small copy
+ * from its buffer pool. If the library made the copy, it would allocate memory for each value, which takes several
+ * times as long.
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;

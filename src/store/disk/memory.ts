@@ -1,15 +1,18 @@
 /**
  * Stores ordered keys in memory, for tests, devnets in memory and simulations. `upgraded-view.ts` also uses this class,
- * for the changes of an upgrade that are not written to the disk. The keys are in sorted chunks of bounded size. During
- * a transaction, a log keeps the entries that the transaction overwrote, so that a failed transaction can be rolled
- * back.
+ * to keep the changes of an upgrade in memory and not on the disk. The keys are in sorted chunks of bounded size.
+ * During a transaction, a log keeps the earlier values of the entries that the transaction writes. If the transaction
+ * fails, the store restores the earlier values from the log.
  */
 
 import { bufferOf } from '../../primitives/bytes.ts';
 import { assert } from '../../primitives/errors.ts';
 import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValueWriter } from '../tables/key-value.ts';
 
-/** A chunk with more keys is split. With this limit, inserting a key and finding the chunk of a key are both fast. */
+/**
+ * Maximum number of keys in a chunk. A larger limit would make inserting a key slower. A smaller limit would make
+ * counting keys slower.
+ */
 const CHUNK_KEYS_MAX = 512;
 
 /** A key as Latin-1 text. Each character is one byte, so texts sort like bytes. */
@@ -22,7 +25,10 @@ export class MemoryKeyValue implements KeyValue {
    * other chunk.
    */
   readonly #chunks: KeyText[][] = [[]];
-  /** Entries that the running transaction overwrote, in the order of its writes; undefined if none is running. */
+  /**
+   * Earlier values of the entries that the running transaction wrote, in the order of the writes; undefined outside of
+   * a transaction.
+   */
   #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;
 
   get(key: Uint8Array): Buffer | undefined {

@@ -11,11 +11,12 @@ import { takeLock, type ProcessLock } from './process-lock.ts';
 
 const LOCK_NAME = 'turn';
 /**
- * Longest time for which a process waits for the open lock. Opening takes milliseconds, so a process that holds the
- * open lock longer is probably paused. The waiting process then continues without the open lock.
+ * Longest time for which a process waits for the open lock. Opening usually takes milliseconds, so a process that holds
+ * the open lock longer is probably paused or has a slow disk. After this time, the waiting process continues without
+ * the open lock.
  */
 const WAIT_MS_MAX = 5_000;
-/** Pauses of different lengths, so that two waiting processes do not collide at each try. */
+/** Pauses between two tries. Their lengths differ, so that two waiting processes do not collide at each try. */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**

@@ -1,16 +1,16 @@
 /**
- * Checks the trees of an LMDB file page by page, without the library. An LMDB file has a tree of entries and a tree of
- * free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page, loops
- * forever, or answers all further calls with `MDB_BAD_TXN`. The check tests that each page is at the position that its
- * parent names, and is of the expected kind. In the tree of entries, it also tests that the keys of a page are in
- * order, and lie within the bounds that the parent of the page gives. The content of values is not checked.
+ * Checks the trees of an LMDB file page by page, without the library lmdb. An LMDB file has a tree of entries and a
+ * tree of free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page,
+ * loops forever, or answers all further calls with `MDB_BAD_TXN`. The check tests that each page is at the position
+ * that its parent names, and is of the expected kind. In the tree of entries, the check also tests that the keys of a
+ * page are in order, and lie within the bounds that the parent of the page gives. The content of values is not checked.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 // Format of the file, for lmdb 3.5 on 64-bit machines. The positions `FLAGS_AT`, `LOWER_AT` and `UPPER_AT` are in every
-// page. The other positions are in the first two pages. `DEPTH_AT`, `ENTRIES_AT` and `ROOT_AT` count from the position
-// of a tree (`FREE_TREE_AT` or `MAIN_TREE_AT`).
+// page. The other positions are in the first two pages. `DEPTH_AT`, `ENTRIES_AT` and `ROOT_AT` are offsets from the
+// position of a tree (`FREE_TREE_AT` or `MAIN_TREE_AT`).
 const PAGE_BYTES_AT = 48;
 const FREE_TREE_AT = 48;
 const MAIN_TREE_AT = 96;
@@ -41,8 +41,8 @@ export interface PageCheckOptions {
   readonly to?: Uint8Array;
   /**
    * Number of pages to check in the tree of entries; by default all pages. The walk ends only after a complete leaf, so
-   * it may check a few more pages. Of a large value, the walk reads and counts only the first page. Ten thousand pages
-   * take about 30 ms.
+   * it may check a few more pages. Of a large value, the walk reads and counts only the first page. Checking
+   * 10,000 pages takes about 30 ms if the operating system has the file in memory.
    */
   readonly pagesMax?: number;
 }
@@ -172,7 +172,7 @@ class Walk {
     const { number, count, height, between, isMain } = of;
     const { from, to } = this.#options;
     let at = this.#nodeAt(page, number, 0);
-    // LMDB does not use the key of the first entry of a branch page. The lower bound of the page is used instead.
+    // LMDB does not use the key of the first entry of a branch page. The walk uses the lower bound of the page instead.
     let key: Buffer | undefined = between.from;
     for (let index = 0; index < count; index += 1) {
       const child = page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16 + page.readUInt16LE(at + 4) * 2 ** 32;
@@ -189,7 +189,7 @@ class Walk {
         const isBehind = isMain && to !== undefined && key !== undefined && Buffer.compare(key, to) >= 0;
         if (isMain && (isBehind || (height === 1 && this.#left <= 0 && this.#entries > 0))) {
           // The next check continues at a key and not at a page, because the tree may change before that check. The key
-          // is copied, because it is a part of the buffer of the page.
+          // is copied, because otherwise the key would keep the whole buffer of the page in memory.
           this.#next = Buffer.from(key ?? []);
           return;
         }

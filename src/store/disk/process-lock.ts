@@ -1,15 +1,15 @@
 /**
- * Takes locks in a folder. Each lock has a name, and only one process at a time can hold it. A lock file is named after
- * its process and the start time of that process. The lock file of a killed process therefore does not block a restart:
- * no running process has the same number and start time. Removing a stale lock file never removes a new lock file,
- * because their names differ.
+ * Takes locks in a folder. Each lock has a name, and only one process at a time can hold the lock. A lock file is named
+ * after its process and the start time of that process. The lock file of a killed process therefore does not block a
+ * restart: no running process has the same number and start time. Removing a stale lock file never removes a new lock
+ * file, because their names differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
  * If a process passes a clock to `takeLock`, it therefore updates the time of its lock file every few seconds. The
  * process also listens on a socket beside the lock file. A lock file of another container is stale if it was not
- * updated for some time and no process listens on its socket. A lock file from before a restart of the machine is also
- * stale. A paused process still listens, so it keeps its lock file. Without a clock, a process treats the lock file of
- * another container as stale only after a restart of the machine.
+ * updated for `ELSEWHERE_MS_MAX` and no process listens on its socket. A lock file from before a restart of the machine
+ * is also stale. A paused process still listens, so it keeps its lock file. Without a clock, a process treats the lock
+ * file of another container as stale only after a restart of the machine.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -22,8 +22,8 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the lock file of this lock exists. If the file system does not support sockets, a process of another
-   * container may remove the lock file during a long pause of this process, and take the lock.
+   * True while the lock file of this lock exists. On a file system without sockets, this process may lose the lock
+   * during a long pause: a process of another container then removes the lock file and takes the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -37,8 +37,8 @@ const TOUCH_MS = 5_000;
 const ELSEWHERE_MS_MAX = 30_000;
 
 /**
- * Pattern for the name of a lock file without the name of the lock and the first dot. The pattern matches the process
- * number, the start of the process (see `startOf`), and the namespace of process numbers, if the name has one.
+ * Pattern for the part of a lock file's name that follows the name of the lock and a dot. The pattern matches the
+ * process number, the start of the process (see `startOf`), and the namespace of process numbers, if the name has one.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
@@ -54,14 +54,14 @@ const ownLockFiles = new Set<string>();
  * processes start at once, the lock may therefore refuse all processes, but never accepts two.
  *
  * @param directory an existing folder
- * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. With a clock,
- *   `-in<namespace of process numbers>` follows, if the system reports a namespace
+ * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. If a clock is
+ *   given and the system reports a namespace, `-in<namespace of process numbers>` follows
  * @param clock needed for a lock that other containers can reach. A lock file that was taken without a clock does not
  *   protect against other containers, because they may remove the file as stale
- * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock, and for a limited time
- *   after a holder of another container was killed; `data` has `directory`, `name`, `pid` (process number of the
- *   holder) and `owner` (name of the holder). A system error if the lock file cannot be written or the folder cannot be
- *   read
+ * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock, and for up to
+ *   `ELSEWHERE_MS_MAX` after a holder of another container was killed. The `data` of the error has `directory`, `name`,
+ *   `pid` (process number of the holder) and `owner` (name of the holder). A system error if the lock file cannot be
+ *   written or the folder cannot be read
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -178,7 +178,7 @@ function keepTouching(file: string, clock: Clock): () => void {
 function isTouched(file: string, clock: Clock | undefined): boolean {
   try {
     // A time far in the past or far in the future does not count as a recent update. A time in the future means that
-    // the clock was set back. A living owner would have updated its lock file after that.
+    // the clock was set back. A living owner would have updated its lock file after this change of the clock.
     return clock === undefined || Math.abs(clock.nowMs() - statSync(file).mtimeMs) < ELSEWHERE_MS_MAX;
   } catch {
     return false;

@@ -1,6 +1,6 @@
 /**
  * Reads the start time, the state and the parent of a process. The start time distinguishes two processes with the same
- * process id.
+ * process number.
  */
 
 import { readFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ export function isEnding(pid: number): boolean {
   }
 }
 
-/** The result of `isEnding`. @param stat content of `/proc/<pid>/stat` */
+/** Like `isEnding`, for the process that `stat` describes. @param stat content of `/proc/<pid>/stat` */
 export function isEndingIn(stat: string): boolean {
   const fields = fieldsOf(stat);
   return isZombie(fields) && Number(fields[17]) > 1;
@@ -42,7 +42,7 @@ function isZombie([state]: readonly string[]): boolean {
   return state === 'Z' || state === 'X';
 }
 
-/** Returns the number of the parent of a process; undefined if the process does not run. */
+/** Returns the process number of the parent of a process; undefined if the process does not run. */
 export function parentOf(pid: number): number | undefined {
   try {
     return Number(statOf(pid)[1]);
@@ -58,7 +58,7 @@ function statOf(pid: number): readonly string[] {
 
 /** @returns the fields of `/proc/<pid>/stat` from the third on */
 function fieldsOf(stat: string): readonly string[] {
-  // The second field is the program's name in parentheses. The program's name may contain spaces, so the code counts
-  // the fields from the third field on.
+  // The second field is the program's name in parentheses. The program's name may contain spaces and parentheses, so
+  // the code splits only the text after the last parenthesis.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

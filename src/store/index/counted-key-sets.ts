@@ -17,7 +17,7 @@ import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
  * If more than this number of leaf blocks of a table have changed, `putSorted` writes the changed leaf blocks. Up to
- * this number, the changed leaf blocks stay in memory until the end of the transaction, and take some megabytes.
+ * this number, the changed leaf blocks stay in memory until the end of the transaction, and take up to 12 MB.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block has up to 8,000 bytes. */

@@ -56,8 +56,8 @@ export class DeferredIndexes {
   #drops = 0;
 
   /**
-   * @param shortListMax maximum number of items in a short list, which is stored in the order of the chain only; for an
-   *   address, the maximum for its two lists (sent and received) together
+   * @param shortListMax maximum number of items in a short list, or in the two short lists (sent and received) of an
+   *   address together. Short lists are stored in the order of the chain only
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -112,8 +112,8 @@ export class DeferredIndexes {
 
   /**
    * Called at the end of a transaction of the store. If indexing is not deferred, the method writes all missing
-   * entries. If indexing is deferred and the indexes had no lag before, the method writes the watermark. Between two
-   * steps of a backfill, the method writes nothing.
+   * entries. If indexing is deferred and the indexes had no lag before this transaction, the method writes the
+   * watermark. Between two steps of a backfill, the method writes nothing.
    */
   flush(keys: CountedWriter): void {
     if (this.#isBackfilling) return;
@@ -166,9 +166,9 @@ export class DeferredIndexes {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
-      // If a database transaction fails between two steps, the pending entries are dropped. A lookup may then load them
-      // again, with other row numbers than the remaining chunks use. Without this check, the backfill would then end as
-      // if all entries were written.
+      // If a database transaction fails between two steps, `forget` drops the pending entries. A lookup may then load
+      // them again, with other row numbers than the remaining chunks use. Without this check, the backfill would then
+      // end as if all entries were written.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {
@@ -222,8 +222,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block, because damaged bytes cause many kinds of
-   *   errors in the decoders
+   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block, in place of the decoder's error, because
+   *   damaged bytes cause many kinds of decoder errors
    */
   #transactionsAt(height: number): readonly Transaction[] {
     try {

@@ -5,7 +5,7 @@
  */
 
 /**
- * Number of words with 32 bits each. The words take 4 MB. A chain of five million transactions sets a seventh of the
+ * Number of words with 32 bits each. The words take 4 MB. The ids of five million transactions set a seventh of the
  * bits.
  */
 const WORDS = 2 ** 20;
@@ -15,7 +15,7 @@ const LOW_AT = 5;
 export class IdBloomFilter {
   readonly #marks = new Uint32Array(WORDS);
 
-  /** @param key key of the id in its table, the same as for `mayHold` */
+  /** @param key key of the id in the table of ids; `mayHold` takes the same kind of key */
   add(key: Buffer): void {
     const low = key.readUInt32BE(LOW_AT);
     const word = wordOf(low);

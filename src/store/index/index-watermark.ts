@@ -14,7 +14,7 @@ const HEIGHT_BYTES = 4;
 
 /**
  * @returns height of the watermark; undefined if all transactions are indexed
- * @throws ProtocolError `STORE_UNREADABLE` if the record does not match its checksum
+ * @throws ProtocolError `STORE_UNREADABLE` if the stored watermark does not match its checksum
  */
 export function readIndexWatermark(keys: KeyValueReader): number | undefined {
   const record = keys.get(KEY);
@@ -29,7 +29,7 @@ export function readIndexWatermark(keys: KeyValueReader): number | undefined {
   );
 }
 
-/** @param height height of the watermark; undefined, if all transactions are indexed, removes the watermark */
+/** @param height height of the watermark; undefined to remove the watermark when all transactions are indexed */
 export function writeIndexWatermark(keys: KeyValueWriter, height: number | undefined): void {
   if (height === undefined) {
     keys.remove(KEY);

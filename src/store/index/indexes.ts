@@ -16,7 +16,7 @@ import { placeBytes } from '../tables/ordered-bytes.ts';
 import { bytesOf } from '../tables/sort-values.ts';
 import { dataOf } from '../tables/transaction-values.ts';
 
-/** Index entries of a block that are keys without values: the entries by amount and by fee. */
+/** Index keys of a block, without values, in the tables that sort blocks by amount or by fee. */
 export function blockEntries(header: BlockHeader): readonly Buffer[] {
   const { height, generatorPublicKey } = header;
   return Object.values(BLOCK_ORDERS).flatMap(({ table, tableOfGenerator, of }) => [
@@ -73,7 +73,7 @@ export function accountEntryChanges(before: Account | undefined, after: Account 
   return { removed, added };
 }
 
-/** A part of an account that has index entries. */
+/** A part of an account, with the index entries for this part. */
 interface AccountFacet {
   same(a: Account, b: Account): boolean;
   entries(account: Account): readonly Buffer[];

@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * A block may use a buffer of at most twice its length `bytes` plus this number of bytes. This number is the size of
- * Node's pool of small buffers. If the buffer is larger, `packed` replaces it by a copy of the right size.
+ * The buffer of a block may have up to `bytes * 2` bytes plus this number of bytes. This number is the size of Node's
+ * pool of small buffers. If the buffer is larger, `packed` replaces it by a copy of the right size.
  */
 const UNUSED_BYTES_MAX = 8192;
 
@@ -176,9 +176,9 @@ export class KeyBlock {
   }
 
   /**
-   * Splits the keys into several blocks of at most `bytesMax` bytes each. A block has at least one key.
+   * Splits the keys into several blocks of at most `bytesMax` bytes each. A block with a single key may be larger.
    *
-   * @param more number of bytes that each key takes besides its own bytes
+   * @param more number of bytes that the caller stores beside each key; these bytes count towards `bytesMax`
    */
   split(bytesMax: number, more = 0): KeyBlock[] {
     const blocks: KeyBlock[] = [];

@@ -39,7 +39,7 @@ interface Leaf {
 /** The leaf block of the last change. The next change is often in the same block, and then needs no search. */
 interface Latest {
   readonly leaf: Leaf;
-  /** Start of the next leaf block; undefined for the last one. */
+  /** Start of the next leaf block; undefined for the last leaf block. */
   readonly end: Buffer | undefined;
 }
 
@@ -108,7 +108,8 @@ export class LeafBlocks {
   }
 
   /**
-   * Adds sorted keys. All keys that belong to the same leaf block are added in one step.
+   * Adds sorted keys. If more than `KEYS_ALONE_MAX` of the keys belong to one leaf block, the method adds them in one
+   * step.
    *
    * @param keys ascending keys
    */
@@ -149,8 +150,9 @@ export class LeafBlocks {
 
   /**
    * Finds a damaged block. A block is damaged if its value cannot be read as a block, or if its keys contradict the
-   * stored number of keys or the neighbouring blocks. Returns the start of a leaf block, or the start of an inner block
-   * as in `OrderStatisticTree.wrongBlock`; undefined if no block is damaged.
+   * stored number of keys or the neighbouring blocks. If an inner block is damaged, the method returns the result of
+   * `OrderStatisticTree.wrongBlock`. Otherwise, the method returns the start of the first damaged leaf block, or
+   * undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

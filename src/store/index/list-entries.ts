@@ -1,4 +1,7 @@
-/** Writes the index keys of the pending batch into one buffer, many keys at a time. The next keys reuse this buffer. */
+/**
+ * Writes the index keys of the pending batch into one buffer, many keys at a time. After `take`, the next keys reuse
+ * this buffer.
+ */
 
 import { NONE, type PendingIndexBatch } from './pending-index-batch.ts';
 import { KeyBlock } from './key-block.ts';
@@ -8,8 +11,8 @@ import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
 /**
- * When the keys in the buffer take this number of bytes, `write` stops, and the caller takes the keys. The buffer then
- * has some thousand keys, which may belong to some thousand leaf blocks.
+ * When the buffer has at least this number of bytes of keys, `write` stops, and the caller calls `take`. The buffer
+ * then has several thousand keys, and each of these keys may belong to a different leaf block.
  */
 const BYTES_AT_ONCE = 1 << 16;
 /** Maximum number of bytes in a key after its prefix. These bytes are the sort value, if any, and the place. */
@@ -30,7 +33,7 @@ export class ListEntryWriter {
    *
    * @param prefix equal to or above every prefix that was written since the last `take`
    * @param rows rows in the order of their keys
-   * @param sort the order whose value precedes the place; undefined for the list in the order of the chain
+   * @param sort the order whose value precedes the place in each key; undefined for the list in the order of the chain
    * @returns the position of the first row whose key was not written
    */
   write(

@@ -2,8 +2,9 @@
  * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. An inner block of the lowest level
  * has, for each leaf block below it, the start and the number of keys of the leaf block. A higher inner block has the
  * same data for the inner blocks below it. The leaf blocks and the inner blocks are entries of the same database. To
- * find a key, the tree reads one block of each level. The trees of all tables share a cache of some hundred blocks.
- * Therefore, neither the time to open a store nor the memory of the tree depends on the number of leaf blocks.
+ * find a key, the tree reads one inner block of each level. The trees of all tables share a cache of at most
+ * `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore, neither the time to open a store nor the memory of the tree
+ * depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';

@@ -51,7 +51,7 @@ export class PendingIndexBatch {
     return this.#addresses;
   }
 
-  /** @param key key of the id in its table */
+  /** @param key key of the id in the table of ids */
   placeOfId(key: Buffer): TransactionPlace | undefined {
     const row = this.#slots[this.#slotOf(highOf(key), lowOf(key))] ?? NONE;
     return row === NONE ? undefined : this.place(row);

@@ -69,7 +69,7 @@ export class PostingLists {
   }
 
   /**
-   * Keys for the tables that list all transactions, with one table for each sort order. The caller must use each
+   * Keys for the tables that list all transactions by amount, by fee and by timestamp. The caller must use each
    * `KeyBlock` before it asks for the next one. The generators `inLists` and `inOrders` have the same rule.
    */
   *amongAll(): Iterable<KeyBlock> {

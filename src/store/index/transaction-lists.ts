@@ -1,9 +1,9 @@
 /**
  * The indexes of transactions. There are indexes of ids, of the data of transfers, and of all transactions by amount,
- * fee and timestamp. Each type has a list in the order of the chain. Each address has two such lists, one of its sent
- * and one of its received transactions. New entries wait in a pending batch. Pending entries are written later, sorted
- * and list by list, because writing each key alone takes several times as long. Removals of entries are written
- * immediately.
+ * fee and timestamp. Each transaction type has a list of its transactions in the order of the chain. Each address has
+ * two such lists, one of its sent and one of its received transactions. New entries wait in a pending batch. A commit
+ * or a backfill writes the pending entries sorted and list by list, because writing each key alone takes several times
+ * as long. Removals of entries do not wait in the batch.
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
  * the chain only. Sorting some hundred transactions for a query takes less time than storing three or four more entries
@@ -80,13 +80,13 @@ export class TransactionLists {
   #data: Buffer[] = [];
   /**
    * Bloom filter with all stored and pending ids. It may also have ids that were removed, or dropped before they were
-   * stored. Undefined until `fillBloomFilter` is called.
+   * stored. Undefined before `fillBloomFilter` and after `dropBloomFilter`.
    */
   #filter: IdBloomFilter | undefined;
 
   /**
-   * @param shortMax maximum number of items in a short list, which is stored in the order of the chain only; for an
-   *   address, the maximum for its two lists (sent and received) together
+   * @param shortMax maximum number of items in a short list; for an address, in its two lists (sent and received)
+   *   together
    */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
     this.#keys = keys;

@@ -1,8 +1,8 @@
 /**
  * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. Blocks
  * can be applied between two chunks, and other work waits for one chunk at most. The resulting list stays in memory
- * until the chain changes, or until newer lists take its place. The next page of the same list is read from the list in
- * memory.
+ * until the chain changes, or until newer lists take its place. A query for another page of the result reads the list
+ * in memory.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -13,11 +13,11 @@ export type Pause = () => Promise<void>;
 
 /** Maximum number of queries that wait or run. One query may take several seconds. */
 const WAITING_MAX = 16;
-/** Maximum number of lists that are kept. */
+/** Maximum number of lists that stay in memory. */
 const LISTS_KEPT_MAX = 16;
 /**
- * Maximum number of items in all kept lists together. A list with more items than this is not kept. An item takes about
- * ten bytes in a list of transactions, and more in a list of addresses.
+ * Maximum number of items in all these lists together. A list with more items does not stay in memory. An item takes
+ * about ten bytes in a list of transactions, and more in a list of addresses.
  */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
@@ -57,7 +57,7 @@ export class BackgroundQueries {
   /**
    * Reads from a list in memory. If the list is not in memory, this method makes the list first.
    *
-   * @param name the key of the list among the kept lists
+   * @param name the key of the list among the lists in memory
    * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
    * @param read reads the wanted part from the list, and from the store or snapshot for which the list was made
    * @throws ProtocolError `QUERIES_BUSY` if too many queries are waiting, `STORE_CLOSED` if the store is closed before

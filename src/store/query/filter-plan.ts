@@ -53,8 +53,8 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 
 /**
  * Returns the smallest of several sets of candidates. A filter gives its candidates, or the transactions of its list.
- * The filters that limit the amount give one set together, and so do the filters that limit the timestamp. The last set
- * is all transactions.
+ * The filters that limit the amount give one set together, and so do the filters that limit the timestamp. One of the
+ * sets contains all transactions.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);
@@ -90,8 +90,8 @@ function inAllRanges(store: StoredChain, order: TransactionSort, ranges: readonl
 }
 
 /**
- * Joins the bounds of all ranges, as bytes. At most one of the ranges may have a lower bound, and at most one an upper
- * bound. Undefined if a bound excludes all values that keys can represent.
+ * Joins the bounds of all ranges, as bytes. At most one range may have a lower bound, and at most one range may have an
+ * upper bound. Undefined if a bound excludes all values that keys can represent.
  */
 function bytesOfRanges(order: TransactionSort, ranges: readonly ValueRange[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;

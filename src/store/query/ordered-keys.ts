@@ -1,9 +1,9 @@
 /**
  * Reads index keys as one list that is sorted by a value, ascending or descending. An index is the set of all keys with
- * one prefix. A key tail is a key without the prefix of its index. A key tail consists of the value and a tie-break.
- * Key tails with equal values are always in ascending order of the tie-break. Several indexes can be read as one list.
- * If two indexes can have the same key tail, a third index has all key tails that are in both indexes. The third index
- * is needed to count each key tail once.
+ * one prefix. A key tail is a key without the prefix of its index. A key tail consists of the value and a tie-break. In
+ * both directions, key tails with equal values are in ascending order of the tie-break. Several indexes can be read as
+ * one list. If two indexes can have the same key tail, a third index has all key tails that are in both indexes. The
+ * third index is needed to count each key tail once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -105,7 +105,7 @@ export class OrderedKeys {
       const tails = this.#highestBelow(above, limit - page.length);
       const lowest = tails.at(-1);
       if (lowest === undefined) break;
-      // Of the group with the lowest value, `tails` may have only the last key tails. The page needs the first ones, so
+      // `tails` may lack the first key tails of the group with the lowest value. The page needs these key tails, so
       // they are read separately.
       above = this.#valueOf(lowest);
       page.push(...this.#groupsAbove(above, tails));
@@ -126,8 +126,9 @@ export class OrderedKeys {
   }
 
   /**
-   * @param tails key tails in descending order; the result omits the group of `value`, and the key tails of each group
-   *   ascend
+   * Omits the group of `value` from `tails`, and brings the key tails of each other group into ascending order.
+   *
+   * @param tails key tails in descending order
    */
   #groupsAbove(value: Buffer, tails: readonly Buffer[]): readonly Buffer[] {
     const groups: { readonly value: Buffer; readonly tails: Buffer[] }[] = [];

@@ -36,7 +36,7 @@ export type ListFilter =
  * Reads a list in an order; undefined if the list is short, because the store has sort orders of long lists only. The
  * result is always defined for the list of all transactions, and for the list of one type in the order by type.
  *
- * @param shortListMax the lists of one address are short if they have at most this number of items together
+ * @param shortListMax maximum number of items in a short list; for an address, in its two lists together
  * @param bounds bounds of the value by which the list is sorted; the order by type has no bounds
  */
 export function orderedPlaces(

@@ -208,9 +208,7 @@ export class BlockQueries {
     return { first, last };
   }
 
-  /**
-   * Finds a generator's blocks within a span of heights. Returns the span of their positions in the generator's list.
-   */
+  /** Returns the positions of a generator's blocks in `heights`. The generator's first block has position 0. */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;
     const heightAt = (ordinal: number): number => generatorBlock(this.#store.tables, publicKey, ordinal).height;
@@ -235,7 +233,7 @@ export class BlockQueries {
   }
 }
 
-/** Blocks in ascending order of height. Each block is read by its position in this order. */
+/** Blocks in ascending order of height. The first block has position 0. */
 interface Blocks {
   readonly length: number;
   heightAt(position: number): number;
@@ -249,7 +247,7 @@ function spanOf({ first, last }: Span, heightAt: (position: number) => number): 
 
 /**
  * Finds the lowest number from `first` to `last` for which a predicate holds; `last + 1` if the predicate holds for no
- * number. The predicate must hold for all higher numbers, too.
+ * number. If the predicate holds for a number, it must hold for all higher numbers, too.
  */
 function lowestFrom(first: number, last: number, holds: (at: number) => boolean): number {
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));
@@ -269,7 +267,7 @@ function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;
 }
 
-/** The heights within a span, in the order in which they stand in an index. */
+/** Reads an index of blocks in a direction. Returns the heights within a span, in the order of reading. */
 async function walk(
   { tables }: StoredChain,
   prefix: Buffer,

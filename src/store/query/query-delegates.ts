@@ -1,6 +1,6 @@
 /**
- * Answers queries for delegates. A network has at most some thousand delegates, and in generation 3, each rank depends
- * on all of them. The node therefore keeps all delegates of the present tip in memory.
+ * Answers queries for delegates. A network has at most a few thousand delegates. In generation 3, the rank of each
+ * delegate depends on all delegates. The node therefore keeps all delegates of the present tip in memory.
  */
 
 import type { Cursor, DelegateEntry, DelegateQuery, Direction, Page, PageRequest } from '../../ports/queries.ts';
@@ -184,8 +184,8 @@ function productivityOf({ producedBlocks, missedBlocks }: Account): number {
 }
 
 /**
- * Percentage with two decimals. A percentage exactly between two such values is rounded away from zero. The percentage
- * is computed with integers, so that every machine gets the same result.
+ * Percentage, rounded to two decimals. A value exactly halfway between two results is rounded away from zero. The
+ * function computes with integers, because a vote weight can exceed 2^53.
  */
 function percentOf(part: bigint, whole: bigint): number {
   const size = part < 0n ? -part : part;

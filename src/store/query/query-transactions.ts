@@ -1,8 +1,9 @@
 /**
  * Answers queries for transactions. If an index has the result in the requested order, the page is read from the index.
- * If no index has the result, the smallest known set that contains all matching transactions (the candidates) is used.
- * A small set is filtered and sorted at once. A larger set is filtered and sorted in chunks (background-queries.ts). If
- * the set is too large for sorting, an index is read in the requested order, in chunks, and filtered.
+ * If no index has the result, the query reads the smallest known set that contains all matching transactions, and
+ * perhaps others (the candidates). A small set is filtered and sorted at once. A larger set is filtered and sorted in
+ * chunks (background-queries.ts). If the set is too large for sorting, the query reads an index in the requested order,
+ * in chunks, and filters the transactions of the index.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -27,7 +28,7 @@ import { compareTexts, compareValues, directed, emptyPage, firstOf, listPage, ty
 import { inList } from './candidates.ts';
 import { boundsOf, candidatesOf, predicateOf, exactListOf, listFiltersOf } from './filter-plan.ts';
 
-/** Type number of the registration of an application, in the history of both generations. */
+/** Type of a transaction that registers an application. Only old blocks contain this type. */
 const DAPP_TYPE = 5;
 
 /** A place packed into one number, which saves memory in long lists. */
@@ -87,7 +88,7 @@ export class TransactionQueries {
 
   /**
    * Finds the registrations of applications with the given id or the given name. If neither is given, the result is all
-   * registrations. A chain has at most some hundred registrations, because only old blocks may contain them.
+   * registrations. A chain has few registrations, because only old blocks may contain them.
    */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
@@ -191,7 +192,7 @@ function packedPage(store: StoredChain, list: readonly PackedPlace[], query: Tra
   return { ...page, items: page.items.map((at) => entryOf(store, unpacked(at))) };
 }
 
-/** Key under which a list stays in memory. The key consists of the filters and the order of the query. */
+/** Key of a list in the memory of `BackgroundQueries`. The key consists of the filters and the order of the query. */
 function nameOf({ limit: _limit, offset: _offset, after: _after, ...list }: TransactionQuery): string {
   return `transactions ${JSON.stringify(list, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
 }

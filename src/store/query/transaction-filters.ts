@@ -1,7 +1,7 @@
 /**
  * Defines the filters of a query for transactions, with one row for each filter. The compiler reports a missing row. A
  * row has the predicate of its filter and a source that contains all matching transactions. The source is a list of an
- * address or a type, a range of a sort order, or a set of candidates. `filter-plan.ts` combines the filters of a query.
+ * address or a type, a range of sort values, or a set of candidates. `filter-plan.ts` combines the filters of a query.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -37,7 +37,7 @@ interface ContainingList {
   readonly isExact: boolean;
 }
 
-/** A range of sort values, bounds included. Exactly the matching transactions have a sort value in this range. */
+/** A range of sort values, bounds included. A transaction matches if and only if its sort value is in this range. */
 export interface ValueRange {
   readonly order: TransactionSort;
   readonly from?: SortInteger;
@@ -49,7 +49,7 @@ interface TransactionFilter<T> {
   predicate(value: T, context: FilterContext): Predicate | undefined;
   /** A list of the store that contains all matching transactions; undefined if the value has no list. */
   readonly containingList?: (value: T, context: FilterContext) => ContainingList | undefined;
-  /** The range of sort values that exactly the matching transactions have. */
+  /** The range of the sort values of matching transactions. */
   readonly valueRange?: (value: T) => ValueRange;
   /** Candidates that include all matching transactions, and may include others. */
   readonly candidates?: (value: T, context: FilterContext) => Candidates;
@@ -110,7 +110,7 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
     containingList: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
-  // If this filter is used, its predicate also applies the filters `senderId` and `recipientId`.
+  // This predicate also applies the filters `senderId` and `recipientId`, whose own predicates then match everything.
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
       matchesIf(isAddress(address), (transaction) => {
@@ -127,8 +127,8 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
       const key = text.toLowerCase();
       return matchesIf(PUBLIC_KEY_TEXT.test(key), ({ senderPublicKey }) => senderPublicKey === key);
     },
-    // All transactions with this key are in the list of the address of the key. An account can use only one public key,
-    // so the list is exact if the account has this key.
+    // All transactions with this sender key are in the sender list of the key's address. An account can use only one
+    // public key, so the list is exact if the account has this key.
     containingList: (text, { store }) => {
       const key = text.toLowerCase();
       if (!PUBLIC_KEY_TEXT.test(key)) return undefined;
@@ -182,7 +182,7 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
   },
 };
 
-/** A filter that the query uses. Each member is what the filter's row gives for the value in the query. */
+/** A filter that the query uses. Each member is the result of the row's function of that name for the query's value. */
 interface FilterInUse {
   readonly predicate: Predicate | undefined;
   readonly containingList: ContainingList | undefined;

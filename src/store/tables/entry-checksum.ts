@@ -43,7 +43,7 @@ export function checksumBytes({ low, high }: ChecksumSum): Buffer {
   return bytes;
 }
 
-/** Result of `hashEntry`, in two variables. Creating an object for each of several million entries would take time. */
+/** Result of `hashEntry`. Two variables are faster than a new object for each of millions of entries. */
 let hashLow = 0;
 let hashHigh = 0;
 

@@ -1,6 +1,6 @@
 /**
  * Makes the text of docs/store-layout.md from the declarations of the tables, the key parts and the notes. A test
- * compares the file with this text, and writes the file on request.
+ * compares the file with this text. With `UPDATE_DOCS=1`, the test first writes the text to the file.
  */
 
 import { NOTES } from '../../ports/notes.ts';

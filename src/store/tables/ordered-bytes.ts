@@ -44,7 +44,7 @@ export function isU32(value: number): boolean {
  * Returns the bytes of an integer whose absolute value is below 2^1016. The bytes sort like the integers. The bytes of
  * one integer are never a prefix of the bytes of another integer. Let n be the number of bytes of the absolute value.
  * An integer that is not negative is stored as the byte 128 + n, followed by the n bytes. A negative integer is stored
- * as the byte 128 - n, followed by the complement of the n bytes.
+ * as the byte 128 - n, followed by the bitwise complement of the n bytes.
  */
 export function orderedBigint(value: bigint): Buffer {
   const magnitude = value < 0n ? -value : value;

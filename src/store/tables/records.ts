@@ -1,7 +1,7 @@
 /**
  * Encodes and decodes the stored bytes of accounts, delegates and lists of keys. Each value has exactly one form, so
  * that equal states have equal digests. An unsigned integer is a varint (LEB128): seven bits in each byte, the lowest
- * bits first. An amount is one byte with sign and length, followed by big-endian bytes.
+ * bits first. An amount is one byte with sign and length, followed by the big-endian bytes of the absolute value.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -24,7 +24,7 @@ export function encodeAccount(account: Account): Buffer {
   return record.bytes();
 }
 
-/** Appends the bytes that `encodeAccount` returns to a record. */
+/** Appends an account to a record, in the form of `encodeAccount`. */
 export function writeAccount(record: RecordWriter, account: Account): void {
   record.byte(
     (account.publicKey === undefined ? 0 : HAS_PUBLIC_KEY) |
@@ -82,7 +82,7 @@ function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
   const members: PublicKey[] = [];
-  // No memory is reserved for the stated number of items, because a damaged record may state any number.
+  // No array is allocated in advance, because a damaged record may state any number of members.
   for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }
@@ -93,7 +93,7 @@ export function encodeDelegate(delegate: Delegate): Buffer {
   return record.bytes();
 }
 
-/** Appends the bytes that `encodeDelegate` returns to a record. */
+/** Appends a delegate to a record, in the form of `encodeDelegate`. */
 export function writeDelegate(record: RecordWriter, delegate: Delegate): void {
   record.amount(delegate.voteWeight);
   record.amount(delegate.pendingVoteWeight);

@@ -10,12 +10,12 @@ import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-b
 
 /**
  * Maximum number of transactions in one stored value. All transactions of a usual block fit into one value, so they are
- * written and read together. A genesis block may have tens of thousands of transactions. They are divided among many
- * values, so the store can read one transaction without reading all transactions of the block from the disk.
+ * written and read together. A genesis block may have tens of thousands of transactions. The store divides them among
+ * many values, so that it can read one transaction without reading all of them from the disk.
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 
-/** Number of bytes of the transaction's index in a transaction place. The height precedes the index. */
+/** Number of bytes of the index in a transaction place, which consists of a height and an index. */
 const INDEX_BYTES = PLACE_BYTES - HEIGHT_BYTES;
 
 export function putTransactions(

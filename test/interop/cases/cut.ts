@@ -1,6 +1,6 @@
 /**
- * (e) The nodes are cut into two sides, which both forge. The connections return when the side with more delegates has
- * forged at least thirty blocks. The other side, with the shorter branch, must revert its blocks.
+ * (e) The network is cut into two sides, which both forge. The cut ends when the side with more delegates has forged at
+ * least thirty blocks. The other side, with the shorter branch, must revert its blocks.
  */
 
 import { blockIdAt, statusOf, tipOf, type Tip } from '../http.ts';
@@ -9,7 +9,7 @@ import type { InteropNode } from '../nodes.ts';
 import { eventually, namesOf, untilCommonBlock, untilHeight } from '../waiting.ts';
 
 const BLOCKS_APART = 30;
-/** Within one round, every delegate of a side forges on its branch. The longer branch is then the better one. */
+/** The longer branch becomes the better one within one round, in which every delegate of its side forges once. */
 const BETTER_BLOCKS_MAX = 101;
 /**
  * Time for both sides to agree. The reference takes up to ten seconds to dial again. Release 3.0.2 syncs when a block

@@ -14,7 +14,7 @@ import type { World } from '../world.ts';
 
 /** More slots than the first three rounds of 101, so that blocks have become final. */
 const PAST_SLOTS = 330;
-/** The node runs through past slots faster than in real time. For each missed one it needs a slot in real time. */
+/** The node runs through past slots faster than in real time. A missed past slot costs one more slot in real time. */
 const PAST_MS_MAX = 600_000;
 const LIVE_BLOCKS = 20;
 const SYNC_MS_MAX = 180_000;

@@ -1,6 +1,6 @@
 /**
- * (f) A node of each kind is killed while the network forges, and later stopped. After each restart, the node must sync
- * the blocks that the other nodes forged without it.
+ * (f) While the network forges, one node of each kind is killed once and stopped once. After each restart, the node
+ * must sync the blocks that the other nodes forged without it.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,8 +31,8 @@ export async function restart(net: MixedNet): Promise<string> {
       `${node.name} was ${how === 'kill' ? 'killed' : 'stopped'}, and synced ${await cycle(net, node, how)} s after its start.`,
     );
     world.log(words.at(-1) ?? '');
-    // A transaction that the restarted node receives must reach all nodes. Case (d) gives no group and no second
-    // passphrase to the sender, so one signature is enough.
+    // A transaction that the restarted node receives must reach all nodes. In case (d), the sender of this transaction
+    // registers no group and no second passphrase, so one signature is enough.
     const wallet = new Wallet(world, [node, ...nodes.filter((other) => other !== node)]);
     const [from, to] = [wallet.account('account_6'), wallet.account('account_8')];
     await wallet.include([wallet.transfer(from, to, LSK + BigInt(words.length))]);

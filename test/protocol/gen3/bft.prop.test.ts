@@ -30,7 +30,7 @@ const run = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 150, size: 'max' }),
 });
 
-/** Calls `look` after each block of the run. */
+/** Adds a header for each step to a BFT state and to the model, and calls `look` after each header. */
 function play(
   delegates: number,
   steps: readonly Step[],

@@ -150,7 +150,7 @@ for (const [name, content] of Object.entries(CONTENTS)) {
           t.not(given.errors.length, 0, about);
           continue;
         }
-        // Messages show signatures in the letter case in which the codec stores them, so the test compares lower case.
+        // The message shows the signature in the letter case that the codec stores, so the test ignores letter case.
         const shown = (errors: Answer['errors']) =>
           errors.map((error) => ({ ...error, message: inLowerCase(error.message) }));
         t.deepEqual(shown(given.errors), shown(expected.errors), about);

@@ -12,8 +12,8 @@ import { ownerElsewhere, takeLock } from '../../../src/store/disk/process-lock.t
 import { temporaryFolder } from '../../support/network-folder.ts';
 
 /**
- * Name of the lock file of a process. After the name of the lock, it contains the process id, the boot id, the start
- * time in ticks, and the number of the process namespace.
+ * Name of the lock file of a process: the name of the lock, the process id, the boot id, the start time in ticks, and
+ * the number of the process namespace.
  */
 const LOCK_FILE = /^thing\.(\d+)\.([0-9a-f]{8})-(\d+)-in(\d+)$/;
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));

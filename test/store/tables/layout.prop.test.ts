@@ -43,7 +43,7 @@ const VALUES: Readonly<Record<PartName, fc.Arbitrary<unknown>>> = {
   list: fc.oneof(typeList, addressList),
 };
 
-/** The interface of a table that accepts any values. */
+/** A table whose methods accept any values. */
 interface AnyTable {
   readonly parts: readonly PartName[];
   key(...values: readonly unknown[]): Buffer;
