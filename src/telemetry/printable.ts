@@ -54,7 +54,7 @@ function printableObject(value: object, depth: number, secrets: Set<string>): Pr
   if (depth === 0) return Array.isArray(value) ? '[list]' : '[object]';
   if (value instanceof Error) return errorOf(value, depth, secrets);
   if (Array.isArray(value) || value instanceof Set) return listOf([...value], depth, secrets);
-  if (value instanceof Map) return listOf([...value], depth, secrets);
+  if (value instanceof Map) return membersOf(membersOfMap(value), depth, secrets);
   return membersOf(value, depth, secrets);
 }
 
@@ -97,10 +97,21 @@ function membersOf(value: object, depth: number, secrets: Set<string>): Readonly
   return shown;
 }
 
-function learn(secret: unknown, secrets: Set<string>): void {
+function learn(secret: unknown, secrets: Set<string>, depth = DEPTH_MAX): void {
   if (secret instanceof Uint8Array) learn(Buffer.from(secret).toString('hex'), secrets);
   else if (typeof secret === 'string' && secret.length >= SECRET_CHARS_MIN) secrets.add(secret);
-  else if (Array.isArray(secret)) for (const item of secret.slice(0, ITEMS_MAX)) learn(item, secrets);
+  else if (typeof secret === 'object' && secret !== null && depth > 0) {
+    const items: readonly unknown[] =
+      Array.isArray(secret) || secret instanceof Set
+        ? [...secret]
+        : Object.values(secret instanceof Map ? membersOfMap(secret) : secret);
+    for (const item of items.slice(0, ITEMS_MAX)) learn(item, secrets, depth - 1);
+  }
+}
+
+/** The entries of a map as members of an object, so that the name of a member can denote a secret. */
+function membersOfMap(map: ReadonlyMap<unknown, unknown>): object {
+  return Object.fromEntries(Array.from(map, ([key, value]) => [String(key), value]));
 }
 
 /**

@@ -81,6 +81,9 @@ for (const format of ['json', 'human'] as const) {
       note: 'tried robust-7',
       // The logger cuts this text within the secret.
       long: `${'x'.repeat(1_993)} robust-7`,
+      map: new Map([['passphrase', 'robust-8']]),
+      secretParts: { first: 'robust-9', more: new Set(['robust-10', new Map([['a', 'robust-11']])]) },
+      quoted: 'robust-9 robust-10 robust-11',
       publicKey: 'shown',
     });
     t.notRegex(text(), /robust|726f62757374/);
