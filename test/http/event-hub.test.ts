@@ -57,6 +57,7 @@ function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
   const clock = new ManualClock();
   const share = new WorkShare({ clock });
   const reads = { blocks: 0, peers: 0 };
+  const fail = { peers: false };
   const listeners = new Set<NodeListener>();
   const peers: PeerEntry[] = [];
   const recordAt = (sequence: number): ChainRecord => ({
@@ -71,7 +72,8 @@ function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
     ...fakeNode(3).api,
     peers: () => {
       reads.peers += 1;
-      return peers;
+      // A reading process gets no answer while the node is silent.
+      return fail.peers ? Promise.reject(new Error('the node is silent')) : peers;
     },
     log: {
       last: () => blocks,
@@ -100,7 +102,7 @@ function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
     { ...events, observer: SILENT, scheduler, replays },
   );
   t.teardown(() => hub.close());
-  return { clock, share, reads, listeners, peers, hub };
+  return { clock, share, reads, fail, listeners, peers, hub };
 }
 
 function read(hub: EventHub, filter: Partial<EventFilter>, client = STRANGER, after?: typeof START): Sink | undefined {
@@ -217,4 +219,19 @@ test('many new peers are reported completely, after several reads of the peer li
   t.true(reads.peers >= 3);
   peers.length = 0;
   await until(() => sink?.count('peers/disconnected') === 3 * CHANGES_PER_LOOK_MAX, 'their leaving');
+});
+
+test('if the state of the peers cannot be read at first, no peer is reported as new', async (t) => {
+  const { hub, peers, reads, fail } = setUpHub(t, 0);
+  peers.push({ info: { ip: '192.0.2.9', wsPort: 1 }, state: 'connected' });
+  fail.peers = true;
+  const sink = read(hub, {});
+  await until(() => reads.peers >= 2, 'a failed check');
+  fail.peers = false;
+  const before = reads.peers;
+  await until(() => reads.peers >= before + 3, 'the first checks with an answer');
+  t.is(sink?.count('peers/connected'), 0);
+  peers.push({ info: { ip: '192.0.2.9', wsPort: 2 }, state: 'connected' });
+  await until(() => (sink?.count('peers/connected') ?? 0) > 0, 'the new peer');
+  t.is(sink?.count('peers/connected'), 1);
 });

@@ -2,8 +2,8 @@
  * Serves all subscribers of the event stream. A subscriber has no queue. The hub stores only the subscriber's place in
  * the event log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
  * hub disconnects a subscriber that takes no data for `stallMs`. The subscriber can connect again and resume at its
- * place. Strangers are clients that are not trusted. The time that the hub spends on strangers counts towards their
- * share of the main thread's time (`FairScheduler`). The time for events that are not in the log counts, too.
+ * place. The time that the hub spends on strangers (clients that are not trusted) counts towards their share of the
+ * main thread's time (`FairScheduler`). The time for sending events that are not in the log counts for all subscribers.
  */
 
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
@@ -24,15 +24,15 @@ import { Replays, type LiveReplays } from './replays.ts';
 
 /** The client that opened a stream. */
 export interface EventClient {
-  /** Key under which the limits count the client. */
+  /** Key under which the limit on replays counts the client, and under which the scheduler serves it. */
   readonly key: string;
-  /** True for a client that may use the reserved streams and need not wait for a turn. */
+  /** True for a client that may use the reserved streams (`RESERVED_SHARE`), and whose events bypass the scheduler. */
   readonly isTrusted: boolean;
 }
 
-/** The members of a response that the hub uses. */
+/** The part of an HTTP response (`ServerResponse`) that the hub uses. */
 export interface EventSink {
-  /** @returns false while the subscriber has not taken earlier data */
+  /** @returns false when the buffer of the connection is full; the hub then writes nothing until the event `drain` */
   write(text: string): boolean;
   end(): unknown;
   destroy(): unknown;
@@ -45,16 +45,17 @@ export interface EventHub {
    * Serves a subscriber until the subscriber disconnects or the hub closes. With `endsWithLog`, the stream ends after
    * the last record of the log.
    *
-   * @param after last event that the subscriber has; undefined to start with the next event
+   * @param after place of the last event that the subscriber has; undefined to start with the next event
    * @returns false when there are too many subscribers or too many replays (subscribers that receive old events). Also
    *   false when the hub or the connection closes before the replay is counted. Rejects like `SharedLimits.replay`
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
-   * Returns the place where a stream starts if it sends all blocks from a height on, and then the following events.
+   * Returns the place at which a stream must start, so that it sends all blocks from a height on, and then the events
+   * of the log.
    *
-   * @returns undefined when the block below the height does not exist yet; with `final`, undefined when this block is
-   *   not final yet
+   * @returns undefined when the chain has no block at `height - 1` yet; with `final`, undefined when that block is not
+   *   final yet
    */
   placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */
@@ -65,9 +66,9 @@ export interface EventHubOptions {
   readonly subscribersMax: number;
   /** Time after which a subscriber that takes no data is disconnected. */
   readonly stallMs: number;
-  /** Interval of the comments that show that a quiet stream is alive. */
+  /** Interval of the SSE comments (`: alive`) by which a client sees that the stream still works. */
   readonly heartbeatMs: number;
-  /** Interval of the checks for changes of peers and forging, and for subscribers that take no data. */
+  /** Interval at which the hub looks for changed peers, for changed forging, and for subscribers that take no data. */
   readonly lookMs: number;
   readonly observer: Observer;
   /** Counter of replays; default: a counter for this process alone. */
@@ -81,7 +82,7 @@ export interface EventHubOptions {
  * because forging must not wait.
  */
 const SERVING_MS = 5;
-/** Share of the streams that is reserved for trusted subscribers. */
+/** Share of `subscribersMax` that the hub reserves for trusted subscribers. */
 const RESERVED_SHARE = 0.1;
 /** Key under which all trusted subscribers are served together. */
 const TRUSTED = '';
@@ -89,7 +90,10 @@ const TRUSTED = '';
 interface Subscriber extends FedSubscriber {
   readonly response: EventSink;
   readonly client: EventClient;
-  /** True while the subscriber counts as a replay: a stranger that receives old events. */
+  /**
+   * True for a stranger that must receive old events (see `RECORDS_CACHED_MAX`), until it reaches the end of the log.
+   * Such a subscriber counts as a replay.
+   */
   isReplaying: boolean;
   isFull: boolean;
   /** Time of the last write to the subscriber, or of its last `drain` event, on a monotonic clock. */
@@ -114,7 +118,7 @@ class Hub implements EventHub {
   #timers: readonly NodeJS.Timeout[] = [];
   #stopListening: (() => void) | undefined;
   #isClosed = false;
-  #forging = new Map<string, ForgingDelegate>();
+  #forging: ReadonlyMap<string, ForgingDelegate> | undefined;
 
   constructor(api: NodeApi, dialect: HttpDialect, options: EventHubOptions) {
     this.#api = api;
@@ -213,7 +217,7 @@ class Hub implements EventHub {
     this.#serveLater(key);
   }
 
-  /** Sends events in a later iteration of the event loop, so that the change that caused the events ends first. */
+  /** Sends events in a later iteration of the event loop, after the end of the change that caused the events. */
   #serveLater(key: string): void {
     setImmediate(() => {
       if (key === TRUSTED) this.#serveSubscribers(key);
@@ -264,7 +268,7 @@ class Hub implements EventHub {
   #lookAtForging(delegates: readonly ForgingDelegate[]): void {
     const forgingNow = byPublicKey(delegates);
     for (const [publicKey, delegate] of forgingNow)
-      if (this.#forging.get(publicKey)?.forging !== delegate.forging) {
+      if (this.#forging !== undefined && this.#forging.get(publicKey)?.forging !== delegate.forging) {
         const data = { publicKey, forging: delegate.forging };
         this.#batcher.add({ name: 'forging/change', data: () => data, delegates: [publicKey] });
       }
@@ -277,8 +281,10 @@ class Hub implements EventHub {
 
   /** Starts timers and listeners; they run only while there are subscribers. */
   #beginToLook(): void {
-    ignoreFailure(withLive(this.#api.peers(), (entries) => this.#peers.begin(entries)));
-    ignoreFailure(withLive(this.#api.forgingDelegates(), (delegates) => void (this.#forging = byPublicKey(delegates))));
+    // The first check with an answer only stores the state. In a reading process, a check can fail.
+    this.#peers.forget();
+    this.#forging = undefined;
+    this.#look();
     const { lookMs, heartbeatMs } = this.#options;
     this.#timers = [setInterval(() => this.#look(), lookMs), setInterval(() => this.#beat(), heartbeatMs)];
     this.#stopListening = this.#api.listen({
@@ -320,7 +326,7 @@ class Hub implements EventHub {
   }
 }
 
-/** Ignores an error, because the next check asks the node again. */
+/** Ignores a failed request to the node, because the next check (`#look`) sends the request again. */
 function ignoreFailure(live: Live<void>): void {
   if (live instanceof Promise) live.catch(() => undefined);
 }

@@ -6,29 +6,36 @@ import type { PeerEntry } from '../../ports/node-api.ts';
 export const CHANGES_PER_LOOK_MAX = 100;
 
 export class PeerChanges {
-  /** Peers that are connected according to the initial state and the changes that were reported since then. */
-  readonly #reported = new Map<string, PeerEntry>();
+  /**
+   * The connected peers, by address and port: those of the first check, updated with each reported change. Undefined
+   * before the first check.
+   */
+  #reported: Map<string, PeerEntry> | undefined;
 
-  /** Begins with the present state, which later checks do not report as a change. */
-  begin(entries: readonly PeerEntry[]): void {
-    this.#reported.clear();
-    for (const [key, entry] of connectedOf(entries)) this.#reported.set(key, entry);
+  /** Makes the next check the first one. */
+  forget(): void {
+    this.#reported = undefined;
   }
 
-  /** @returns the changes; the next check returns changes beyond the maximum */
+  /** @returns at most `CHANGES_PER_LOOK_MAX` changes; later checks return the others. The first check has no changes. */
   look(entries: readonly PeerEntry[]): readonly PeerEntry[] {
     const now = connectedOf(entries);
+    if (this.#reported === undefined) {
+      this.#reported = new Map(now);
+      return [];
+    }
+    const reported = this.#reported;
     const changes: PeerEntry[] = [];
     for (const [key, entry] of now) {
       if (changes.length >= CHANGES_PER_LOOK_MAX) return changes;
-      if (this.#reported.has(key)) continue;
-      this.#reported.set(key, entry);
+      if (reported.has(key)) continue;
+      reported.set(key, entry);
       changes.push(entry);
     }
-    for (const [key, entry] of this.#reported) {
+    for (const [key, entry] of reported) {
       if (changes.length >= CHANGES_PER_LOOK_MAX) return changes;
       if (now.has(key)) continue;
-      this.#reported.delete(key);
+      reported.delete(key);
       changes.push({ ...entry, state: 'disconnected' });
     }
     return changes;
