@@ -4,7 +4,9 @@
  */
 
 import test from 'ava';
+import { minHeightActive } from '../../src/protocol/gen3/active-heights.ts';
 import { bftLimits } from '../../src/protocol/gen3/bft.ts';
+import { firstHeightOf } from '../../src/protocol/rounds.ts';
 import { slotAt } from '../../src/protocol/slots.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
 
@@ -31,6 +33,27 @@ for (const generation of [2, 3] as const) {
     }
   });
 }
+
+test('a network whose lists are used many rounds after they were fixed forges every slot and finalizes blocks', (t) => {
+  for (const delegateListRoundOffset of [3, 4, 5, 7, 8, 20, 100]) {
+    const maker = makerOf(3, 4, { delegateListRoundOffset });
+    const first = maker.forge();
+    const tip = maker.growTo(4 * (delegateListRoundOffset + 12));
+    const slots = slotAt(tip.timestamp, maker.rules.params) - slotAt(first.timestamp, maker.rules.params);
+    t.is(slots, tip.height - first.height, `offset ${delegateListRoundOffset}: a slot passed unused`);
+    const behind = tip.height - maker.rules.finalizedHeight(maker.state);
+    t.true(behind <= bftLimits(4).range, `offset ${delegateListRoundOffset}: ${behind} blocks are not final`);
+    // The delegate was active in all rounds, so its header can vote for blocks of the last three rounds.
+    const header = maker.forge();
+    const { rules, state } = maker;
+    const newest = Math.ceil(header.height / 4);
+    t.is(
+      minHeightActive(state, header.generatorPublicKey, newest, delegateListRoundOffset, rules.params),
+      firstHeightOf(newest - 3, rules.params),
+      `offset ${delegateListRoundOffset}`,
+    );
+  }
+});
 
 test('a delegate earns and counts blocks by the rounds of its own network', (t) => {
   for (const generation of [2, 3] as const) {

@@ -1,7 +1,7 @@
 /**
- * Updates the delegates of generation 3 for a block. Each block increases its generator's count of forged blocks. The
- * last block of a round also ends the round: the code counts the missed blocks, pays the earnings of the round, and
- * freezes the next delegate list.
+ * Updates the delegates of generation 3 for a block. Each block increases the count of forged blocks of its generator
+ * by 1. The last block of a round also ends the round: the code counts the missed blocks, pays the earnings of the
+ * round, and freezes the next delegate list.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -14,17 +14,13 @@ import { addVoteWeight, isStorableWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
-/**
- * Number of frozen lists that stay in the state. The oldest list that the finality protocol reads is the fifth list
- * before the newest list, so the state needs six lists. No rule needs the other two lists. They let the node find the
- * slot owners of two more past rounds. The reference (lisk-sdk) stores all lists.
- */
-const LISTS_KEPT = 8;
+/** Minimum number of frozen lists that stay in the state. The reference (lisk-sdk) stores all lists. */
+const LISTS_KEPT_MIN = 8;
 
 /**
- * Adds the block to its generator's count of forged blocks. For the genesis block, the function freezes list 1. At the
- * end of a round, the function counts the missed blocks, pays the earnings, and freezes the next list. The earnings
- * change vote weights before the list is frozen.
+ * Adds 1 to the generator's count of forged blocks. For the genesis block, the function freezes list 1. For the last
+ * block of a round, the function counts the missed blocks, pays the earnings, and then freezes the next list. The
+ * earnings can change vote weights, so they can change this list.
  *
  * @param offset number of rounds between freezing a list and using it
  * @throws BlockRejected `BLOCK_UNSTORABLE` if a vote weight is too large for the database of lisk-sdk
@@ -44,8 +40,18 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
     throw new BlockRejected('BLOCK_UNSTORABLE', 'bigint out of range', { height: block.height, delegate });
   });
   state.setRoundList(round + 1, delegatesByWeight(state, params));
-  const obsolete = round + 1 - LISTS_KEPT;
+  const obsolete = round + 1 - listsKept(offset);
   if (obsolete >= 1) state.setRoundList(obsolete, undefined);
+}
+
+/**
+ * Number of frozen lists that stay in the state. The oldest list that the finality protocol can read is `offset + 4`
+ * lists before the newest list (see `minHeightActive`).
+ *
+ * @param offset number of rounds between freezing a list and using it
+ */
+function listsKept(offset: number): number {
+  return Math.max(LISTS_KEPT_MIN, offset + 5);
 }
 
 /** Index of the newest frozen list after the block of this height was applied. */

@@ -2,7 +2,7 @@
  * Stores the consensus state in tables, with indexes and a cache of decoded values. During a transaction of the store,
  * changed accounts, changed delegates and the BFT state stay in memory until `write`. Reads of these values therefore
  * look in memory first. A call of `write` writes each of these values only once, even if many blocks changed the value.
- * Votes, new delegates, usernames, round lists and facts are written immediately.
+ * `save` writes votes, new delegates, usernames, round lists and facts immediately.
  */
 
 import { createHash } from 'node:crypto';
@@ -30,7 +30,7 @@ import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenV
 
 /** Maximum number of cached delegates. A delegate takes about 500 bytes. */
 export const DELEGATES_CACHED_MAX = 4096;
-/** Maximum number of cached round lists. The state has at most eight round lists (`LISTS_KEPT`). */
+/** Maximum number of cached round lists. The state usually has at most eight round lists (`LISTS_KEPT_MIN`). */
 const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
@@ -44,8 +44,8 @@ export class StateTables implements StateReader {
   readonly #accounts = new AccountCache((address) => this.#storedAccount(address));
   readonly #delegates = new LruMap<PublicKey, Delegate>(DELEGATES_CACHED_MAX);
   /**
-   * Changed delegates; the tables still have their old values. New delegates are written to the table without waiting
-   * for `write`, so that a walk over the table finds all delegates.
+   * The changed delegates that `write` has not written yet. New delegates do not wait for `write`, so that a walk over
+   * the table finds all delegates.
    */
   readonly #unsavedDelegates = new Map<PublicKey, Delegate>();
   readonly #roundLists = new LruMap<number, readonly PublicKey[]>(ROUND_LISTS_CACHED_MAX);
@@ -125,9 +125,8 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Stores the changes of a block, and returns the values that they overwrite. Changes of accounts, of existing
-   * delegates and of the BFT state stay in memory until `write`. Changes of votes, of usernames and of all other values
-   * are written to the tables immediately.
+   * Stores the changes of a block, and returns the overwritten values. Changes of accounts, of existing delegates and
+   * of the BFT state stay in memory until `write`. All other changes are written to the tables immediately.
    */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];
@@ -183,7 +182,7 @@ export class StateTables implements StateReader {
     this.#isBftStateSaved = true;
   }
 
-  /** Writes the values of an undo record back, with their index entries. */
+  /** Writes the values of an undo record back, and updates the account indexes and the usernames. */
   restore(keys: StateKeys, overwritten: readonly Overwritten[]): void {
     this.write(keys);
     const accounts = new Map<Address, Account | undefined>();
@@ -269,7 +268,10 @@ function sameDelegates(a: Delegate, b: Delegate): boolean {
   );
 }
 
-/** Writes or removes a value of the state. If the value changes, the function adds the old value to `overwritten`. */
+/**
+ * Writes a value of the state, or removes it if `after` is undefined. If the value changes, the function adds the old
+ * value to `overwritten`.
+ */
 function put(keys: KeyValueWriter, key: Buffer, after: Buffer | undefined, overwritten: Overwritten[]): void {
   const before = keys.get(key);
   if (before === undefined ? after === undefined : after !== undefined && before.equals(after)) return;
