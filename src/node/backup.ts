@@ -1,14 +1,18 @@
-/** Makes backups of a chain for the node's own operator, and makes and restores snapshots, which anyone can verify. */
+/**
+ * Makes backups of a chain, and makes and restores snapshots. A backup is for the operator of the node. A snapshot is
+ * also for others, because anyone can verify it.
+ */
 
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
+import { flush, flushStore } from '../store/disk/copy.ts';
 import { DATA_FILE } from '../store/disk/data-file.ts';
 import { dumpStore, restoreDump } from '../store/disk/dump.ts';
 import { makeFolder } from '../store/disk/folder.ts';
@@ -55,15 +59,16 @@ const READ_BYTES = 256 * 1024;
  */
 const UNPACKED_TIMES_MAX = 100;
 /**
- * Unpacked size that is always allowed. A small file may contain a genesis block with many similar accounts, which
- * compress well.
+ * Size in bytes to which each snapshot may unpack, even if its file is very small. A small file may contain a genesis
+ * block with many similar accounts, which compress well.
  */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * during the copy. The signing journal is not copied. An old journal lacks the last signatures, so a node that trusts
- * this journal could contradict them. A node without a journal knows that the record of its signatures is missing.
+ * during the copy. The copy does not contain the signing journal. An old journal lacks the last signatures, so a
+ * node that trusts this journal could contradict them. Without a journal, the delegates of the node first wait as
+ * `double-forging-guard.ts` describes.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
  *   is damaged; errors of `copyStore` and of the system. After an error, no files remain
@@ -85,6 +90,7 @@ export async function backUp(
     const copied = await describeWhole(copy, location);
     writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: location.network.name, ...copied })}\n`);
     renameSync(draft, target);
+    flush(folder);
     return copied;
   });
 }
@@ -92,15 +98,15 @@ export async function backUp(
 /**
  * Writes the chain and its state into one compressed file. A node may use the chain during this call.
  *
- * @throws ProtocolError `SNAPSHOT_UNWRITABLE` with the file and the reason, `STORE_DAMAGED` when the copied chain is
- *   damaged; errors of `copyStore`. After an error, no files remain
+ * @throws ProtocolError `SNAPSHOT_UNWRITABLE`, with the file and the reason, when the file cannot be written;
+ *   `STORE_DAMAGED` when the copied chain is damaged; errors of `copyStore`. After an error, no files remain
  */
 export async function createSnapshot(
   location: ChainLocation,
   file: string,
   onProgress: (progress: CopyProgress) => void = () => undefined,
 ): Promise<CopiedChain> {
-  // A rename may replace only a regular file. A rename would destroy a device such as `/dev/null`.
+  // The rename at the end would replace a device such as `/dev/null`, so only a regular file may have this path.
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
     throw new ProtocolError('SNAPSHOT_UNWRITABLE', { file }, `${file}: is not a regular file: choose another file`);
   }
@@ -133,7 +139,10 @@ export async function createSnapshot(
     }
     gzip.end();
     await written;
+    // Without the flushes, a power cut after the command could leave an empty or an incomplete file.
+    flush(draft);
     renameSync(draft, file);
+    flush(dirname(resolve(file)));
     return copied;
   }).catch((error: unknown) => {
     if (error instanceof ProtocolError) throw error;
@@ -145,13 +154,13 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. If the digest is present, the state in the
-   * file must have this digest, and no block is verified.
+   * Digest of the state at the snapshot's tip, taken from a trusted node. If this option is present, the state in the
+   * file must have this digest, and the restore does not verify the blocks.
    */
   readonly trustedDigest?: string;
   /**
-   * True to trust the file, for example for a devnet. The state in the file must match the digest in its manifest, but
-   * no block is verified.
+   * True to trust the file, for example for a devnet. The state in the file must have the digest of the manifest, but
+   * the restore does not verify the blocks.
    */
   readonly isTrusted?: boolean;
   readonly onProgress?: (height: number, tipHeight: number) => void;
@@ -159,13 +168,14 @@ export interface RestoreOptions {
 
 /**
  * Restores a snapshot after verifying its content: every block and all data that are computed from the blocks. If the
- * options contain a trusted digest or mark the file as trusted, no block is verified. The state must then match the
- * digest, and the state, the undo records and the finalized height must match their checksums.
+ * options contain a trusted digest or mark the file as trusted, the function does not verify the blocks. Instead, it
+ * compares the digest of the state with the trusted digest or with the digest of the manifest. It also compares the
+ * state, the undo records and the finalized height with their checksums.
  *
  * @param location the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the
- *   reason; `RESTORE_EXISTS` if the data folder contains a chain; errors of the system if the data folder cannot be
- *   created. After an error, no files remain
+ *   reason, if the snapshot is invalid or the restore fails; `RESTORE_EXISTS` if the data folder contains a chain;
+ *   errors of the system if the data folder cannot be created. After an error, no files remain
  */
 export async function restoreSnapshot(
   file: string,
@@ -185,7 +195,10 @@ export async function restoreSnapshot(
   return withTemporaryPaths([draft.dataDirectory], async () => {
     const manifest = await unpack(file, draft);
     const restored = await check(draft, manifest, options);
+    // `restoreDump` writes without flushes.
+    flushStore(chainDirectory(draft));
     renameSync(chainDirectory(draft), target);
+    flush(location.dataDirectory);
     return restored;
   }).catch((error: unknown) => {
     const why = whyRefused(error);

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { syncBuiltinESMExports } from 'node:module';
+import fs, { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { addressOf } from '../../src/crypto/keys.ts';
@@ -77,6 +78,59 @@ async function rewrite(place: ChainLocation, work: (writer: KeyValueWriter) => v
   keys.transact(work);
   await keys.close();
 }
+
+test.serial(
+  'copies are on the disk before they get their names, and the names are on the disk at the end',
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const place = locationIn(join(folder, 'data'), network);
+    await storeChain(place, blocks.slice(0, HEIGHT));
+    const steps: string[] = [];
+    const pathOf = new Map<number, string>();
+    const named = (path: fs.PathLike): string => relative(folder, String(path)) || '.';
+    const { openSync, fsyncSync, renameSync } = fs;
+    t.teardown(() => {
+      Object.assign(fs, { openSync, fsyncSync, renameSync });
+      syncBuiltinESMExports();
+    });
+    Object.assign(fs, {
+      openSync: (path: fs.PathLike, flags: fs.OpenMode, mode?: fs.Mode) => {
+        const descriptor = openSync(path, flags, mode);
+        pathOf.set(descriptor, named(path));
+        return descriptor;
+      },
+      fsyncSync: (descriptor: number) => {
+        fsyncSync(descriptor);
+        steps.push(`flush ${pathOf.get(descriptor)}`);
+      },
+      renameSync: (from: fs.PathLike, to: fs.PathLike) => {
+        renameSync(from, to);
+        steps.push(`rename ${named(to)}`);
+      },
+    });
+    syncBuiltinESMExports();
+    const file = join(folder, 'chain.snapshot');
+    await backUp(place, join(folder, 'backups'));
+    await createSnapshot(place, file);
+    await restoreSnapshot(file, locationIn(join(folder, 'restored'), network));
+    t.deepEqual(
+      steps.filter((step) => !/\.space\.|\.copy/.test(step)),
+      [
+        'flush backups/.made.part/chain/data.mdb',
+        'flush backups/.made.part/chain',
+        'rename backups/made',
+        'flush backups',
+        'flush chain.snapshot.part',
+        'rename chain.snapshot',
+        'flush .',
+        'flush restored/made/.restore/chain/data.mdb',
+        'flush restored/made/.restore/chain',
+        'rename restored/made/chain',
+        'flush restored/made',
+      ],
+    );
+  },
+);
 
 test('a snapshot of an unsupported layout is refused with the supported layouts', async (t) => {
   const folder = temporaryFolder(t);

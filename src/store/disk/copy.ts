@@ -9,10 +9,10 @@ import { closeInTurn, openForReading } from './environment.ts';
 import { makeFolder } from './folder.ts';
 
 /**
- * Copies the store of a folder into a new folder. The copy is on the disk when the call resolves. The copy contains no
+ * Copies the store in a folder into a new folder. The copy is on the disk when the call resolves. The copy contains no
  * free pages, so the file of the copy may be smaller than the file of the store.
  *
- * @param clock needed for a folder that other containers can reach
+ * @param clock needed to find a process of another container that uses the store
  * @throws ProtocolError like `openForReading` (for example `STORE_MISSING`) if the store cannot be opened, or
  *   `STORE_COPY_FAILED` with the reason
  */
@@ -25,7 +25,7 @@ export async function copyStore(directory: string, target: string, clock?: Clock
     } finally {
       await closeInTurn(environment, directory);
     }
-    for (const path of [join(target, DATA_FILE), target]) flush(path);
+    flushStore(target);
   } catch (error) {
     const reason = messageOf(error);
     throw new ProtocolError(
@@ -37,7 +37,13 @@ export async function copyStore(directory: string, target: string, clock?: Clock
   }
 }
 
-function flush(path: string): void {
+/** Flushes the data file of a store and its folder to the disk. No process may have the store open for writing. */
+export function flushStore(directory: string): void {
+  for (const path of [join(directory, DATA_FILE), directory]) flush(path);
+}
+
+/** Flushes a file or a folder to the disk. */
+export function flush(path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     fsyncSync(descriptor);
