@@ -25,14 +25,14 @@ export class ClientError extends Error {
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
    * - `INVALID_ANSWER`: the node sent a complete answer, but the answer is not valid JSON, or lacks the list `data`
-   *   or the cursor `meta.next`. A proxy between client and node may have changed the answer.
+   *   or the cursor `meta.next`. For example, a proxy between client and node changed the answer.
    */
   readonly code: string;
-  /** HTTP status of a refusal; undefined for other errors. */
+  /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */
   readonly status: number | undefined;
   /**
-   * Body of a refusal: the parsed value of a JSON body, or the text of any other body. Undefined for an unreadable
-   * body and for other errors.
+   * Body of the answer if the code is `REFUSED`: the parsed value of a JSON body, or the text of any other body.
+   * Undefined if the body could not be read or parsed, and for all other codes.
    */
   readonly body: unknown;
 
@@ -86,8 +86,8 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // `items` itself sends the cursor `after`. The node would refuse `offset` together with `after`. The node's error
-    // would name `after`, which the caller has not given.
+    // `items` sends its own cursor `after`. The node refuses a request with `offset` and `after`, and its error would
+    // name `after`, a parameter that the caller did not give.
     for (const name of ['offset', 'after']) {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }
@@ -117,8 +117,8 @@ class HttpClient {
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // After a 4xx answer, the node would refuse the same request again, so the error is thrown. After a 5xx answer
-        // or a lost connection, the client opens the stream again.
+        // After a 4xx answer, the caller must change the request, or wait, so the client throws the error. After a 5xx
+        // answer or a lost connection, the client opens the stream again.
         if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
       }
       if (!isAborted(signal)) await pause(retryMs, signal, this.#clock);
@@ -129,10 +129,13 @@ class HttpClient {
     const { confirmations = 1, final = false, timeoutMs = WAIT_MS, pollMs = POLL_MS, signal } = options;
     for (const endMs = this.#clock.nowMs() + timeoutMs; ;) {
       signal?.throwIfAborted();
+      // The final height is read first. In the other order, a reorg between the two requests could make a block count as
+      // final that the chain no longer has.
+      const finalHeight = final ? await this.#finalHeight() : Number.POSITIVE_INFINITY;
       const [found] = (await this.#list('/transactions', { id })).data as readonly Confirmed[];
-      if (found !== undefined && found.confirmations >= confirmations) {
+      if (found !== undefined && found.confirmations >= confirmations && found.height <= finalHeight) {
         const { height, blockId } = found;
-        if (!final || (await this.#finalHeight()) >= height) return { height, blockId };
+        return { height, blockId };
       }
       if (this.#clock.nowMs() >= endMs) {
         const state =
@@ -176,7 +179,8 @@ class HttpClient {
   }
 
   /**
-   * @throws ClientError if the node refuses the request, does not answer in time, or cannot be reached
+   * @throws ClientError if the node refuses the request, cannot be reached, or does not answer before the signal of
+   *   `init` aborts the request
    */
   async #send(place: string, init: RequestInit): Promise<Response> {
     let response: Response;
@@ -246,8 +250,9 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 }
 
 /**
- * Returns the message and the first error in the body of a refusal, if the body has them. If the body is a text,
- * returns its first 200 characters. If the body is neither an object nor a text, returns `no reason given`.
+ * Returns the reason in the body of a refusal. If the body is an object, the reason is its message and its first error.
+ * If the body is a text, the reason is the first 200 characters of the text. For any other body, the reason is
+ * `no reason given`.
  */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)

@@ -75,6 +75,26 @@ test('a transaction is final when its block can no longer be reverted', async (t
   t.is((await client.waitFor(id, { final: true })).height, 2);
 });
 
+test('a reorg while the client waits does not make a block final that the chain no longer has', async (t) => {
+  // Before the first request, the transaction is in block 2. A reorg moves it to block 9, and then block 5 is final.
+  let requests = 0;
+  const server = createServer((request, response) => {
+    const isOfOldChain = requests === 0;
+    requests += 1;
+    const place = isOfOldChain ? { height: 2, blockId: 'old' } : { height: 9, blockId: 'new' };
+    const finalHeight = isOfOldChain ? 1 : requests < 6 ? 5 : 9;
+    const data = request.url?.includes('/node/status')
+      ? { chainMaxHeightFinalized: finalHeight }
+      : [{ id: '1', confirmations: 3, ...place }];
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ meta: {}, data, links: {} }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const client = createClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.deepEqual(await client.waitFor('1', { final: true, pollMs: 1 }), { height: 9, blockId: 'new' });
+});
+
 test('a list is read to its end by cursors, each item once', async (t) => {
   const net = await devnet(t, { delegates: 5, mine: 'on-demand' });
   await net.mine(25);
