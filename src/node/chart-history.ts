@@ -5,7 +5,7 @@
 
 import type { BlockOrigin } from '../engine/chain-listeners.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { HistoryPoint, HistorySpan, NodeHistory } from '../ports/node-api.ts';
+import type { HistoryPoint, HistorySpan, NodeHistory } from '../ports/node-history.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import { momentMs, slotAt } from '../protocol/slots.ts';
 
@@ -61,8 +61,8 @@ export class ChartHistory {
 
   applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
     const { clock, params } = this.#dependencies;
-    // Downloaded blocks are old. The missed slots before these blocks do not belong to the current interval. The delay
-    // of a downloaded block depends only on the time of the download.
+    // For downloaded blocks, which are old, the history counts no missed slots and no delays. Their missed slots belong
+    // to earlier intervals, and their delays only show when the node downloaded the blocks.
     const isLive = origin !== 'synced';
     let missed = 0;
     let delaysMs = 0;

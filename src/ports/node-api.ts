@@ -1,12 +1,13 @@
 /**
- * Defines the interface to a node. A running node, its reading processes and the view of a stopped node implement the
- * interface. The HTTP module uses only this interface to reach the node.
+ * Defines the interface to a node. A running node, each of its reading processes, and the view of a stopped node
+ * (`openStoppedNode`) implement the interface. The HTTP module uses only this interface to reach the node.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
 import type { Address, Block, JsonObject, KeyPair, PublicKey, Transaction } from '../protocol/types.ts';
 import type { TransactionError } from '../protocol/verdict.ts';
 import type { ChainLog } from './chain-log.ts';
+import type { HistorySpan, NodeHistory } from './node-history.ts';
 import type { ChainQueries, Page } from './queries.ts';
 import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
@@ -20,12 +21,12 @@ export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'rea
 /** Values that do not change while the process runs. */
 export interface NodeIdentity {
   readonly networkName: string;
-  /** Version of the application, as the node reports it to peers and clients. */
+  /** Version of the Lisk software that the node reports to peers and clients (`appVersion` of the network). */
   readonly version: string;
   readonly protocolVersion: string;
-  /** `v` and the version of the package, then the date and time of the build (UTC) if known. Empty only in tests. */
+  /** `v` and the version of Bloomery, then the date and time of the build (UTC) if known. Empty only in tests. */
   readonly build: string;
-  /** Commit of the source code: 40 hexadecimal characters, or empty. */
+  /** Commit of the source code: 40 hexadecimal characters, or empty if unknown. */
   readonly commit: string;
   /** 16 alphanumeric characters, chosen at each start of the process; 16 zeros in the view of a stopped node. */
   readonly nonce: string;
@@ -44,9 +45,9 @@ export interface NodeStatus {
    */
   readonly broadhash: string;
   /**
-   * Percentage of the connected peers that have the tip of this node, from 0 to 100, with two significant digits; 0 if
-   * no peer counts. At most a hundred peers count. In generation 2, a peer that announces the genesis block as its tip
-   * counts only while this node has no other block.
+   * Percentage of the connected peers that have the tip of this node, from 0 to 100, with two significant digits. The
+   * node counts at most a hundred peers. In generation 2, the node ignores a peer that announces the genesis block as
+   * its tip, except while this node itself has only the genesis block. The percentage is 0 if no peer is counted.
    */
   readonly consensusPercent: number;
   /** Most frequent height that connected peers announce; 0 if no connected peer announces a height. */
@@ -54,21 +55,29 @@ export interface NodeStatus {
   readonly pool: Readonly<Record<PoolState, number>>;
   /**
    * Time in milliseconds by which the clocks of the peers seem to be ahead of this node's clock; negative if they are
-   * behind. Undefined if too few peers have sent blocks recently, or if the node cannot determine which clock is wrong.
+   * behind. Undefined if fewer than two peers have sent at least three blocks each in the last hour, or if the node
+   * cannot determine which clock is wrong.
    */
   readonly clockOffsetMs?: number;
   /**
-   * Present if a peer's clock differs from this node's clock by at least 2 s, and the node cannot determine which of
-   * the two clocks is wrong. `offsetMs` is the time by which the peer's clock is ahead.
+   * Present if a peer's clock differs from this node's clock by at least 2 s, and the node could not determine for two
+   * minutes which of the two clocks is wrong. `offsetMs` is the time in milliseconds by which the peer's clock is
+   * ahead; negative if it is behind.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
-  /** Progress of the current sync, even before its first block; absent if no sync runs or no sync peer is known. */
+  /**
+   * Progress of the current sync; present even before the first block of the sync. Absent if no sync runs, or if no
+   * sync peer is known.
+   */
   readonly sync?: SyncProgress;
-  /** True if the node has no peers and needs no peers. */
+  /**
+   * True if the node has no peers and needs none, because P2P is off or because its own delegates own all slots of the
+   * round.
+   */
   readonly isAlone?: true;
-  /** Number of reorgs since the start of the node, and the latest reorgs, newest first. */
+  /** Number of reorgs since the start of the node, and the latest reorgs (at most 20), newest first. */
   readonly reorgs: { readonly count: number; readonly latest: readonly Reorg[] };
-  /** The processes that answer HTTP for the node; undefined if the node itself answers. */
+  /** The reading processes, which answer HTTP for the node; undefined if the node's own process answers HTTP. */
   readonly readers?: ReadersStatus;
 }
 
@@ -81,19 +90,19 @@ export interface ReadersStatus {
 }
 
 export interface ReaderStatus {
-  /**
-   * Number of the reader. A reader gets the lowest free number, from 1 on, when it starts. If a reader has ended, the
-   * reader that replaces it usually gets the same number.
-   */
+  /** Number of the reader. A new reader gets the lowest number, from 1 on, that no running reader has. */
   readonly reader: number;
-  /** `silent`: another reader was started to replace this reader, which does not react or uses too much memory. */
+  /**
+   * `silent`: this reader does not react or uses too much memory, so the node has started another reader to replace it.
+   */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;
   /** Memory of the reader in bytes, without pages of the store; 0 until the reader has answered the first ping. */
   readonly memoryBytes: number;
   /**
-   * Number of requests to the reader since its start, including refused requests, as of the last ping that it answered.
+   * Number of requests to the reader since its start, including refused requests. The reader reports this number in
+   * each answer to a ping.
    */
   readonly requests: number;
 }
@@ -110,50 +119,15 @@ export interface Reorg {
 export interface SyncProgress {
   /** Height that the sync peer announces, or the height of this node if this node is higher. */
   readonly targetHeight: number;
-  /** Number of applied blocks per second, measured over about 30 s. */
+  /** Number of applied blocks per second, measured over about the last 30 s. */
   readonly blocksPerS: number;
   /** Estimated seconds until the end of the sync; undefined until the node has applied a block of the sync. */
   readonly secondsLeft?: number;
 }
 
-export type HistorySpan = 'hour' | 'day';
-
-/** Values of the node over the last hour or day, for charts. */
-export interface NodeHistory {
-  /** Length of the interval of one point, in milliseconds; 0 in the view of a stopped node, which has no points. */
-  readonly intervalMs: number;
-  /** Points, oldest first. An interval without an applied or reverted block may have no point. */
-  readonly points: readonly HistoryPoint[];
-}
-
-export interface HistoryPoint {
-  /** Start of the interval; Unix time in milliseconds. */
-  readonly timeMs: number;
-  /** Number of blocks that were applied. */
-  readonly blocks: number;
-  /** Number of transactions in the blocks that were applied. */
-  readonly transactions: number;
-  /** Number of empty slots between applied blocks. Slots before a downloaded block do not count. */
-  readonly missedSlots: number;
-  /** Number of times that blocks were reverted. */
-  readonly reorgs: number;
-  /**
-   * Mean time in milliseconds from the start of a slot until its block was applied. Downloaded blocks do not count.
-   * Undefined if no block counts.
-   */
-  readonly delayMs?: number;
-  /**
-   * Number of transactions in the queues `verified`, `pending` and `ready` of the pool. The number is from the last
-   * moment in this interval at which the history changed or was read.
-   */
-  readonly pool: number;
-  /** Number of connected peers at the same moment as `pool`. */
-  readonly peers: number;
-}
-
 /**
- * A record of an event that may need an explanation, with the reason. Examples are a refused block, a dropped peer and
- * a missed slot.
+ * A record of an event that may need an explanation, and of the reason for the event. Examples are a refused block, a
+ * dropped peer and a missed slot.
  */
 export interface Diagnostic {
   /** Number of the diagnostic; the first diagnostic after the start has number 1. */
@@ -162,7 +136,7 @@ export interface Diagnostic {
   readonly timeMs: number;
   /** The module that reported the event: `chain`, `sync`, `peers`, `forge`, `pool` or `notify`. */
   readonly module: string;
-  /** A permanent code, such as `BLOCK_SIGNATURE_INVALID`. */
+  /** Stable code of the event, such as `BLOCK_SIGNATURE_INVALID`. */
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
@@ -172,7 +146,10 @@ export interface PoolEntry {
   readonly transaction: Transaction;
   /** Unix time in milliseconds. */
   readonly receivedAtMs: number;
-  /** Whether enough members have signed; undefined for an unverified transaction, or if no members must sign. */
+  /**
+   * Whether enough members of the multisignature account have signed. Undefined if the pool has not verified the
+   * transaction yet, or if the transaction needs no signatures of members.
+   */
   readonly ready?: boolean;
 }
 
@@ -191,20 +168,25 @@ export interface PeerEntry {
 
 export type PeerRole = 'fixed' | 'seed' | 'whitelisted' | 'blacklisted';
 
-/** The node's verdict on the address of a peer. */
+/**
+ * The state of a peer's address from the view of this node, for example connected, banned or waiting for the next dial.
+ */
 export interface PeerVerdict {
   readonly ip: string;
   /** Port of the peer; absent for a banned address without a known peer. */
   readonly wsPort?: number;
   /**
-   * `dropped`: the connection ended, or a dial failed for a lasting reason, and no new connection was opened.
-   * `waiting`: the peer is not dialled before `untilMs`. Without `untilMs`, a waiting peer is not dialled until the
-   * node restarts, or until a connection that the peer opened has ended. `known`: the node knows the address, and may
-   * dial it.
+   * `dropped`: the connection ended, or a dial failed for a lasting reason (for example, another network), and the peer
+   * has not connected again. `waiting`: the node does not dial the peer before `untilMs`. If `untilMs` is absent, the
+   * node dials the peer again only after a restart, or after the end of a connection that the peer opened. `known`: the
+   * node knows the address, and may dial it.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
-  /** Start of the connection; for `dropped`, its end or the time of the failed dial. Unix time in milliseconds. */
+  /**
+   * Start of the connection. For `dropped`: end of the connection, or time of the failed dial. Unix time in
+   * milliseconds.
+   */
   readonly sinceMs?: number;
   /** End of the ban, or end of the wait before the next dial; Unix time in milliseconds. */
   readonly untilMs?: number;
@@ -213,12 +195,13 @@ export interface PeerVerdict {
   readonly reason?: string;
   /** Roles that the configuration gives to the peer. */
   readonly roles: readonly PeerRole[];
-  /** Name of the list in the peer book to which the peer belongs. */
+  /** List of the peer book that has the peer. The header of `engine/peers/book.ts` explains the two lists. */
   readonly list?: 'new' | 'tried';
   /**
-   * Points of the peer, at first 100. An offence costs points; a peer that the operator named loses points only for
-   * `WIRE_OFFENCES`. At 0 points, the node bans the IP address, or only disconnects the peer if the operator named a
-   * peer at this address. Then the peer has 100 points again. A banned address without a known peer has 0 points.
+   * Points of the peer, at first 100. An offence costs points. A peer that the operator named loses points only for
+   * `WIRE_OFFENCES` (`peer-scoring.ts`). At 0 points, the node bans the IP address, or only disconnects the peer if the
+   * operator named a peer at this address. From this moment, the peer has 100 points again. A banned address without a
+   * known peer has 0 points.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -244,7 +227,7 @@ export interface ForgingPause {
 }
 
 export interface ForgingWait {
-  /** A permanent code, such as `FORGING_HAND_OVER`. */
+  /** Stable code of the reason, such as `FORGING_HAND_OVER`. */
   readonly code: string;
   readonly reason: string;
   /** Expected end of the wait as Unix time in milliseconds; absent if unknown or already past. */
@@ -287,14 +270,16 @@ export interface NodeListener {
 
 /**
  * A value that the node's own process returns at once. A reading process must ask the node's own process for the value,
- * and therefore returns a promise. The promise rejects with ProtocolError `NODE_BUSY` if too many requests wait for the
- * node, with `NODE_SILENT` if the node does not answer within 10 s, or with the error of the node's own method.
+ * and therefore returns a promise. The promise rejects with the error of the method in the node's own process. It also
+ * rejects with ProtocolError `NODE_BUSY` if too many requests wait for the node, or `NODE_SILENT` if the node does not
+ * answer within 10 s.
  */
 export type Live<T> = T | Promise<T>;
 
 /**
  * The data and functions of a node. A method that changes data rejects with ProtocolError `NODE_STOPPED` in the view of
- * a stopped node. In a reading process, it rejects with `NODE_BUSY` if too many changes wait for the node.
+ * a stopped node. In a reading process, a method that changes data rejects with `NODE_BUSY` if too many changes wait
+ * for the node.
  */
 export interface NodeApi {
   readonly params: ChainParams;
@@ -317,14 +302,19 @@ export interface NodeApi {
    */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
-   * Returns which members have signed a group transaction of the pool. Undefined if the pool does not have the
-   * transaction, or if the transaction needs no members' signatures.
+   * Returns which members of a multisignature account have signed a transaction of the pool. Undefined if the pool does
+   * not have the transaction, or if the transaction needs no members' signatures.
    *
-   * @param client IP address of the client (of IPv6 its /64), to which the node charges the signature checks
-   * @throws ProtocolError `VERIFICATION_LIMIT` if the verification budget of the address or of its group is used up
+   * @param client IP address of the client; the node charges the signature checks to this address, or to the /64 of an
+   *   IPv6 address
+   * @throws ProtocolError `VERIFICATION_LIMIT` if the verification budget of the address or of its budget group is used
+   *   up
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
-  /** Like `PoolEntry.ready`, for a confirmed transaction: true if it registers a group, or if a group sent it. */
+  /**
+   * Like `PoolEntry.ready`, for a confirmed transaction: true if the transaction registers a multisignature account, or
+   * if a multisignature account sent it; otherwise undefined.
+   */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
    * Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains the transaction now.
@@ -332,7 +322,7 @@ export interface NodeApi {
    */
   receivedAtOf(id: string): number | undefined;
   peers(): Live<readonly PeerEntry[]>;
-  /** The verdicts on all known addresses. Connected peers come first. */
+  /** Returns the states of all known addresses. Connected peers come first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
   /**
    * The owners of the slots after the present slot. The first `offset` of these slots are skipped, and at most `limit`
@@ -340,9 +330,9 @@ export interface NodeApi {
    */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
   /**
-   * @param client IP address of the client; the signature checks are charged to this address, or to the /64 of an IPv6
-   *   address. If the verification budget of this address or of its group is used up, the refusal is
-   *   `VERIFICATION_LIMIT`
+   * @param client IP address of the client; the node charges the signature checks to this address, or to the /64 of an
+   *   IPv6 address. If the verification budget of this address or of its budget group is used up, the result has the
+   *   code `VERIFICATION_LIMIT`
    */
   submitTransaction(json: unknown, client?: string): Promise<SubmitResult>;
   /** @param client the same as for `submitTransaction` */
@@ -357,9 +347,10 @@ export interface NodeApi {
   /**
    * Switches forging of a configured delegate on or off.
    *
-   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN`, `FORGING_PASSWORD_WRONG` or `FORGING_NOT_A_DELEGATE`, with the
-   *   message of lisk-sdk. If `forging` is true, also `FORGING_MOVED` if the delegate was handed over to another node,
-   *   or an error of `SigningJournal.hold`
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` (not configured), `FORGING_PASSWORD_WRONG`, or
+   *   `FORGING_NOT_A_DELEGATE` (the state has no such delegate), each with the message text that lisk-sdk uses. If
+   *   `forging` is true, also `FORGING_MOVED` if the delegate was handed over to another node, or an error of
+   *   `SigningJournal.hold`
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
   /** All metrics of the node in the text format of Prometheus; undefined if the node has no metrics. */
@@ -374,7 +365,9 @@ export interface NodeApi {
    * @param count at least 1
    */
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
-  /** SHA-256 of all consensus state, hexadecimal, together with the tip of that state. */
+  /**
+   * Returns the SHA-256 of the complete consensus state, hexadecimal, and the height and id of the tip of this state.
+   */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }
 

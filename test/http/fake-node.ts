@@ -10,13 +10,13 @@ import type {
   GroupSigners,
   LocalNodeApi,
   NodeApi,
-  NodeHistory,
   NodeStatus,
   PeerEntry,
   PeerVerdict,
   PoolEntry,
   PoolState,
 } from '../../src/ports/node-api.ts';
+import type { NodeHistory } from '../../src/ports/node-history.ts';
 import type { ChainQueries, DelegateEntry, Page, TransactionEntry } from '../../src/ports/queries.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import type { Generation } from '../../src/protocol/params.ts';

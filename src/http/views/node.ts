@@ -3,7 +3,8 @@
  * constants, the members that real nodes of the generation send come first.
  */
 
-import type { Diagnostic, NodeApi, NodeHistory, NodeStatus, ReadersStatus, Reorg } from '../../ports/node-api.ts';
+import type { Diagnostic, NodeApi, NodeStatus, ReadersStatus, Reorg } from '../../ports/node-api.ts';
+import type { NodeHistory } from '../../ports/node-history.ts';
 import type { SlotReport } from '../../ports/slot-report.ts';
 import { ACTIVE_DELEGATES, FEES } from '../../protocol/params.ts';
 import { milestoneAt, rewardAt, supplyAt } from '../../protocol/rewards.ts';
@@ -13,8 +14,8 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Smallest clock offset that is reported, in milliseconds. Smaller offsets are within the error of the estimate,
- * because blocks take time to arrive.
+ * Smallest clock offset that the status contains, in milliseconds. Smaller offsets are within the error of the
+ * estimate, because blocks take time to arrive.
  */
 const CLOCK_OFFSET_SHOWN_MS = 2_000;
 
@@ -36,8 +37,8 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // `syncProgress` and the members below it are absent when they have nothing to report, because clients of Lisk do not
-  // know these members.
+  // Clients of Lisk do not know the following members. Therefore the status contains each of these members only when
+  // the member has something to report.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_SHOWN_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };

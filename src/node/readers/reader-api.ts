@@ -1,6 +1,6 @@
 /**
- * Implements `NodeApi`, the interface of a node, in a reader. The chain data come from the reader's own view of the
- * store. All other data come from the node over the channel.
+ * Implements `NodeApi` in a reader. The reader reads chain data from its own snapshot of the store. All other data come
+ * from the node over the channel between the processes.
  */
 
 import { chainBroadhash } from '../../engine/chain-broadhash.ts';
@@ -13,7 +13,6 @@ import type {
   Forger,
   ForgingDelegate,
   NodeApi,
-  NodeHistory,
   NodeIdentity,
   NodeListener,
   NodeStatus,
@@ -23,6 +22,7 @@ import type {
   PoolEntry,
   SubmitResult,
 } from '../../ports/node-api.ts';
+import type { NodeHistory } from '../../ports/node-history.ts';
 import type { ChainQueries, Page } from '../../ports/queries.ts';
 import type { SlotReport } from '../../ports/slot-report.ts';
 import type { Rules } from '../../protocol/rules.ts';
@@ -48,7 +48,7 @@ export interface ReaderApi {
   applyUpdate(update: NodeUpdate): void;
 }
 
-/** The chain at one snapshot, with its queries and log. */
+/** A snapshot of the store, with the queries and the event log of its chain. */
 interface View {
   readonly snapshot: ReaderSnapshot;
   readonly chain: ChainQueries;
@@ -57,8 +57,8 @@ interface View {
 
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
-  // Times of arrival of confirmed transactions, copied from the pool of the node. A reader needs no times of other
-  // transactions, because its chain data contain only confirmed transactions.
+  // Times at which the pool of the node received confirmed transactions. A reader needs no times of other transactions,
+  // because its chain data contain only confirmed transactions.
   const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
@@ -74,7 +74,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
     view = viewOf(reader.current);
     for (const listener of listeners) listener.chainChanged?.();
   };
-  /** The members of a status that describe the chain. */
+  /** Returns the members of a `NodeStatus` that describe the chain. */
   const ofView = (store: StoredChain): Pick<NodeStatus, 'height' | 'finalizedHeight' | 'broadhash'> => ({
     height: store.tip()?.height ?? 0,
     finalizedHeight: finalizedHeightOf(store, rules),
@@ -104,7 +104,7 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
-    // Clients can trigger this call at will, so the call opens a new view only if the chain has changed.
+    // Any request can trigger this call, so the reader moves to a new view only if the chain has changed.
     refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
     async status() {
       const status = await read<NodeStatus>('status');
