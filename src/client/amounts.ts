@@ -1,6 +1,6 @@
 /**
- * Converts the amounts of answers to `bigint`. The HTTP interface writes amounts as strings of decimal digits, because
- * many JSON parsers round numbers above 2^53.
+ * Converts the amounts in answers of a node to `bigint`. The HTTP interface writes amounts as strings of decimal
+ * digits, because many JSON parsers round numbers above 2^53.
  */
 
 const DIGITS = /^-?[0-9]{1,40}$/;
@@ -8,7 +8,8 @@ const DIGITS = /^-?[0-9]{1,40}$/;
 /**
  * Replaces the amounts of an answer by `bigint` values, in place.
  *
- * @param paths names of members below the answer, joined by `.`; `*` stands for each item of a list
+ * @param paths paths of the amounts in the answer, for example `data.*.amount`: names of members, joined by `.`; `*`
+ *   stands for each item of a list
  */
 export function readAmounts(answer: unknown, paths: readonly string[]): void {
   for (const path of paths) readAt(answer, path.split('.'));

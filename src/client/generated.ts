@@ -411,7 +411,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates of the next slots, soonest first. */
+  /** Lists the delegates that own the next slots, in the order of the slots. */
   'GET /delegates/forgers': {
     parameters: { limit?: number | undefined; offset?: number | undefined };
     answer: {
@@ -517,7 +517,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic has its reason. */
+  /** Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic states the reason for its event. */
   'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
     answer: {
@@ -535,7 +535,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason. `until` is the end of a ban, or the time of the next dial. */
+  /** Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason for the ban or the drop. `until` is the end of the ban, or of the wait before the next dial. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -566,7 +566,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists a queue of the pool. `count` is the size of the whole queue, with or without filters. */
+  /** Lists the transactions in the queue `state` of the pool. `count` is the size of the whole queue; filters do not change it. */
   'GET /node/transactions/{state}': {
     parameters: {
       state: 'pending' | 'ready' | 'received' | 'validated' | 'verified';
@@ -595,7 +595,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, with or without filters. */
+  /** Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue; filters do not change it. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;
@@ -1277,7 +1277,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates of the next slots, soonest first. */
+  /** Lists the delegates that own the next slots, in the order of the slots. */
   'GET /delegates/forgers': {
     parameters: { limit?: number | undefined; offset?: number | undefined };
     answer: {
@@ -1383,7 +1383,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic has its reason. */
+  /** Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic states the reason for its event. */
   'GET /node/diagnostics': {
     parameters: { limit?: number | undefined };
     answer: {
@@ -1401,7 +1401,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason. `until` is the end of a ban, or the time of the next dial. */
+  /** Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason for the ban or the drop. `until` is the end of the ban, or of the wait before the next dial. */
   'GET /node/peers': {
     parameters: {
       verdict?: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known' | undefined;
@@ -1432,7 +1432,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists a queue of the pool. `count` is the size of the whole queue, with or without filters. */
+  /** Lists the transactions in the queue `state` of the pool. `count` is the size of the whole queue; filters do not change it. */
   'GET /node/transactions/{state}': {
     parameters: {
       state: 'pending' | 'ready' | 'received' | 'validated' | 'verified';
@@ -1461,7 +1461,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, with or without filters. */
+  /** Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue; filters do not change it. */
   'GET /node/transactions': {
     parameters: {
       id?: string | undefined;
@@ -1725,7 +1725,7 @@ export interface Events3 {
   'log/gap': { readonly after: string; readonly next: number; readonly height: number; readonly blockId: string };
 }
 
-/** Members that are amounts, by operation or event; `*` stands for each item of a list. */
+/** For each operation and event: the JSON members that are amounts. `*` stands for each item of a list. */
 export const AMOUNTS: Readonly<Record<string, readonly string[]>> = {
   'GET /accounts': ['data.*.balance', 'data.*.delegate.rewards', 'data.*.delegate.vote', 'data.*.delegate.voteWeight'],
   'GET /accounts/{address}/multisignature_groups': ['data.*.balance'],

@@ -1,8 +1,8 @@
-/** The clock of the runtime. Only standard globals are used, so that the client also runs in browsers. */
+/** The clock of the runtime. This file uses only globals that Node.js and browsers have. */
 
 import type { ClientClock } from './types.ts';
 
-/** `nowMs` counts from the start of the process or page. A change of the system time does not affect it. */
+/** `nowMs` counts from the start of the process or page. A change of the system time does not affect `nowMs`. */
 export const systemClock: ClientClock = {
   nowMs: () => performance.now(),
   after: (delayMs, work) => {

@@ -8,7 +8,7 @@ export type Operations<G extends Generation> = G extends 2 ? Operations2 : Opera
 export type Events<G extends Generation> = G extends 2 ? Events2 : Events3;
 export type Method = 'GET' | 'POST' | 'PUT';
 
-/** Paths of an HTTP method; `{name}` stands for a parameter in the path. */
+/** Paths that accept the HTTP method `M`; `{name}` in a path stands for a parameter. */
 export type PathOf<G extends Generation, M extends Method> = {
   [K in keyof Operations<G>]: K extends `${M} ${infer P}` ? P : never;
 }[keyof Operations<G>];
@@ -17,7 +17,7 @@ type Operation<G extends Generation, M extends Method, P extends string> = `${M}
   ? Operations<G>[`${M} ${P}`]
   : never;
 
-/** Parameters of a request: those in the path, and those in the query. */
+/** Parameters of a request, both in the path and in the query. */
 export type ParametersOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly parameters: infer T } ? T : never;
 
@@ -38,7 +38,10 @@ export type ListPathOf<G extends Generation> = {
       : never
     : never;
 }[PathOf<G, 'GET'>];
-/** Parameters of a list, without `offset` and the cursor `after`, because `items` always begins with the first item. */
+/**
+ * Parameters of `items`: all parameters of the request except `offset` and the cursor `after`, because `items` always
+ * begins with the first item.
+ */
 export type ListParametersOf<G extends Generation, P extends string> = Omit<
   ParametersOf<G, 'GET', P>,
   'offset' | 'after'
@@ -59,25 +62,28 @@ export type NodeEvent<G extends Generation> = {
 }[keyof Events<G>];
 
 export interface EventOptions<K extends PropertyKey> {
-  /** Names of events; default: all. The stream can also contain `log/gap`, even if this list does not. */
+  /**
+   * Names of the wanted events; default: all. The node also sends `log/gap` in place of events that it no longer has,
+   * even if this list does not contain `log/gap`.
+   */
   readonly types?: readonly K[];
   /**
-   * Address of an account. Of the blocks and transactions, the stream has only the blocks that this account forged, and
-   * the transactions that this account sent or received. All other events, such as `forging/change` and
-   * `rounds/change`, stay in the stream.
+   * Address of an account. Limits the events of blocks to the blocks that this account forged, and the events of
+   * transactions to the transactions that this account sent or received. Does not affect any other event, such as
+   * `forging/change` or `rounds/change`.
    */
   readonly address?: string;
   /**
-   * Public key of a delegate. Of the blocks, the stream has only the blocks that this delegate forged. Of the
-   * transactions, the stream has only those that the delegate sent, and those that add or remove a vote for the
-   * delegate. Of the events `forging/change`, the stream has only those of the delegate. Events that concern no single
-   * delegate, such as `rounds/change`, stay in the stream.
+   * Public key of a delegate. Limits the events of blocks to the blocks that this delegate forged. Limits the events of
+   * transactions to the transactions that the delegate sent, and the transactions that add or remove a vote for the
+   * delegate. Limits `forging/change` to this delegate. Does not affect events that concern no single delegate, such as
+   * `rounds/change`.
    */
   readonly delegate?: string;
   /**
-   * `final` sends the events of blocks, of their transactions and of rounds only when the blocks become final, and
-   * sends no reverts. In generation 2, no block becomes final, so `final` selects none of these events. Default:
-   * `any`.
+   * With `final`, the node sends the events of blocks, transactions and rounds only when the blocks become final, and
+   * sends no events of reverts. In generation 2, no block becomes final, so the node then sends none of these events.
+   * Default: `any`.
    */
   readonly finality?: 'any' | 'final';
   /**
@@ -95,8 +101,8 @@ export interface EventOptions<K extends PropertyKey> {
 
 export interface WaitOptions {
   /**
-   * Number of confirmations to wait for. The block of the transaction is the first confirmation, and each block above
-   * it adds one. Default 1.
+   * Number of confirmations to wait for. The block of the transaction is the first confirmation, and each later block
+   * of the chain adds one. Default 1.
    */
   readonly confirmations?: number;
   /**
@@ -104,17 +110,20 @@ export interface WaitOptions {
    * become final, so the wait ends with the error `TIMEOUT`.
    */
   readonly final?: boolean;
-  /** Time limit of the whole wait in milliseconds; default 60,000. */
+  /** Time limit of the whole wait in milliseconds, which `waitFor` checks after each request; default 60,000. */
   readonly timeoutMs?: number;
-  /** Time in milliseconds between two requests; default 250. */
+  /** Pause in milliseconds before `waitFor` requests the transaction again; default 250. */
   readonly pollMs?: number;
-  /** When this signal is aborted, the wait ends. `waitFor` then throws the reason of the signal. */
+  /**
+   * `waitFor` checks this signal before each request for the transaction. If the signal is aborted, `waitFor` throws
+   * the reason of the signal.
+   */
   readonly signal?: AbortSignal;
 }
 
-/** A clock that the caller supplies, for example in tests. */
+/** The clock of a client. The caller can supply another clock than that of the runtime, for example in tests. */
 export interface ClientClock {
-  /** Milliseconds since any fixed moment. */
+  /** Returns the time in milliseconds since a moment that never changes, for example the start of the process. */
   nowMs(): number;
   /** Runs `work` once, `delayMs` from now. */
   after(delayMs: number, work: () => void): { cancel(): void };
@@ -157,9 +166,9 @@ export interface Client<G extends Generation> {
    */
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
-   * Reads all items of a list, page by page. If other items are added or removed between two requests, `items` neither
-   * skips nor repeats an item. A node with `http.strictDialect` refuses the requests of `items`, because it accepts no
-   * cursor.
+   * Reads all items of a list, page by page. If an item is added or removed between two requests, `items` still yields
+   * every other item once. A node with `http.strictDialect` accepts no cursor, and therefore refuses the requests of
+   * `items`.
    *
    * @throws TypeError if `offset` or `after` is given
    * @throws ClientError like `get`
@@ -173,8 +182,8 @@ export interface Client<G extends Generation> {
    * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends
    * the stream, sends an invalid event, or answers with a status of 500 or more. The client then continues after the
    * last event with an id. The client misses all events without an id that the node sends while the stream is closed.
-   * Without `lastEventId` and `fromHeight`, the client can also miss events with an id, until it has received a first
-   * id.
+   * If neither `lastEventId` nor `fromHeight` is given, the client can also miss events with an id, until it has
+   * received its first id.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    */

@@ -1,6 +1,6 @@
 /**
  * Reads files and the standard input. Each read accepts a limited number of bytes. The wait for data from a pipe has a
- * time limit, except when the pipe is the standard input.
+ * time limit. The wait for data from the standard input has no time limit.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
@@ -8,7 +8,8 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 const STANDARD_INPUT = 0;
 const READ_BYTES = 64 * 1024;
 /**
- * Maximum time to wait for data from a pipe. The program that writes to the pipe may first ask a person for a password.
+ * Maximum time without data from a pipe. The time is long, because the program that writes to the pipe may first ask a
+ * person for a password.
  */
 const PIPE_WAIT_MS_MAX = 60_000;
 const PIPE_PAUSE_MS = 5;
@@ -16,8 +17,8 @@ const PIPE_PAUSE_MS = 5;
 export interface BoundedRead {
   readonly bytesMax: number;
   /**
-   * True to accept a pipe, such as `<(command)` of a shell. The read fails if no data arrive for a minute. Default
-   * false.
+   * True to accept a pipe, such as `<(command)` of a shell. The read of a pipe fails if no data arrive for a minute.
+   * Default false.
    */
   readonly allowPipe?: boolean;
 }
@@ -25,8 +26,8 @@ export interface BoundedRead {
 /**
  * Returns the bytes of a file.
  *
- * @throws Error that names the fault (`it is a folder, not a file`, `it is longer than 10 bytes`), or an error of the
- *   system, such as `ENOENT`
+ * @throws Error that names the fault, for example `it is a folder, not a file` or `it is longer than 10 bytes`
+ * @throws an error of the system, such as `ENOENT`
  */
 export function readBounded(file: string, { bytesMax, allowPipe = false }: BoundedRead): Buffer {
   // Without O_NONBLOCK, opening a pipe blocks until another process opens it for writing.
@@ -79,9 +80,9 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       parts.push(part.subarray(0, count));
       continue;
     }
-    // While no process has opened a pipe for writing, a read returns 0 bytes, as at the end of the data. Before the
-    // first byte, a read of 0 bytes from a pipe is therefore not treated as the end. A pipe that is the standard input
-    // is already open for writing, so 0 bytes from it are the end.
+    // A read returns 0 bytes at the end of the data, but also while no process has opened the pipe for writing. Before
+    // the first byte, 0 bytes from a pipe are therefore not the end. If the standard input is a pipe, a process has
+    // already opened it for writing, so 0 bytes are always the end.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`no data arrived through the pipe for ${waitMsMax / 1000} s`);
@@ -121,9 +122,9 @@ function tooLong(bytesMax: number): Error {
 }
 
 /**
- * Returns the reason why a file cannot be read.
+ * Returns the reason why a file cannot be read, for an error message.
  *
- * @param missing advice for a file that does not exist
+ * @param missing what the user can do if the file does not exist
  */
 export function whyUnreadable(error: unknown, missing: string): string {
   const { code, message } = error as NodeJS.ErrnoException;

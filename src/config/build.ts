@@ -16,8 +16,8 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
- * @param file record that the build wrote. If the file is missing or is not JSON, the identity has no time and an empty
- *   commit. A malformed time or commit counts as missing. The content can be malformed while a build replaces the file
+ * @param file path of `build.json`. If the file is missing or is not JSON, for example while a build replaces the file,
+ *   the identity has no time and an empty commit. A malformed time or commit counts as missing
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

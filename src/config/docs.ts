@@ -42,7 +42,7 @@ The node refuses to start if the configuration file has an unknown key, or if an
 refuses to start if an environment variable begins with the prefix of a section (such as \`BLOOMERY_HTTP_\`) but belongs to
 no option. The error names the source and the key. For an invalid value, the error also says which values are valid.
 
-Three environment variables of a node belong to no section:
+Three environment variables with the prefix \`BLOOMERY_\` belong to no section:
 
 - \`BLOOMERY_HOME\` is the folder for the data and the networks of a user (default \`~/.bloomery\`).
 - \`BLOOMERY_SUPERVISED=1\` makes a node stop when its parent process ends, and ignore SIGINT, SIGQUIT and SIGHUP.

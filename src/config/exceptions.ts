@@ -1,6 +1,6 @@
 /**
- * Reads `exceptions.json`, which lists the known deviations of a live network from the rules. The format is the same as
- * in the configuration files of Lisk.
+ * Reads `exceptions.json`, which lists the known deviations of a live network from the rules. The format is that of
+ * `modules.chain.exceptions` in the configuration files of Lisk Core.
  */
 
 import type { ProtocolError } from '../primitives/errors.ts';
@@ -10,11 +10,11 @@ import type { RecordReader } from './record.ts';
 const ENTRIES_MAX = 100_000;
 
 /**
- * Reads the exceptions of a network. If the file lacks a kind of exceptions, the network has no exceptions of this
- * kind.
+ * Reads the exceptions of a network. Each key of the file is a kind of exception. If the file lacks a key, the network
+ * has no exceptions of this kind.
  *
- * @throws ProtocolError with the code of `record`; the error names the file and the key, and for a wrong value also the
- *   expected value
+ * @throws ProtocolError with the error code of `record`, for an unknown key or a wrong value. The error names the file
+ *   and the key. For a wrong value, the error also names the expected value
  */
 export function readExceptions(record: RecordReader): Exceptions {
   const ids = (key: string): ReadonlySet<string> =>

@@ -1,6 +1,6 @@
 /**
- * Checks the height and the id of a genesis block. From block version 2 on, the payload hash is also checked. The check
- * does not verify signatures, because no node of a Lisk network verifies the signatures of the genesis block.
+ * Checks the height and the id of a genesis block and, from block version 2 on, its payload hash. The check does not
+ * verify signatures, because no node of a Lisk network verifies the signatures of the genesis block.
  */
 
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
@@ -12,16 +12,16 @@ import type { ChainParams } from '../protocol/params.ts';
 import type { Block } from '../protocol/types.ts';
 
 /**
- * First block version in which the payload hash of a genesis block is the hash of its payload. In genesis blocks of
- * lower versions, the payload hash has another value.
+ * First block version in which the payload hash of a genesis block is the hash of its transactions. In genesis blocks
+ * of lower versions, the payload hash has another value.
  */
 const HASHED_VERSION = 2;
 
 /**
  * @param json content of `genesis.json`
  * @param file path of the file, for errors
- * @throws ProtocolError `NETWORK_INVALID` when the content is not a genesis block, the height is not 1, the id does not
- *   match the header, or the payload hash does not match the transactions (from `HASHED_VERSION` on)
+ * @throws ProtocolError `NETWORK_INVALID` when the content is not a genesis block, or when the height, the id or (from
+ *   `HASHED_VERSION` on) the payload hash is wrong
  */
 export function checkGenesis(json: unknown, params: ChainParams, file: string): void {
   const block = read(json, params, file);

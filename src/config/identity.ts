@@ -1,7 +1,6 @@
 /**
- * Reads known facts of the public networks, such as the nethash. The package does not contain the genesis blocks of
- * these networks. The command `bloomery network import` therefore compares the genesis block that it imports with these
- * facts.
+ * Reads known facts of the public networks, such as the nethash. The package contains these facts, but not the genesis
+ * blocks. A user imports a genesis block with `bloomery network import`, which compares the block with the facts.
  */
 
 import { existsSync, readdirSync } from 'node:fs';

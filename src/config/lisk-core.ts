@@ -1,6 +1,6 @@
 /**
- * Makes a network folder from the configuration folder of Lisk Core. `config.json` holds the values that differ from
- * the defaults, and `genesis_block.json` is block 1. If `config.json` lacks a value, the default of Lisk Core is used.
+ * Makes a network folder from the configuration folder of Lisk Core. In the folder of Lisk Core, `genesis_block.json`
+ * is block 1, and `config.json` contains the values that differ from the defaults of Lisk Core.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -22,13 +22,13 @@ export interface ForeignFolder {
 export interface ForeignOptions {
   /** Name that the network gets. */
   readonly name: string;
-  /** Replaces the protocol version of the configuration. */
+  /** Protocol version of the network, in place of the protocol version in `config.json`. */
   readonly protocolVersion?: string;
-  /** Public networks whose facts the package contains. */
+  /** Known facts of the public networks. The files of a public network must agree with its facts. */
   readonly identities: readonly NetworkIdentity[];
 }
 
-/** File contents by file name, for a network folder. */
+/** The content of each file of a network folder, by the name of the file. */
 export type NetworkFiles = ReadonlyMap<string, string>;
 
 const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
@@ -36,7 +36,7 @@ const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
 /** Maximum depth of nested arrays and objects. Real files nest at most six levels. */
 const DEPTH_MAX = 64;
 
-/** Defaults of Lisk Core (`docs/guides/public-networks.md`). */
+/** The values that Lisk Core uses for keys that `config.json` lacks. */
 const DEFAULTS = {
   epoch: '2016-05-24T17:00:00.000Z',
   blockTimeS: 10,
@@ -56,11 +56,10 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
 
 /**
  * Makes the files of a network folder. The function does not check whether the id and the payload hash of the genesis
- * block match its content. `loadNetwork` calls `checkGenesis` for this check later.
+ * block match its content. `loadNetwork` makes this check later, with `checkGenesis`.
  *
- * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, an unknown key (among the constants, exceptions,
- *   seed peers and delegates), values that contradict each other, or content that is nested too deep; the error names
- *   the file
+ * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, values that contradict each other, content that is
+ *   nested too deep, or an unknown key of a constant, exception, seed peer or delegate. The error names the file
  */
 export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): NetworkFiles {
   refuseDeep(folder.config, folder.configFile);
@@ -174,10 +173,11 @@ function readConstants(genesisConfig: RecordReader, generation: Generation, list
 }
 
 /**
- * Reads the delegates that `config.json` lists for forging. If a delegate has sent no transaction of the genesis block,
- * the two files belong to different networks, and the function throws a ProtocolError.
+ * Reads the delegates that `config.json` lists for forging.
  *
  * @returns the content of `forgers.json`; undefined without delegates
+ * @throws ProtocolError if a delegate has sent no transaction of the genesis block, because `config.json` and the
+ *   genesis block then belong to different networks
  */
 function readForgers(forging: RecordReader, genesis: RecordReader, { configFile }: ForeignFolder): object | undefined {
   const delegates = forging.has('delegates') ? forging.objects('delegates', forgerEntry, 10_000) : [];

@@ -12,12 +12,12 @@ import { refuseRepeatedKey } from './repeated-keys.ts';
 import { RENAMED_EVENT_CODES, RENAMED_OPTIONS } from './renamed-options.ts';
 import { OPTIONS, allOptions, variableOf, type Config, type NamedOption } from './schema.ts';
 
-/** Raw values of one source by `section.key`. */
+/** The unchecked values of one source. The key of `values` is the name of an option (`section.key`). */
 interface ConfigLayer {
-  /** Name of the source in errors: a file, the folder of the network, `environment` or `flags`. */
+  /** Name of the source in errors: the path of the file or of the network folder, `environment` or `flags`. */
   readonly origin: string;
   readonly values: ReadonlyMap<string, unknown>;
-  /** Returns the name of an option in this source. If `nameOf` is absent, the name is `section.key`. */
+  /** Returns an option's name in this source, such as `BLOOMERY_HTTP_PORT`; absent if the name is `section.key`. */
   readonly nameOf?: (option: NamedOption) => string;
 }
 
@@ -26,7 +26,7 @@ export interface ConfigSources {
   /** Path of the user's JSON5 file. */
   readonly file?: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Values by `section.key`, in the same form as in a configuration file. */
+  /** Values of the flags, by the name of the option (`section.key`), in the same form as in a configuration file. */
   readonly flags?: ReadonlyMap<string, unknown>;
   /** Default of `http.processes` on this machine; 0 unless given. */
   readonly processes?: number;
@@ -45,15 +45,16 @@ const GEN2_CONSENSUS_MIN = 51;
 export interface ExplainedOption {
   readonly named: NamedOption;
   readonly value: unknown;
-  /** A file, a folder, `environment`, `flags` or `default`. */
+  /** Path of the configuration file or of the network folder, or `environment`, `flags` or `default`. */
   readonly origin: string;
 }
 
 /**
  * Loads the configuration of a node.
  *
- * @throws ProtocolError `CONFIG_UNREADABLE` if the file cannot be read or is not JSON5; `CONFIG_INVALID` for a wrong
- *   value, an unknown, renamed or repeated key, or values that contradict each other
+ * @throws ProtocolError `CONFIG_UNREADABLE` if the configuration file cannot be read or is not JSON5
+ * @throws ProtocolError `CONFIG_INVALID` for a wrong value, an unknown, renamed or repeated key, or values that
+ *   contradict each other
  */
 export function loadConfig(sources: ConfigSources): Config {
   const values: Record<string, Record<string, unknown>> = {};
@@ -111,7 +112,7 @@ function valueOf(
   );
 }
 
-/** @param section values of the options that precede this option in its section; some defaults depend on them */
+/** @param section values of the options that precede `named` in its section; some defaults depend on these values */
 function defaultOf(
   named: NamedOption,
   { network, processes }: ConfigSources,
@@ -136,7 +137,8 @@ function defaultOf(
 }
 
 /**
- * True when the access options admit other machines. The HTTP interface then listens on all IPv4 addresses by default.
+ * True when `http.accessPublic` or `http.accessWhitelist` admits other machines. By default, the HTTP interface then
+ * listens on all IPv4 addresses.
  */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);
@@ -267,7 +269,10 @@ function variableOfPath(path: string): string {
   return variableOf(section, key);
 }
 
-/** @throws ProtocolError `CONFIG_INVALID` with the new code if the list contains the former name of an event code */
+/**
+ * @throws ProtocolError `CONFIG_INVALID` if the list `value` contains an event code that was renamed. The message has
+ *   the new name
+ */
 function refuseRenamedCode({ origin }: ConfigLayer, name: string, value: unknown): void {
   for (const code of Array.isArray(value) ? (value as readonly unknown[]) : []) {
     const now = typeof code === 'string' ? RENAMED_EVENT_CODES[code] : undefined;
@@ -280,8 +285,9 @@ function renamed(source: string, before: string, now: string): ProtocolError {
 }
 
 /**
- * Refuses a variable that begins with `BLOOMERY_` and the name of a section, but names no option. Such a name is
- * probably misspelt. Other variables that begin with `BLOOMERY_` are not refused, because they may have other uses.
+ * Refuses an environment variable that begins with the prefix of a section, such as `BLOOMERY_HTTP_`, but belongs to no
+ * option. The name of this variable is probably misspelt. Accepts all other variables that begin with `BLOOMERY_`,
+ * because they may have other uses.
  */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);

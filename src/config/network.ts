@@ -1,7 +1,7 @@
 /**
  * Reads a network folder: `network.json` (parameters), `genesis.json` (block 1), `exceptions.json` (known deviations
- * from the rules) and `forgers.json` (delegates with encrypted passphrases). The last two files may be absent. A folder
- * with any fault is refused. The error names the file, and for a wrong value also the key and the expected value.
+ * from the rules) and `forgers.json` (delegates with encrypted passphrases). The last two files may be absent. A fault
+ * in one of the files is an error. The error names the file, and for a wrong value also the key and the expected value.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -32,9 +32,9 @@ export interface Network {
   readonly protocolVersion: string;
   /** Application version, sent to peers and clients. */
   readonly appVersion: string;
-  /** Usual P2P port of the nodes of this network. */
+  /** P2P port of the nodes of this network, unless the configuration of a node has another port. */
   readonly wsPort: number;
-  /** Usual HTTP port of the nodes of this network. */
+  /** HTTP port of the nodes of this network, unless the configuration of a node has another port. */
   readonly httpPort: number;
   readonly seeds: readonly SeedPeer[];
   /** Content of `forgers.json`; undefined if the folder has no such file. Usually only devnets have the file. */
@@ -110,8 +110,8 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // `readJson` does not search the genesis block for repeated keys, because `checkGenesis` verifies the id of the parsed
-  // block.
+  // `readJson` does not search the genesis block for repeated keys. `checkGenesis` verifies the parsed header by the id
+  // and, from block version 2 on, the parsed transactions by the payload hash.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
@@ -162,8 +162,8 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
  * path. Any other value is a name. A name is looked up among the networks of the package, then among the networks of
  * `home`, then as a folder in the working directory.
  *
- * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if the value is empty, or if none of these folders contains
- *   `network.json`; a folder that this user may not read is treated as found
+ * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if the value is empty, or if no folder is found. A folder is
+ *   found if it contains `network.json`, or if this user may not read the folder
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');
@@ -194,8 +194,8 @@ export function findNetworkDirectory(nameOrDirectory: string, home: string): str
 }
 
 /**
- * True for a folder that the user of this process may not read. Such a folder is treated as found. The attempt to read
- * its files then causes an error that names the missing permission.
+ * True for a folder that the user of this process may not read. `findNetworkDirectory` returns this folder, so that the
+ * attempt to read its files causes an error that names the missing permission.
  */
 function isDenied(folder: string): boolean {
   try {
@@ -216,7 +216,7 @@ export function networkNames(home: string): readonly string[] {
 
 /**
  * Finds the network that has this nethash. The search covers the networks of the package, the networks of the user, and
- * the public networks whose identity is in the package.
+ * the public networks for which the package has an `identity.json`.
  *
  * @returns the name of the network; undefined when no known network has the nethash
  */
@@ -226,8 +226,8 @@ export function networkOfNethash(nethash: string, home: string): string | undefi
 }
 
 /**
- * Returns the nethash of the network with this name; undefined if its folder is invalid or unreadable, so that the
- * search continues with other networks.
+ * Returns the nethash of the network with this name; undefined if the network folder is invalid or unreadable, so that
+ * `networkOfNethash` continues with the other networks.
  */
 function nethashOf(name: string, home: string): string | undefined {
   try {
@@ -248,7 +248,7 @@ export function packagedNetworkDirectory(name: string): string {
   return join(packageDirectory(), 'networks', basename(name));
 }
 
-/** @param isChecked true to skip the search for repeated keys, for a file whose content another check covers */
+/** @param isChecked true for the genesis block, to skip the search for repeated keys; see `loadNetwork` */
 function readJson(file: string, isChecked = false): unknown {
   let text: string;
   let value: unknown;

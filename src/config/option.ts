@@ -186,7 +186,7 @@ function isPort(port: number): boolean {
 /** Maximum number of entries in a list. The lists that people write are much shorter. */
 const ENTRIES_MAX = 10_000;
 
-/** Reads the log level of one module, such as `p2p=debug`. Log lines contain the same module names. */
+/** Reads the log level of one module, such as `p2p=debug`. The names of the modules are those in the log lines. */
 export function moduleLevel(entry: string): readonly [module: string, level: LogLevel] | undefined {
   const [, module, name] = /^([a-z0-9/-]{1,40})=([a-z]+)$/.exec(entry) ?? [];
   const level = LOG_LEVELS.find((known) => known === name);

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { assert } from '../primitives/errors.ts';
 
 /**
- * Finds the folder that holds the package's `package.json`. The search goes upward from this compiled file, so it does
- * not depend on the depth of the file in the package.
+ * Finds the folder that contains the `package.json` of this package. The search goes upward from the running file,
+ * because a bundled file has another depth in the package than a compiled file.
  */
 export function packageDirectory(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
@@ -19,7 +19,7 @@ export function packageDirectory(): string {
   return folder;
 }
 
-/** Version of this program. The node reports a different version to peers: the `appVersion` of the network. */
+/** Version of this program. Peers do not receive this version, but the `appVersion` of the network. */
 export function packageVersion(): string {
   const manifest = JSON.parse(readFileSync(join(packageDirectory(), 'package.json'), 'utf8')) as { version: string };
   return manifest.version;

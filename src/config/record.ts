@@ -59,8 +59,8 @@ export class RecordReader {
   }
 
   /**
-   * @param read reads one entry. Its last argument is the function `wrong(expected)`, which makes the error that names
-   *   the entry
+   * @param read reads one entry. If the entry is wrong, `read` throws the error that its argument `wrong(expected)`
+   *   returns. This error names the entry
    */
   list<T>(
     key: string,
@@ -73,7 +73,7 @@ export class RecordReader {
     return value.map((entry: unknown, index) => read(entry, (expected) => this.wrong(`${key}[${index}]`, expected)));
   }
 
-  /** Like `list`, but each entry must be an object. An entry with a member that `read` does not read is refused. */
+  /** Like `list`, but each entry must be an object. Throws if `read` leaves a member of an entry unread. */
   objects<T>(key: string, read: (entry: RecordReader) => T, itemsMax: number): readonly T[] {
     let index = 0;
     return this.list(
@@ -96,7 +96,7 @@ export class RecordReader {
     return [...this.#members.keys()];
   }
 
-  /** Refuses members that were never read, because their names are probably misspelt. */
+  /** Throws if a member was never read, because the name of the member is probably misspelt. */
   end(): void {
     for (const key of this.#unread) {
       throw new ProtocolError(

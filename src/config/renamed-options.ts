@@ -3,14 +3,14 @@
  * refused with an error that contains the new name.
  */
 
-/** New path by old path; a path is `section.key`. */
+/** For the old path of each renamed option, the new path. A path is `section.key`. */
 export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {
   'log.fileSizeMax': 'log.fileSizeMaxMb',
   'log.rooms': 'log.modules',
   'memory.ceilingMb': 'memory.limitMb',
 };
 
-/** New code by old code, for the event codes in `notify.events` that had another name in an earlier version. */
+/** For the old name of each renamed event code, the new name. The option `notify.events` lists event codes. */
 export const RENAMED_EVENT_CODES: Readonly<Record<string, string>> = {
   BRANCH_LEFT: 'CHAIN_REORG',
   CHAIN_SWITCHED: 'CHAIN_REORG',

@@ -1,6 +1,6 @@
 /**
  * Declares all options of a node. `docs/configuration.md` is generated from this file. Values that must be equal on all
- * nodes of a network are not options. Those values are in the network folder.
+ * nodes of a network are not options. The files of the network folder contain those values.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
@@ -88,7 +88,7 @@ export const OPTIONS = {
       false,
     ),
     corsOrigin: text(
-      'Origin from which browsers may send requests; `*` for every origin. If this option names an origin, the pages of this origin may also use the routes for forging, diagnostics and passphrases.',
+      'Origin of the web pages that may read answers of the node in a browser (CORS); `*` for every origin. If this option names an origin, the pages of this origin may also use the routes for forging, diagnostics and passphrases.',
       '*',
       'an origin or *',
       (value) => /^\S{1,200}$/.test(value),
@@ -153,7 +153,7 @@ export const OPTIONS = {
       unit: 'ms',
     }),
     socketTimeoutMs: integer(
-      'Time without sent or received bytes after which the node closes the connection of an unfinished request. Between two requests, the node closes the connection after 5 s.',
+      'Time after which the node closes the connection of an unfinished request if no bytes are sent or received. Between two requests, the node closes the connection after 5 s.',
       20_000,
       1,
       120_000,
@@ -174,7 +174,7 @@ export const OPTIONS = {
       defaultText: "the network's",
     }),
     whitelistedPeers: list(
-      'Peers that the node always remembers. The node never closes their connections to make room for other peers. Whitelisted, fixed and seed peers get no penalty points for an invalid block or transaction. They still get penalty points for too many messages, for a malformed list of peers, and for node information that is too large.',
+      'Peers that the node always remembers. The node never closes their connections to make room for other peers. Whitelisted, fixed and seed peers get no penalty points for an invalid block or transaction. They still get penalty points for too many frames per second, for a malformed list of peers, and for node information that is too large.',
       [],
       'IP:PORT',
       ipv4Port,
@@ -198,7 +198,7 @@ export const OPTIONS = {
     inboundMax: integer('Maximum number of open connections that peers have opened to this node.', 100, 0, 10_000),
   },
   forging: {
-    enabled: flag('Whether this node may forge; if false, the node enables no delegate.', true),
+    enabled: flag('Whether this node may forge; if false, the node ignores `delegates`.', true),
     force: flag(
       'Whether the node, at each start, decrypts all passphrases in `delegates` with `defaultPassword` and enables forging for these delegates.',
       false,
@@ -233,7 +233,7 @@ export const OPTIONS = {
       { unit: '%', defaultText: '51 in generation 2 if `force` is false; otherwise 0' },
     ),
     waitThresholdS: integer(
-      'Maximum time from the start of its own slot for which the node waits for a missing block of the previous slot; must be below the block time.',
+      'Maximum time for which the node waits for a missing block of the previous slot before it forges in its own slot. The time counts from the start of its own slot, and must be below the block time.',
       2,
       0,
       3600,
@@ -250,7 +250,7 @@ export const OPTIONS = {
     // The name `broadcastIntervalMs` is from Lisk Core. At this interval, the node checks the transactions that wait in
     // the pool, but broadcasts nothing.
     broadcastIntervalMs: integer(
-      'Time between two checks of the transactions that wait in the pool. The node also checks a new transaction on arrival. For a transaction from a peer, this check can wait until the next interval if the verification budget is used up or the queue `verified` is full.',
+      'Time between two checks of the transactions that wait in the pool. The node also checks a new transaction on arrival. A new transaction from a peer waits for a later check if the verification budget of this peer or of all peers is used up, or if the queue `verified` of the pool is full.',
       5000,
       100,
       60_000,
@@ -259,12 +259,12 @@ export const OPTIONS = {
   },
   notify: {
     name: text(
-      'Name of this node in the events; if not set, the host name of the machine.',
+      'Name of this node in the events that it sends; if not set, the host name of the machine.',
       '',
       'a string',
       () => true,
     ),
-    webhook: text('URL to which the node posts events as JSON.', '', 'an http or https URL', isWebUrl, {
+    webhook: text('URL to which the node posts the `events` as JSON.', '', 'an http or https URL', isWebUrl, {
       secret: true,
     }),
     webhookSecretFile: text(
@@ -274,7 +274,7 @@ export const OPTIONS = {
       () => true,
     ),
     command: list(
-      'Program with its arguments. For each event whose code is in `events`, the node runs the program without a shell, and writes the event as JSON to the standard input of the program.',
+      'Program with its arguments. The node runs the program, without a shell, for each event whose code is in `events`. The program receives the event as JSON on its standard input.',
       [],
       'strings',
       (entry) => entry,
@@ -301,7 +301,7 @@ export const OPTIONS = {
   },
   memory: {
     limitMb: integer(
-      'Limit of the node’s own memory, without its reading processes. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it. In two cases, the node ends without waiting for a garbage collection: the memory exceeds the limit by more than a quarter, or the main thread does not respond while the memory exceeds the limit. docs/guides/operate.md explains the value. The smallest valid limit depends on `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`. With a smaller limit, the node does not start.',
+      'Limit of the memory of the node’s process. The reading processes do not count. On Linux, the mapped pages of the store do not count either. If the memory stays above the limit after a garbage collection, the node ends, so that a supervisor restarts it. In two cases, the node ends without waiting for a garbage collection: the memory exceeds the limit by more than a quarter, or the main thread does not respond while the memory exceeds the limit. docs/guides/operate.md explains how to choose the limit. The smallest valid limit depends on `http.connectionsMax`, `pool.transactionsPerQueueMax` and `verifier.threads`. With a smaller limit, the node does not start.',
       2048,
       1280,
       1_000_000,
@@ -321,7 +321,7 @@ export const OPTIONS = {
     level: choice('Lowest level of the log lines to write.', ['trace', 'debug', 'info', 'warn', 'error'], 'info'),
     format: choice('Format of the log: lines for people, or JSON for programs.', ['human', 'json'], 'human'),
     modules: list(
-      'Log levels of single modules. The level of a module replaces `level` for this module and for the modules inside it (`p2p` also for `p2p/server`).',
+      'Log levels of single modules. The level of a module replaces `level` for this module and for the modules inside it. For example, a level for `p2p` also applies to `p2p/server`.',
       [],
       'MODULE=LEVEL such as p2p=debug',
       moduleLevel,
@@ -358,14 +358,14 @@ export type NotifyConfig = Config['notify'];
 export interface NamedOption {
   readonly section: string;
   readonly key: string;
-  /** `section.key`, the name of the option in the documentation and in most errors. */
+  /** `section.key`, the name of the option in the documentation. */
   readonly path: string;
   /** Environment variable that sets the option. */
   readonly variable: string;
   readonly option: Option<unknown>;
 }
 
-/** All options in the order of the schema. */
+/** All options, in the order of `OPTIONS`. */
 export function allOptions(): readonly NamedOption[] {
   return Object.entries(OPTIONS).flatMap(([section, options]) =>
     Object.entries(options).map(([key, option]: [string, Option<unknown>]) => ({
@@ -388,7 +388,7 @@ export function variableOf(section: string, key: string): string {
 
 /**
  * True for an absolute http or https URL that contains no user name and no password. Also true for an empty text,
- * because it means that the option is not set.
+ * because an empty text means that the option is not set.
  */
 function isWebUrl(text: string): boolean {
   if (text === '') return true;

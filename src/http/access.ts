@@ -1,6 +1,6 @@
 /**
- * Decides which clients may use the HTTP interface: reads the lists of addresses, and creates the rules for all paths
- * and for single routes.
+ * Decides which clients may use the HTTP interface. Reads the lists of allowed addresses. Creates the access rule for
+ * all paths, and the access rules of single routes.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -13,12 +13,12 @@ import type { HttpOptions } from './options.ts';
 import { accessDenied, Problem } from './problems.ts';
 import type { Route } from './route.ts';
 
-/** Maximum number of addresses in the cache of one list (see `listOf`). Each address takes 100 bytes of memory. */
+/** Maximum number of addresses in the cache of one list (see `listOf`). Each address takes about 100 bytes. */
 const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
 export interface AddressList {
-  /** True if the list includes the address. False for `undefined`, because a closed connection has no address. */
+  /** True if the list includes the address. False for `undefined`: the connection has closed and has no address. */
   includes(address: string | undefined): boolean;
 }
 
@@ -37,8 +37,9 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 
 /**
  * Creates the access rule that applies to every path, known or unknown. The returned function checks that the interface
- * is enabled, and that the method is allowed. If `access.public` is false, the function also checks that every address
- * of the request (`clientAddresses`) is in the list `access.whiteList`.
+ * is enabled. If `access.public` is false, the function also checks that every address of the request
+ * (`clientAddresses`) is in the list `access.whiteList`. If `readOnly` is true, the function refuses methods that
+ * change something.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
@@ -56,7 +57,7 @@ export function createAccessRule(options: HttpOptions): (request: IncomingMessag
 /** Methods that change nothing. A browser sends OPTIONS before a cross-origin GET request that has a custom header. */
 const READING_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The answer to a client whose address is not listed. */
+/** The answer to a client whose address is not in `access.whiteList`. */
 export const NOT_LISTED = refused('API access denied', 'API access blocked.');
 const DISABLED = refused('API access disabled', 'API is not enabled in this node.');
 const READ_ONLY = refused('API write access denied', 'API write access blocked.');
@@ -77,9 +78,9 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
 }
 
 /**
- * Creates the function that recognises trusted addresses: this machine, and the addresses that the operator listed.
- * The node reserves a share of its connections and event streams for trusted addresses. A very wide network in the list
- * does not count, because such a network does not name particular clients.
+ * Creates the function that recognises trusted addresses: this machine, and the addresses in `access.whiteList`. The
+ * node reserves a share of its connections and event streams for trusted addresses. A very wide network in the list
+ * (see `TRUSTED_BITS_MIN_4`) does not count, because such a network does not name particular clients.
  */
 export function createTrust(options: HttpOptions): (address: string) => boolean {
   const named = options.access.whiteList.filter((entry) => !isWide(entry));
@@ -92,12 +93,9 @@ function isWide(entry: string): boolean {
   return bits !== undefined && Number(bits) < (entry.includes(':') ? TRUSTED_BITS_MIN_6 : TRUSTED_BITS_MIN_4);
 }
 
-/**
- * Shortest mask with which a listed IPv4 network names particular clients: 8 bits, because 10.0.0.0/8 is the widest
- * private network.
- */
+/** Shortest mask of a trusted IPv4 network: 8 bits, because 10.0.0.0/8 is the widest private network. */
 const TRUSTED_BITS_MIN_4 = 8;
-/** Shortest mask with which a listed IPv6 network names particular clients. */
+/** Shortest mask of a trusted IPv6 network, in bits. */
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
@@ -157,8 +155,8 @@ const PROXY_HEADERS = [
  * Creates a function that is true for a request that comes through a proxy although no proxy is trusted. Such a request
  * has the address of the proxy (often of this machine), so every client of the proxy would get the rights of that
  * address. A request with HTTP/1.0 also counts as a request through a proxy, because some proxies add no header but use
- * HTTP/1.0 (nginx does by default). A client gains nothing by forging proxy headers, because proxy headers can only
- * remove rights.
+ * HTTP/1.0 (nginx does by default). A client gains nothing by adding false proxy headers, because these headers can
+ * only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -180,9 +178,9 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 /**
  * True for a request that a page of another site sends from the browser of its visitor. The visitor may be at a listed
  * machine, but did not intend the request. A page belongs to the node only if the page was loaded from the host and
- * port of the request. Another port of this machine may belong to another program. Pages from the origin `allowed`
- * count like pages of the node. Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`, so the function
- * is false for them.
+ * port of the request, because another port of this machine may belong to another program. Pages from the origin
+ * `allowed` count like pages of the node. Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`, so
+ * the function is false for them.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -197,9 +195,9 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
  * True for a request without a readable host name, or with a host name that does not belong to this node. In DNS
  * rebinding, an attacker changes the DNS record of a page's host name to the node's address after the browser has
  * loaded the page. The browser then regards the node as the site of the page. A request with a foreign name may also
- * come from a proxy on this machine. DNS rebinding is impossible if the request names an IP address. If a request from
- * a loopback address names an IP address that is not a loopback address, the request was sent to a proxy on this
- * machine. The function is true for such a request, unless proxies are trusted.
+ * come from a proxy on this machine. DNS rebinding is impossible if the request names an IP address. However, a request
+ * from a loopback address usually names a loopback address. If it names another IP address, a proxy on this machine
+ * passed the request on. The function is true for such a request, unless proxies are trusted.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -251,8 +249,8 @@ function isWhollyFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * Caches the answers of a list. A lookup in a `BlockList` takes about 10 µs, and most lookups are for the same few
- * addresses.
+ * Returns an address list that caches the results of its lookups. A lookup in a `BlockList` takes about 10 µs, and most
+ * lookups are for the same few addresses.
  */
 function listOf(list: BlockList): AddressList {
   const known = new LruMap<string, boolean>(ADDRESSES_KNOWN_MAX);
@@ -263,8 +261,8 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // The cache stores only addresses. Other text may come from the client through a proxy, and may have any
-        // length.
+        // The cache stores only addresses. A header that a client sends through a trusted proxy can contain any other
+        // text, of any length.
         if (family !== 0) known.set(address, isListed);
       }
       return isListed;

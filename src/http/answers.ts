@@ -17,12 +17,12 @@ export interface Answered {
 }
 
 /**
- * Creates a function that answers `GET` requests like a running node in the extended dialect, with the routes that are
+ * Creates a function that answers `GET` requests like a running node with the extended dialect and the routes that are
  * enabled by default. The function does not serve event streams. `/docs` is always the plain page without scripts.
  * There is no access control, because the caller can already read the files of the chain.
  *
- * @returns a function that answers the target of a request; the target begins without the prefix `/api`, for example
- *   `/blocks?limit=1`
+ * @returns a function that answers a request; its argument is the target of the request without the prefix `/api`, for
+ *   example `/blocks?limit=1`
  */
 export function createAnswers(api: NodeApi): (target: string) => Promise<Answered> {
   const dialect: HttpDialect = { generation: api.params.generation, strict: false };
@@ -51,7 +51,7 @@ export function createAnswers(api: NodeApi): (target: string) => Promise<Answere
     if (route.kind === 'stream') throw internalError();
     if (route.kind === 'plain') return route.respond(api, request);
     const { meta, data } = await route.handle(api, request);
-    // A client does not get members with the value undefined.
+    // `JSON.stringify` drops members with the value undefined, as in an answer over HTTP.
     return { status: 200, body: JSON.parse(JSON.stringify({ meta, data, links: {} })) as unknown };
   }
 }

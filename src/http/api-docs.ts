@@ -1,6 +1,6 @@
 /**
- * Serves the interactive API documentation: its page at `/docs`, and the page's files under `/assets/api-docs/`. The
- * build compresses these files, but not the page.
+ * Reads the interactive API documentation: the page for the route `/docs`, and the files of the page, which this module
+ * itself serves under `/assets/api-docs/`. The build compresses these files, but not the page.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -72,7 +72,7 @@ export function openApiDocs(directory: string): ApiDocs | undefined {
     response.set(COMMON_HEADERS);
     response.setHeader('Content-Type', CONTENT_TYPES[extname(request.path)] ?? 'application/octet-stream');
     response.setHeader('Content-Length', body.length);
-    // The name contains a hash of the content.
+    // The name of a file contains a hash of its content, so the content under a name never changes.
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     response.vary('Accept-Encoding');
     if (isPacked) response.setHeader('Content-Encoding', 'gzip');

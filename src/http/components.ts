@@ -1,4 +1,4 @@
-/** Gives names to shapes in the OpenAPI document of the interface, so that generated client code has named types. */
+/** Gives names to schemas (shapes) in the OpenAPI document, so that generated client code has named types. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { OpenApiDocument } from './openapi.ts';
@@ -55,8 +55,8 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
     if (!names.has(text)) names.set(text, name);
   }
   /**
-   * Replaces the named shapes in a value by references. With `isWhole`, the value itself is not replaced, even if it
-   * has a name.
+   * Replaces the named shapes in a value by references. With `isWhole`, the value is the definition of a shape, which
+   * must not become a reference to itself. Only the shapes inside it are replaced.
    */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));

@@ -40,10 +40,10 @@ export class ConnectionCounters {
   }
 
   /**
-   * Counts a connection of a stranger. Refuses the connection if its address already has the maximum number of
-   * connections, or if all strangers together have their maximum. In the second case, another address may have more
-   * connections than this address would have with the new connection. Then this method asks a process to close an idle
-   * connection of the address with the most connections, and the caller may call again after a moment.
+   * Counts a connection of a stranger. Refuses the connection if the address `key` already has the maximum number of
+   * connections, or if all strangers together have their maximum. In the second case, the method may ask a process to
+   * close an idle connection of the address with the most connections. It asks only if that address has more
+   * connections than `key` would have with the new one. The caller can call again after a moment.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */
@@ -83,9 +83,9 @@ export class ConnectionCounters {
     const [holder] = holders?.keys() ?? [];
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
-    // All connections of the address to the asked process may be busy, and then none is closed. Therefore the next call
-    // selects another address with the same number of connections, if there is one. A later call that selects this
-    // address again asks another process that has connections of this address.
+    // If the asked process has no idle connection of the address, it closes none. Therefore the next call selects
+    // another address with the same number of connections, if there is one. A later call that selects this address
+    // again asks another process that has connections of this address.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

@@ -1,17 +1,17 @@
-/** Converts positions in lists to texts (cursors) and back. A client sends a cursor to get the next page. */
+/** Converts cursors (positions in sorted lists) to texts and back. A client sends the text to get the next page. */
 
 import type { Cursor } from '../ports/queries.ts';
 
 /** A position, with the sort order of its list. */
 export interface SortedCursor extends Cursor {
-  /** Field and direction in the form that clients write. */
+  /** Field and direction as a client writes them in the parameter `sort`, for example `balance:desc`. */
   readonly sort: string;
 }
 
 /** Maximum length of the text of a cursor. The values in cursors are short: numbers, names and keys. */
 const TEXT_CHARACTERS_MAX = 400;
 
-/** Returns the text of a cursor: letters, digits, `-` and `_`, which need no escaping in a URL. */
+/** Returns the text of a cursor. The text has only letters, digits, `-` and `_`, which need no escaping in a URL. */
 export function cursorText({ sort, value, tie }: SortedCursor): string {
   return Buffer.from(JSON.stringify([sort, value, tie]), 'utf8').toString('base64url');
 }

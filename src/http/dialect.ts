@@ -1,4 +1,4 @@
-/** Defines the dialect of the interface: the protocol generation whose names it uses, and whether it is strict. */
+/** Defines the dialect of the HTTP interface: the generation whose names it uses, and whether the dialect is strict. */
 
 import type { Generation } from '../protocol/params.ts';
 import type { Schema } from './schema.ts';
@@ -7,7 +7,7 @@ import { objectOf } from './views/shapes.ts';
 export interface HttpDialect {
   readonly generation: Generation;
   /**
-   * True: the interface behaves like a real node of that generation. The interface sends and accepts no members,
+   * True: the interface behaves like a real node of `generation`. The interface sends and accepts no members,
    * parameters, sort names or peer states that a real node does not have. False: the interface uses the extended
    * dialect, which also has the names of the other generation and the names that only this node has.
    */
@@ -17,8 +17,8 @@ export interface HttpDialect {
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the members `own`, which a real node of the generation sends. In the extended dialect, the members `added`
- * follow.
+ * Returns the members of a JSON object of an answer: the members `own`, which a real node of the generation sends. In
+ * the extended dialect, the members `added` follow.
  */
 export function extendedMembers(dialect: HttpDialect, own: Members, added: Members): Members {
   return dialect.strict ? own : { ...own, ...added };

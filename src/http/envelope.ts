@@ -1,7 +1,7 @@
 /**
- * Runs the handler of a route for a checked request, and makes the bytes of the answer in the envelope. The envelope is
- * the JSON object with the members `meta`, `data` and `links`. This file also determines the block and the ETag of the
- * answer, and whether the client already has the answer (304). `fast-path.ts` and `express-app.ts` send the answer.
+ * Runs the handler of a route for a checked request, and makes the body of the answer. The body is an envelope: a JSON
+ * object with the members `meta`, `data` and `links`. This file also determines the block whose state the answer shows,
+ * the ETag, and whether the client already has the answer (304). `fast-path.ts` and `express-app.ts` send the answer.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -19,8 +19,8 @@ export interface EnvelopeAnswer {
   /** JSON; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
   /**
-   * The block whose state the answer shows: the tip before the handler ran. If the data contain a greater height, the
-   * tip after the handler ran. Undefined before the node has a chain.
+   * The block whose state the answer shows. This block is the tip before the handler ran or, if the data contain a
+   * greater height, the tip after the handler ran. Undefined before the node has a chain.
    */
   readonly position: ReadPosition | undefined;
   /**
@@ -29,7 +29,7 @@ export interface EnvelopeAnswer {
   readonly etag: string | undefined;
 }
 
-/** The block and the ETag of a route's answer in the present state. */
+/** The block whose state the answer of a route shows now, and the ETag of this answer. */
 export interface Version {
   readonly position: ReadPosition | undefined;
   readonly etag: string | undefined;
@@ -67,7 +67,8 @@ export function askHandler(
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
     // `position` is from before the handler ran, and the data may contain a greater height. The client must get a
-    // position that is not below this height, because the client may later require this position from another node.
+    // position at this height or above, because the client may later require the height of its position from another
+    // node (`minHeight`).
     position: position !== undefined && position.height < height ? positionOf(api) : position,
     etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });

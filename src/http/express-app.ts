@@ -1,8 +1,8 @@
 /**
- * The Express application: the slow path of a request after its admission (`request-checks.ts`). Its steps have this
- * order, which decides the refusal that a client gets: method override, security headers, files of the pages, route,
- * method, rate headers, CORS, compression, parsing of the body, check of parameters and body, access rule of the route,
- * handler.
+ * The Express application: the slow path of a request after its admission (`request-checks.ts`). A request passes these
+ * steps in this order: method override, security headers, files of the dashboard and the API pages, route, method, rate
+ * headers, CORS, compression, parsing of the body, check of parameters and body, access rule of the route, handler. The
+ * client gets the refusal of the first step that refuses the request.
  */
 
 import type { Socket } from 'node:net';
@@ -118,7 +118,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
 
 /**
  * Returns the body parsers of a path if one of its routes has a body. The body parsers refuse compressed bodies,
- * because a compressed body may have any size when unpacked.
+ * because a few bytes can decompress to megabytes.
  */
 function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHandler[] {
   const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
@@ -135,9 +135,9 @@ function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHa
 }
 
 /**
- * Calls `work`, and marks the socket as readable during this call. The body parsers use the package on-finished. When a
- * client has ended its side of the connection, this package mistakes each request for a request whose body was already
- * read.
+ * Calls `work`, and marks the socket as readable during this call. The reason: the body parsers use the package
+ * on-finished. When a client has ended its side of the connection, on-finished wrongly reports that the body of the
+ * request was already read.
  */
 function whileReadable(socket: Socket, work: () => void): void {
   Object.defineProperty(socket, 'readable', { value: true, configurable: true });
@@ -157,7 +157,8 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
 function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, parts: AppParts): RequestHandler {
   return async (request, response) => {
     const route = routeFor(request.method, routes, parts.dialect.strict);
-    // The CORS step answers preflight requests. With CORS disabled, a preflight request arrives here.
+    // Only a preflight request (OPTIONS) has no route here. The CORS step answers preflight requests, unless CORS is
+    // disabled.
     if (route === undefined) throw methodNotAllowed();
     const raw = rawRequestOf(request);
     const checked = checkRequest(route, raw);
@@ -172,15 +173,15 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       send(response, status, body, route.contentType);
     } else {
       const version = versionOf(api, route.isOfChain === true);
-      // The headers that name the block are set before the handler runs, because a refusal such as 404 also shows the
-      // state of that block.
+      // These headers name the block whose state the answer shows. They are set before the handler runs, because a
+      // refusal of the handler (such as 404) also needs them.
       setHeaders(response, positionHeaders({ position: version.position, etag: undefined }));
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
       setHeaders(response, positionHeaders(answer));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
-      // The response cache stores no headers, so an answer with the header that names ignored parameters is not stored.
+      // The response cache stores only bodies. The answer is therefore not stored if it needs `X-Ignored-Parameters`.
       if (answer.etag !== undefined && ignored.length === 0)
         parts.responseCache.store(request.originalUrl, answer.body);
     }
@@ -192,7 +193,7 @@ function setHeaders(response: Response, headers: readonly string[]): void {
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
-/** Returns the text with which a header names a parameter; two quotation marks for an empty name. */
+/** Returns the name of a parameter as the header shows it: percent-encoded, or two quotation marks if it is empty. */
 function headerText(name: string): string {
   return name === '' ? '""' : encodeURIComponent(name);
 }
@@ -234,7 +235,7 @@ async function openStream(
   else request.socket.once('end', close);
 }
 
-/** Measures the duration of a route's answers. Streams are left out, because they last as long as their subscribers. */
+/** Measures the duration of a route's answers, except event streams, which last until the subscriber disconnects. */
 function measureAnswers(route: string, { observer }: HttpOptions): RequestHandler {
   return (request, response, next) => {
     const startedMs = performance.now();
@@ -286,10 +287,9 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 }
 
 /**
- * Finds the route for a method. Real nodes refuse HEAD. Here, a GET route may also allow HEAD. In the strict dialect,
- * GET routes with an envelope refuse HEAD. In the extended dialect, these routes allow HEAD, because monitors and load
- * balancers use HEAD. Event streams refuse HEAD, because a stream has no end. All other GET routes without an envelope
- * allow HEAD in both dialects.
+ * Finds the route for a method. Real nodes refuse HEAD. On this node, some GET routes also answer HEAD. Event streams
+ * refuse HEAD, because a stream has no end. Routes of kind `plain` answer HEAD. All other GET routes answer HEAD in the
+ * extended dialect, because monitors and load balancers use HEAD. In the strict dialect, they refuse HEAD.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);
@@ -302,7 +302,7 @@ function methodNotAllowed(): Problem {
   return new Problem(405, { message: 'Method not allowed' });
 }
 
-/** A client that cannot send a method such as PUT sends a POST, and names the method in a header. */
+/** Replaces POST by the method in `X-HTTP-Method-Override`. Clients that cannot send PUT need this header. */
 function overrideMethod(request: Request, response: Response, next: NextFunction): void {
   if (request.method === 'POST') {
     response.vary('X-HTTP-Method-Override');
@@ -321,7 +321,7 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
  * Sends errors as answers.
  *
  * @param contentType content type of the answer: JSON without a charset on routes, as clients of Lisk expect. For an
- *   error in reading a request, the answer is always JSON with a charset
+ *   error in reading a request (`problemOfReading`), the content type is always JSON with a charset
  */
 function answerError(options: HttpOptions, dialect: HttpDialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {
@@ -339,7 +339,7 @@ function answerError(options: HttpOptions, dialect: HttpDialect, contentType: st
 const PLAIN_JSON = 'application/json';
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
-/** Returns the refusal for an error of Express or its body parser that a client caused; undefined for other errors. */
+/** Returns the refusal for an error that a client caused in Express or in a body parser; undefined for other errors. */
 function problemOfReading(error: unknown, request: Request): Problem | undefined {
   if (!(error instanceof Error)) return undefined;
   // A path that cannot be decoded counts as a path that does not exist.

@@ -1,9 +1,10 @@
 /**
- * Answers the most frequent requests in one function, without Express. Such a request is a GET request to a route with
- * an envelope, without a special access rule, and without parameters in the path. Its client has access, and its answer
- * is a 200 or a 304. The answers are equal to those of the slow path through the application. Any other request takes
- * the slow path, which checks the request again. Examples are a request with another method, a request with a body, and
- * a request that the route refuses.
+ * Answers the most frequent requests in one function, without Express. The fast path calls only handlers of GET routes
+ * with an envelope (`envelope.ts`), without an access rule of their own (`access`), and without parameters in the path.
+ * Answers in the response cache may also come from routes with parameters in the path. The fast path sends only answers
+ * with status 200 or 304, which are equal to the answers of the slow path. Any other request takes the slow path
+ * (Express), which checks the request again. Examples are a request with another method, a request with a body, and a
+ * request that the route refuses.
  *
  * The fast path searches two caches before it calls a handler:
  *
@@ -18,7 +19,7 @@
  * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds its
  * answers to the response cache. The tick cache has answers that depend on more than the chain, until the present
  * iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the response cache. All
- * other answers for such a client come from the slow path, which compresses answers from 1,024 bytes on.
+ * other answers for this client come from the slow path, which compresses answers of at least 1,024 bytes.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -40,7 +41,7 @@ import { allRoutes } from './routes/all.ts';
  * Answers a request if this is possible without the slow path.
  *
  * @param allowance decision of the rate limit about the request
- * @param takeSlowPath called if a handler that did not answer at once fails later
+ * @param takeSlowPath called if the handler has returned a promise, and the promise rejects
  * @returns false when the request must take the slow path; the function has then sent nothing
  */
 export type FastPath = (
@@ -72,7 +73,7 @@ export function createFastPath(
    */
   const tickCache = new Map<string, EnvelopeAnswer>();
 
-  /** @param isCompressed true when the body is compressed */
+  /** @param isCompressed true when the body is compressed with gzip */
   const send = (response: ServerResponse, allowance: Allowance, answer: EnvelopeAnswer, isCompressed = false): void => {
     const { body } = answer;
     const headers = [...rateHeaders(allowance, dialect.strict), ...positionHeaders(answer)];
@@ -136,7 +137,8 @@ export function createFastPath(
     const { url: target = '' } = request;
     const encoding = request.headers['accept-encoding'];
     const acceptsGzip = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
-    // Requests with any other `Accept-Encoding` take the slow path.
+    // Here, an `Accept-Encoding` that does not allow gzip must be absent or `identity`. With any other, for example
+    // `br`, the request takes the slow path.
     if (encoding !== undefined && !acceptsGzip && encoding !== 'identity') return false;
     const cached = responseCache.find(target);
     if (cached === undefined) return !acceptsGzip && answerFromRoute(request, response, allowance, takeSlowPath);
@@ -150,8 +152,9 @@ export function createFastPath(
 }
 
 /**
- * Returns the routes that the fast path can answer: GET routes with an envelope, without a special access rule, and
- * without parameters in the path. The keys are the paths of requests, with and without the prefix `/api`.
+ * Returns the routes whose handlers the fast path can call: GET routes with an envelope, without an access rule of
+ * their own (`access`), and without parameters in the path. The keys are the paths of requests, with and without the
+ * prefix `/api`.
  */
 function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<string, EnvelopeRoute> {
   const routes = new Map<string, EnvelopeRoute>();

@@ -1,8 +1,8 @@
 /**
  * Converts checked parameters to filters of the store. Some valid values cannot occur in the store, for example an
  * empty key, an id beyond 64 bits, or a height beyond 32 bits. With such a value, the filters are `unanswerable`, and
- * the answer is an empty page, without a query to the store. An upper bound that is too large is replaced by the
- * largest possible value.
+ * the answer is an empty page, without a query to the store. `toS` and `toAmount` replace an upper bound that is too
+ * large by the largest possible value.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';
@@ -14,7 +14,7 @@ const HEIGHT_MAX = 0xffff_ffff;
 const TIMESTAMP_MAX_S = 0x7fff_ffff;
 const TYPE_MAX = 0xff;
 
-/** Reads filters, and records whether one of them cannot match any item. */
+/** Reads the filters from the parameters of a request, and records whether one of them cannot match any item. */
 export class FilterReader {
   readonly #request: CheckedRequest;
   #unanswerable = false;

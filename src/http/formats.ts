@@ -1,6 +1,6 @@
 /**
- * Defines the text formats of parameters and bodies. Like a real node, several formats also allow impossible values,
- * for example an id beyond 64 bits.
+ * Defines the text formats of parameters and bodies. As on a real node, several formats also allow values that cannot
+ * exist, for example an id beyond 64 bits.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -32,12 +32,12 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   hex: (text) => /^[0-9a-f]+$/i.test(text),
   username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
   additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
-  // Each part of an address may be any number of up to three digits. A real node does not refuse an impossible
-  // address: it finds no such peer.
+  // Each part of an address may be any number of up to three digits, such as 999. As on a real node, an address that
+  // cannot exist is valid, and the answer contains no peers.
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
-  // This format has no range of 32 bits. A height beyond this range is valid, but no block has this height.
+  // The format `int32` also allows integers beyond 32 bits. A height beyond 32 bits is valid, but no block has it.
   int32: (text) => Number.isInteger(Number(text)),
   cursor: (text) => cursorIn(text) !== undefined,
   'date-time': (text) => !Number.isNaN(Date.parse(text)),

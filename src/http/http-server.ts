@@ -7,7 +7,7 @@
  * 2. `admitClient` checks the access and the request rate of the client, and the head of the request
  *    (`request-checks.ts`).
  * 3. `waitForHeight` delays a read request that names a minimum height. The request continues when the node has the
- *    block of this height. At a time limit, the node refuses the request.
+ *    block of this height. The node answers 503 if the wait takes too long, or if too many requests wait.
  * 4. `dispatch` tries the fast path (`fast-path.ts`). A request that the fast path does not answer takes the slow path:
  *    `admitTarget` checks the path and the headers of the body, and the Express application (`express-app.ts`) answers.
  *
@@ -49,7 +49,7 @@ export interface HttpServer {
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
-  /** Returns the listening sockets; throws before `start`. Other processes can accept connections from them. */
+  /** Returns the listening sockets, for other processes to accept connections from. Throws before `start`. */
   sockets(): ListeningSockets;
   /**
    * Accepts no new connections. An open connection ends after the answer to its next request, or at the time limit for
@@ -58,7 +58,7 @@ export interface HttpServer {
   drain(): Promise<void>;
   /** Refuses new connections, gives running answers half a second to finish, and then closes all connections. */
   close(): Promise<void>;
-  /** Number of requests whose head was read since the start, including refused requests. */
+  /** Number of requests whose head the server has read, including refused requests. */
   requestCount(): number;
 }
 
@@ -169,8 +169,8 @@ export function createHttpServer(
     );
   };
   /**
-   * Continues a request whose rate-limit check waited for the answer of the counting process. The request of a stranger
-   * waits again for its turn in the scheduler.
+   * Continues a request whose rate-limit check waited for the process that counts the requests of all processes. The
+   * request of a stranger waits again for its turn in the scheduler.
    */
   const continueInTurn = (request: IncomingMessage, nextStep: () => void): void => {
     const connection = admission.of(request.socket);

@@ -1,6 +1,6 @@
 /**
- * Opens the sockets on which the interface listens, with and without TLS. Accepted connections pass the admission,
- * and then all go to the same HTTP parser.
+ * Opens the sockets on which the HTTP server listens, with and without TLS. The connections of both sockets pass the
+ * admission, and then go to the same HTTP parser.
  */
 
 import type { Server as HttpServer } from 'node:http';
@@ -125,7 +125,7 @@ function listenerFor(accept: (socket: Socket) => void): Server {
  */
 const TLS_HANDSHAKE_MS = 1.7;
 
-/** Creates the TLS listener. Connections pass the admission before anything is computed for their handshake. */
+/** Creates the TLS listener. A connection must pass the admission before the node begins its TLS handshake. */
 function createSecureListener(
   tls: TlsOptions,
   admission: Admission,

@@ -1,4 +1,4 @@
-/** Generates the OpenAPI 3.1 description of the interface from the declarations of the routes. */
+/** Generates the OpenAPI 3.1 description of the HTTP interface from the declarations of the routes (`Route`). */
 
 import type { HttpDialect } from './dialect.ts';
 import type { Parameter, Route } from './route.ts';
@@ -23,7 +23,7 @@ export interface OpenApiDocument {
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
-  /** Describes the clients that the route serves; absent if it serves all clients. */
+  /** Describes the clients that the route serves; absent if it serves all clients that have access to the interface. */
   readonly description?: string;
   readonly tags: readonly string[];
   readonly parameters?: readonly ParameterObject[];
@@ -88,9 +88,9 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
 }
 
 /**
- * Describes the clients that each special access rule allows. Even from these clients, a route with such a rule refuses
- * requests that come through an untrusted proxy. The route also refuses requests with an unknown host name, and
- * requests from pages of other sites (except the origin in `http.corsOrigin`).
+ * For each access rule of a single route (`Route.access`): a description of the clients that the rule allows. Even from
+ * these clients, the route refuses requests that come through an untrusted proxy. The route also refuses requests with
+ * an unknown host name, and requests from pages of other sites (except the origin in `http.corsOrigin`).
  */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
   forging: 'Serves only clients whose addresses are in `http.forgingWhitelist`.',
@@ -180,7 +180,7 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
 }
 
 /**
- * Joins the answers of a route and its refusals. A status may belong to both, for example the 503 of a health check.
+ * Joins the answers and the refusals of a route, by status. A status may belong to both, for example 503 of `/readyz`.
  */
 function joined(
   answers: Record<string, ResponseObject>,

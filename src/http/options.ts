@@ -32,8 +32,8 @@ export interface HttpOptions {
    */
   readonly forgingWhiteList: readonly string[];
   /**
-   * Whether clients may register second signatures with the legacy request, which contains passphrases, and the
-   * addresses that may send this request.
+   * Access to the legacy request that registers a second signature, and contains passphrases. `enabled`: whether the
+   * node serves this request. `whiteList`: the addresses that may send this request.
    */
   readonly legacySignatures: { readonly enabled: boolean; readonly whiteList: readonly string[] };
   /** If true, every method except GET, HEAD and OPTIONS is refused. */
@@ -77,11 +77,11 @@ interface EventOptions {
   readonly subscribersMax: number;
   /** Time in milliseconds after which a subscriber that takes no data is disconnected. */
   readonly stallMs: number;
-  /** Interval of the comments that show that a quiet stream is alive, in milliseconds. */
+  /** Interval in milliseconds of the SSE comments (`: alive`) by which a client sees that the stream still works. */
   readonly heartbeatMs: number;
   /**
-   * Interval in milliseconds of the checks for changes of peers and forging, and for subscribers that take no data. The
-   * checks run only while there are subscribers.
+   * Interval in milliseconds at which the hub looks for changed peers, for changed forging, and for subscribers that
+   * take no data. The hub looks only while it has subscribers.
    */
   readonly lookMs: number;
 }
@@ -100,11 +100,11 @@ export interface HttpLimits {
    * lists (except very wide networks).
    */
   readonly connectionsMax: number;
-  /** Maximum number of connections for each address that may not use the reserved connections. */
+  /** Maximum number of connections for each address, except addresses that may use the reserved connections. */
   readonly connectionsPerAddressMax: number;
   /**
-   * Maximum number of requests in a window for each client address. With 0, clients on this machine have no limit, and
-   * all other clients have the limit `strangerMax`.
+   * Maximum number of requests in a window (`windowMs`) for each client address. With 0, clients on this machine have
+   * no limit, and all other clients have the limit `strangerMax`.
    */
   readonly max: number;
   /** Maximum number of requests in a window for each client on another machine, if `max` is 0; 0 for no limit. */
@@ -123,7 +123,7 @@ export interface HttpLimits {
   readonly delayMs: number;
   /** Length of a window, in milliseconds. */
   readonly windowMs: number;
-  /** Time limit for receiving all headers, in milliseconds; at most 40,000. */
+  /** Time within which a client must send all headers of a request, in milliseconds; at most 40,000. */
   readonly headersTimeoutMs: number;
   /**
    * Time without sent or received data after which the node closes the connection of a running request, in

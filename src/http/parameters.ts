@@ -1,4 +1,4 @@
-/** Declares the parameters that several routes have, and converts them to members of queries. */
+/** Declares the parameters that several routes have, and converts their values to members of queries to the store. */
 
 import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
 import { cursorIn, cursorText } from './cursor.ts';
@@ -7,7 +7,7 @@ import { cursorInvalid } from './problems.ts';
 import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
-/** Reason for a 503 on routes whose queries may take long. */
+/** Reason for a 503 of routes that can cause background queries (queries that no index answers). */
 export const TOO_MANY_QUERIES = 'Too many queries that cannot use an index are waiting.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
@@ -69,12 +69,15 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
 
-/** The page parameters in the order `offset`, `limit`. The order of the parameters decides the order of the errors. */
+/** The page parameters in the order `offset`, `limit`. The answer lists the errors of the parameters in this order. */
 export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
   return [...pageParameters(limitMax)].reverse();
 }
 
-/** The parameter `after`: the cursor from which a list continues. Real nodes do not have this parameter. */
+/**
+ * The parameter `after`: the cursor from which a list continues. Real nodes do not have this parameter, so the result
+ * is empty in the strict dialect.
+ */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return extendedOnly(dialect, [AFTER]);
 }
@@ -99,8 +102,8 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
 }
 
 /**
- * @param lengths limits on the length of the text; empty for no limits. A text that breaks a limit and the format
- *   causes two errors
+ * @param lengths limits on the length of the address; `{}` for no limits. A text that breaks both a limit and the
+ *   format causes two errors
  */
 export function addressInPath(
   description: string,
@@ -133,8 +136,8 @@ export function pageOf(request: CheckedRequest): PageRequest {
 }
 
 /**
- * Returns `meta` of a list. If the request has `after`, `meta` also contains the cursor of the next page, or null at
- * the end of the list.
+ * Returns the member `meta` of a list. If the request has `after`, `meta` also contains `next`: the cursor of the next
+ * page, or null at the end of the list.
  */
 export function listMeta(request: CheckedRequest, { next }: Pick<Page<unknown>, 'next'>) {
   const meta = pageMeta(request);

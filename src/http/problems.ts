@@ -1,4 +1,4 @@
-/** Makes the status and the body of each refusal, and maps the codes of rejections to statuses. */
+/** Makes the problems: the HTTP status and the JSON body with which the node refuses a request. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import { TransactionRejected, transactionError, type TransactionError } from '../protocol/verdict.ts';
@@ -19,10 +19,10 @@ export class Problem extends Error {
   }
 }
 
-/** Part of a request that contains a parameter. */
+/** The part of the request to which a parameter belongs. */
 export type ParameterLocation = 'query' | 'path' | 'body';
 
-/** Element of a 400 answer for a parameter or body that does not fit its declaration. */
+/** Element of `errors` in a 400 answer, for a parameter or body that does not fit its declaration. */
 export interface ParameterError {
   readonly code: 'INVALID_REQUEST_PARAMETER';
   readonly message: string;
@@ -31,14 +31,17 @@ export interface ParameterError {
   readonly errors: readonly SchemaError[];
 }
 
-/** Element of a 400 answer for a body with an unsupported content type. */
+/** Element of `errors` in a 400 answer, for a body with an unsupported content type. */
 export interface ContentTypeError {
   readonly code: 'INVALID_CONTENT_TYPE';
   readonly message: string;
   readonly errors: readonly [];
 }
 
-/** Element of a 400 answer for an unknown or missing parameter, or for a valid value that the route cannot use. */
+/**
+ * Element of `errors` in a 400 answer, for an unknown or missing parameter, or for a value that fits the declaration of
+ * its parameter but that the route cannot use.
+ */
 export interface MeaningError {
   readonly name: string;
   readonly message: string;
@@ -48,7 +51,7 @@ export interface MeaningError {
 
 export type RequestError = ParameterError | ContentTypeError | MeaningError;
 
-/** @param reason text after the name of the parameter */
+/** @param reason the part of the message after the name of the parameter */
 export function parameterError(
   location: ParameterLocation,
   name: string,
@@ -64,7 +67,7 @@ export function unknownParameter(name: string): MeaningError {
 }
 
 export function contentTypeError(contentType: string): ContentTypeError {
-  // Two spaces follow the full stop, because clients know the text in this form.
+  // Two spaces follow the full stop, because a real lisk-sdk node sends this text with two spaces.
   const message = `Invalid Content-Type (${contentType}).  These are supported: application/json`;
   return { code: 'INVALID_CONTENT_TYPE', message, errors: [] };
 }
@@ -85,8 +88,8 @@ export function cursorInvalid(message: string): Problem {
 }
 
 /**
- * Makes the 400 for an event stream whose first height is too high. The block below this height must exist. With
- * finality `final`, that block must also be final.
+ * Makes the 400 for a parameter `fromHeight` that is too high. The chain must already contain the block below this
+ * height. With finality `final`, that block must also be final.
  */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
   const message = `The chain has no ${finality === 'final' ? 'final ' : ''}block of height ${height - 1} yet.`;
@@ -97,7 +100,7 @@ export function notFound(message: string): Problem {
   return new Problem(404, { message });
 }
 
-/** The only problem without `message`. Clients recognise this problem by `description`. */
+/** The only problem whose body has no member `message`. Clients recognise this problem by the member `description`. */
 export function pageNotFound(): Problem {
   return new Problem(404, { description: 'Page not found' });
 }
@@ -111,9 +114,9 @@ export function internalError(): Problem {
 }
 
 /**
- * HTTP statuses of thrown rejections, by code. `problemOf` also knows the code `CURSOR_INVALID`. A
- * `TransactionRejected` is always a refusal, whatever its code. Any other error with an unknown code is a failure of
- * the node, so the answer is a 500.
+ * HTTP statuses for the codes of `ProtocolError`. Before `problemOf` uses this table, it answers two kinds of error in
+ * another way: each `TransactionRejected`, and the code `CURSOR_INVALID`. Any other code that is missing here means a
+ * failure of the node, so the answer is a 500.
  */
 export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TRANSACTION_TYPE_UNKNOWN: 409,
@@ -137,21 +140,22 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 };
 
 /**
- * Codes that the body of the refusal contains as `reason`, because programs use them. For example, `bloomery doctor`
- * uses the code to distinguish a node that hangs from a busy node.
+ * Codes that `problemOf` also writes into the body of the answer, as the member `reason`. Both a node that hangs and a
+ * busy node cause a 503. `bloomery doctor` distinguishes them by `reason`.
  */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
-/** Description of the 503 on routes that promise to keep accepted transactions. */
+/** Description of the 503 in the API specification, for routes that accept transactions or members' signatures. */
 export const NOT_KEPT =
   'The node did not accept the request, because the node could not write to its disk. Send the request again.';
 
-/** Description of the 429 on routes whose requests may cost signature checks. */
+/** Description of the 429 in the API specification, for routes whose requests can make the node check signatures. */
 export const CHECKS_EXCEEDED =
   'The client, or all remote clients outside `http.accessWhitelist` together, exceeded the rate limit or the limit on signature checks.';
 
 /**
- * Second part of the description of the 403 on routes with an access rule. It describes the refusals by `guardRoutes`.
+ * Second part of the description of the 403 in the API specification, for routes with an access rule. This part
+ * describes the refusals that `guardRoutes` adds to the access rule of the route.
  */
 export const OR_NOT_ITSELF =
   'Or the request comes from a page of another site, comes through an untrusted proxy, or names an unknown host.';
@@ -162,10 +166,11 @@ const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'P
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
- * Makes the answer to a refused transaction. The status is 429 if the client or its group of addresses has used up its
- * time for signature checks. The status is 503 if the node could not store the transaction, and otherwise 409. The
- * `message` of a 409 is usually a fixed text. In generation 2, `message` is the reason of the refusal if the type is
- * unknown, if the pool is full, or if `refusal.errors` is empty. `errors` in the body of a 409 is never empty.
+ * Makes the answer to a refused transaction. The status is 429 if the client or its budget group has used up its
+ * verification budget. The status is 503 if the node could not store the transaction, and otherwise 409. In generation
+ * 3, the `message` of a 409 is a fixed text. In generation 2, `message` is the reason of the refusal if the type of the
+ * transaction is unknown, if the pool is full, or if `refusal.errors` is empty; otherwise, it is the fixed text. If
+ * `refusal.errors` is empty, `errors` in the body of a 409 contains one element, with the message of the refusal.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -188,13 +193,14 @@ export function signatureRefused(refusal: Refusal): Problem {
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 
-/** Makes the 429 for a client if the client or its group of addresses has used up its time for signature checks. */
+/** Makes the 429 for a client if the client or its budget group has used up its verification budget. */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }
 
 /**
- * Returns the answer for a thrown refusal or rejection; undefined for any other error, which is a failure of the node.
+ * Returns the problem with which the node answers after a thrown error; undefined for an error that is a failure of the
+ * node.
  */
 export function problemOf(error: unknown, generation: Generation): Problem | undefined {
   if (error instanceof Problem) return error;

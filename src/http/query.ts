@@ -1,24 +1,25 @@
-/** Parses the query text of a request, and converts its values to text, numbers or booleans. */
+/** Parses the query string of a request, and converts the value of a parameter to the declared type. */
 
 import type { SchemaType } from './schema.ts';
 
 /**
- * A list with one element (`p[]=1`). For an integer parameter, the element is the value if it is a number. In all other
- * cases, the list counts as an object.
+ * A list with one element (`p[]=1`). If the parameter is an integer and the element is a number, `convert` returns the
+ * element. In all other cases, the list counts as an object.
  */
 interface ListValue {
   readonly element: string;
 }
 
-/** Undefined for a repeated or nested parameter (`p=1&p=2`, `p[x]=1`), which counts as an object. */
+/** Undefined for a repeated or nested parameter (`p=1&p=2`, `p[x]=1`). Its value counts as an object. */
 export type QueryValue = string | ListValue | undefined;
 
-/** Parameters by name; a parameter without a name has the empty name. */
+/** Values of parameters, by the name of the parameter. The name of a parameter can be empty (`?=1`). */
 export type Query = ReadonlyMap<string, QueryValue>;
 
 /**
- * Parses the part after `?` like the real nodes. Brackets make lists and objects. A text with invalid percent escapes
- * is not decoded, except that `+` becomes a space. The function never throws.
+ * Parses the query string (without the `?`) in the same way as a real lisk-sdk node. Brackets after a name declare a
+ * list (`p[]`, `p[0]`) or an object (`p[x]`). A name or value with invalid percent escapes is not decoded, except that
+ * `+` becomes a space. The function never throws.
  */
 export function parseQuery(text: string): Query {
   const query = new Map<string, QueryValue>();
@@ -41,13 +42,13 @@ interface Place {
   readonly kind: 'plain' | 'list' | 'object';
 }
 
-/** Largest index of a list. A larger index counts as the name of an object's member. */
+/** Largest number in brackets that counts as the index of a list. A larger number counts as the name of a member. */
 const LIST_INDEX_MAX = 20;
 
 /**
- * Finds the parameter that a key with brackets names: `a`, `a[]`, `a[0]`, `a[x]`. If a key has no name before its
- * brackets, the first pair of brackets contains the name: `[a]`. If this first pair is empty, the name is `0`. Keys
- * that are only `[]` do not come here: `parseQuery` gives them the names `0`, `1`, and so on.
+ * Returns the name and the kind of a parameter. For example, each of the keys `a`, `a[]`, `a[0]` and `a[x]` has the
+ * name `a`. If a key has no name before its brackets, the first pair of brackets contains the name: `[a]`. If this
+ * first pair is empty, the name is `0`. The caller must not pass the key `[]`, which `parseQuery` treats itself.
  */
 function placeOf(key: string): Place {
   const brackets = [...key.matchAll(/\[([^[\]]*)\]/g)];
@@ -111,9 +112,9 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a query value to its declared type. Text in the canonical decimal form of an integer counts as a number,
- * unless JavaScript would round the integer. A text parameter that is not in `TEXT_NAMES` therefore refuses a text that
- * counts as a number.
+ * Converts a query value to the declared type `type`. Like a real lisk-sdk node, the function returns
+ * `{ found: 'number' }` for a text parameter whose value is an integer in canonical decimal form, unless the name of
+ * the parameter is in `TEXT_NAMES`. An integer that JavaScript would round stays text.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };
@@ -130,11 +131,11 @@ export function convert(name: string, type: SchemaType, given: QueryValue): Conv
 }
 
 /**
- * Converts a text to a number. Clients expect that the text `Infinity` counts as a number. The number then fails the
- * check for an integer.
+ * Converts the text of an integer parameter to a number. The result can be a fraction or `Infinity`. The schema check
+ * after the conversion refuses these numbers.
  */
 function convertInteger(text: string): Converted {
-  // Number('') is 0, but clients expect that an empty value is not a number.
+  // Number('') is 0, but a real lisk-sdk node does not accept an empty value as a number.
   const value = text.trim() === '' ? Number.NaN : Number(text);
   return Number.isNaN(value) ? { found: 'string' } : { value };
 }

@@ -1,7 +1,7 @@
 /**
- * Counts requests in windows of time: for each client address (each /64 network for IPv6), and for all strangers
- * together. The counters cover all paths. Windows follow a monotonic clock, so a change of the machine's clock neither
- * extends nor shortens a window.
+ * The rate limit of HTTP requests. Counts the requests in each time window: for each client address (each /64 network
+ * for IPv6), and for all strangers together. Requests for different paths share one counter. The windows follow a
+ * monotonic clock, so a change of the machine's clock neither extends nor shortens a window.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -16,17 +16,17 @@ export interface RateLimit {
   /**
    * Counts a request.
    *
-   * @param cost number of requests that the request counts for; default 1
+   * @param cost number that the request adds to the counters; default 1
    */
   take(client: string | undefined, cost?: number): Allowance;
 }
 
 /**
- * Maximum number of addresses whose requests are counted at the same time. Beyond the maximum, the limit forgets
- * addresses that sent no request recently (`LruMap`). A flood of addresses therefore cannot fill the memory.
+ * Maximum number of client addresses with a counter. Beyond the maximum, the rate limit drops the counters of addresses
+ * that sent no request recently (`LruMap`). A flood of addresses therefore cannot fill the memory.
  */
 export const CLIENTS_MAX = 20_000;
-/** Longest delay of a request. The delay is limited, because waiting requests occupy memory. */
+/** Maximum delay of a request. The delay has a maximum, because waiting requests occupy memory. */
 const DELAY_MAX_MS = 60_000;
 
 export interface RateLimitOptions {
@@ -81,15 +81,16 @@ export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, de
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
- * Returns headers with the limit and the remaining requests, as alternating names and values. Without a limit, the
- * extended dialect has no such headers. The strict dialect then has both headers with the value 0, like the reference.
+ * Returns the headers `X-RateLimit-Limit` and `X-RateLimit-Remaining`, as alternating names and values. If the client
+ * has no limit, the extended dialect has neither header. In this case, the strict dialect has both headers with the
+ * value 0, like the reference.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];
   return ['X-RateLimit-Limit', String(max), 'X-RateLimit-Remaining', String(remaining)];
 }
 
-/** Sends the limit and the remaining requests in headers, and delays the request if its allowance requires a delay. */
+/** Sets the headers of the rate limit, and delays the request by the delay of its allowance. */
 export function sendRate(allowances: Allowances, isStrict: boolean): RequestHandler {
   return (request, response, next) => {
     const allowance = allowances.get(request) ?? UNLIMITED;

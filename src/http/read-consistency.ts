@@ -1,7 +1,8 @@
 /**
- * Finds the block whose state an answer shows. The answer reports this block in its headers. If the answer has an ETag,
- * the ETag contains the id of the block. A client may send the highest height that it has seen. The client then never
- * gets an answer from an older state, even if a load balancer sends the next request to another node.
+ * Consistent reads over HTTP. The headers of an answer name the block whose state the answer shows. If the answer has
+ * an ETag, the ETag contains the id of this block. A client may send the highest height that it has seen. A node below
+ * this height waits for the height, or answers with a 503. The client therefore never gets an answer from a lower
+ * height, even if a load balancer sends the request to another node.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -17,13 +18,13 @@ export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
 /** Longest time that a request waits for a height, in milliseconds: a slot of 10 s, and 2 s for the block's arrival. */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
-/** Share of the socket timeout for which a request may wait. The node can then send a 503 before the timeout. */
+/** A request waits for at most this share of the socket timeout. The node can then send a 503 before the timeout. */
 const SOCKET_TIMEOUT_SHARE = 0.6;
 /** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
 /**
- * Seconds after which a client should repeat a request. The value is for refusals with 503, and for the 429 of the
- * limit on signature checks. The 429 of the rate limit states its own time.
+ * Value of the header `Retry-After` in seconds, for each 503, and for a 429 because of the verification budget. A 429
+ * because of the rate limit instead states the time until the window ends.
  */
 export const RETRY_AFTER_S = 5;
 
@@ -61,7 +62,7 @@ export interface WantedHeight {
 }
 
 const PARAMETER = /[?&]minHeight=([^&#]*)/g;
-/** A target below `/api`, where `http.strictDialect` applies. Generation 2 ignores the case of paths. */
+/** Matches a target below `/api`, where `http.strictDialect` applies. Generation 2 ignores the case of paths. */
 const BELOW_PREFIX = /^\/api(?:[/?#]|$)/i;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
@@ -69,8 +70,8 @@ const HEIGHT = /^[1-9][0-9]{0,9}$/;
  * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. The largest
  * of several heights counts.
  *
- * @param dialect dialect of the paths below `/api`; the strict dialect has no parameter `minHeight`, so the function
- *   reads only the header of requests in the strict dialect
+ * @param dialect dialect of the paths below `/api`. In the strict dialect, these paths have no parameter `minHeight`,
+ *   so the function reads only the header
  */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
@@ -108,9 +109,9 @@ export class HeightWaiters {
   /**
    * Waits until the chain has the height.
    *
-   * @returns true when the chain has the height; false at once when too many requests wait, and later at the time limit
-   *   or when the server closes. The time limit is the shorter of `HEIGHT_WAIT_MS_MAX` and a share of the socket
-   *   timeout
+   * @returns true if the chain has the height; false if `WAITING_MAX` requests already wait, if the time limit ends, or
+   *   if the server closes. The time limit is `HEIGHT_WAIT_MS_MAX`, or the share `SOCKET_TIMEOUT_SHARE` of the socket
+   *   timeout if this time is shorter
    */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;

@@ -1,7 +1,7 @@
 /**
- * Checks a request before it is handled or its body is read. The client must have access, its rate must be within the
- * limit, and the path must exist. A body that the route takes must be neither compressed nor too large. The code
- * makes the bytes of each refusal only once.
+ * Checks the head of a request, before the node reads the body or runs the handler of the route. The client must have
+ * access and must be within the rate limit, and the path must exist. A body that the route takes must be neither
+ * compressed nor too large. To save time in a flood of requests, the module keeps the bytes of each refusal.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -22,10 +22,11 @@ import { withLive } from './with-live.ts';
 
 export interface RequestChecks {
   /**
-   * Checks that the client has access, that its rate is within the limit, and that the head of the request is valid.
+   * Checks that the client has access and is within the rate limit, and that the head of the request is valid.
    *
    * @param expectation meaning of the header `Expect`, if the request has it
-   * @returns undefined when the request was refused and answered; rejects like `SharedLimits.take`
+   * @returns undefined if this function has answered the request with a refusal. A returned promise rejects with the
+   *   errors of `SharedLimits.take`
    */
   admitClient(
     request: IncomingMessage,
@@ -36,7 +37,7 @@ export interface RequestChecks {
    * Checks that the path exists. If the route takes a body, also checks that the body is neither compressed nor too
    * large. `takesBody` is false if the request has no body or the route takes none.
    *
-   * @returns undefined when the request was refused and answered
+   * @returns undefined if this function has answered the request with a refusal
    */
   admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
@@ -48,7 +49,7 @@ export interface RequestCheckParts {
   readonly admission: Admission;
   readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
-  /** True for a path that is served but is not a route of the interface. */
+  /** True for a path of the dashboard. The route table does not contain these paths. */
   readonly isOtherPath: (path: string) => boolean;
 }
 
@@ -119,8 +120,9 @@ const WITH_BODY = { takesBody: true };
 const WITHOUT_BODY = { takesBody: false };
 
 /**
- * Returns the method of a request. A client that cannot send a method may send a POST with that method in a header. If
- * there are several such headers, the first one counts. A method that node:http does not know has no effect.
+ * Returns the method of a request. A client that can only send GET and POST may send a POST with another method in the
+ * header `X-HTTP-Method-Override`. If the header contains several methods, the first one counts. The function ignores a
+ * method that node:http does not know.
  */
 export function methodOf({ method = '', headers }: IncomingMessage): string {
   const override = headers['x-http-method-override'];
@@ -160,7 +162,7 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 
 /**
  * Returns the refusal of an HTTP/1.1 request without `Host`, or of a request with an unknown value of `Expect`;
- * undefined for any other request. Both refusals are as short as those of node:http, and also end the connection.
+ * undefined for any other request. Both refusals have no body, like those of node:http, and end the connection.
  */
 function malformedHead(
   { headers, httpVersion }: IncomingMessage,
@@ -172,7 +174,7 @@ function malformedHead(
 
 const made = new WeakMap<Problem, Refusal>();
 
-/** Turns a problem into bytes. Each problem is converted only once. */
+/** Returns the refusal that sends a problem. A second call with the same problem object returns the same refusal. */
 function refusalOf(problem: Problem, reason: RefusalReason): Refusal {
   let known = made.get(problem);
   if (known === undefined)
@@ -205,7 +207,7 @@ function refusedBody(status: number, error: string): Refusal {
   ]);
 }
 
-/** True for a client that accepts JSON and does not name HTML. */
+/** True if the header `Accept` names JSON and does not name HTML. */
 function wantsJson({ headers }: IncomingMessage): boolean {
   const { accept = '' } = headers;
   return accept.includes('json') && !accept.includes('html');

@@ -31,9 +31,7 @@ export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** Memory that an entry takes besides its body and its target, in bytes. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
-/**
- * Minimum size in bytes of a body that is compressed. The slow path of a request (`fast-path.ts`) has the same minimum.
- */
+/** The cache compresses bodies of at least this size, in bytes. The slow path (`fast-path.ts`) has the same minimum. */
 const COMPRESSED_FROM_BYTES = 1024;
 
 /** @param isOn false for a cache that stores nothing */
@@ -42,7 +40,7 @@ export function createResponseCache(api: NodeApi, isOn: boolean): ResponseCache 
   const answers = new Map<string, Entry>();
   let cachedBytes = 0;
   let tipId: string | undefined;
-  /** Drops all answers after a change of the chain. */
+  /** Drops all answers if the tip has changed since the last call. */
   const refresh = (): void => {
     const id = api.chain.tip()?.id;
     if (id === tipId) return;
@@ -88,7 +86,7 @@ interface Entry {
 }
 
 /**
- * Makes a cached response. Its body is compressed when the compressed form is first needed.
+ * Makes a cached response. The first call of its method `gzipped` compresses the body.
  *
  * @param grown called with the size of the compressed body
  */

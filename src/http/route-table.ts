@@ -1,4 +1,4 @@
-/** Finds out whether a path exists, and which of its methods take a body, before a request is handled. */
+/** Finds out whether a path exists, and which of its methods take a body, before Express gets the request. */
 
 import type { HttpDialect } from './dialect.ts';
 import type { Route } from './route.ts';
@@ -14,10 +14,9 @@ interface KnownPath {
 }
 
 /**
- * Returns the prefixes below which all routes are served, with the dialect of each: `/api`, which clients of real nodes
- * use, and the empty prefix. Clients of real nodes use only paths below `/api`, so the strict dialect does not apply to
- * other paths. Most commands of this node use paths without a prefix, because these commands need the members of the
- * extended dialect.
+ * Returns the two prefixes of each route, `/api` and the empty prefix, with the dialect of each prefix. Clients of real
+ * nodes use only paths below `/api`, so the strict dialect does not apply to other paths. Most commands of this node
+ * use paths without a prefix, because these commands need the JSON members of the extended dialect.
  */
 export function served(
   dialect: HttpDialect,
@@ -30,9 +29,10 @@ export function served(
 }
 
 /**
- * Returns the path of a route below a prefix. The path of the root of the interface is the prefix itself.
+ * Returns the path of a route below a prefix. The path of the route `/` is the prefix itself.
  *
- * @returns the path; empty for the root without a prefix, because the dashboard is at `/`
+ * @returns the path; empty for the route `/` without a prefix. The node does not serve this path, because the dashboard
+ *   is at `/`
  */
 export function pathBelow(prefix: string, path: string): string {
   return path === '/' ? prefix : prefix + path;

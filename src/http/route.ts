@@ -1,6 +1,6 @@
 /**
  * Declares routes, and checks requests against the declaration of a route. Apart from its handler, a declaration is
- * plain data, which the check, the documentation pages and the tests use.
+ * plain data. The check of requests, the API specification and the tests use this data.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -18,7 +18,7 @@ import {
 import { convert, type Query } from './query.ts';
 import { schemaErrorsOf, typeMismatch, type Schema } from './schema.ts';
 
-/** A route answers in the envelope of the interface (`envelope.ts`), in another form, or with an event stream. */
+/** A route answers in the common envelope (`envelope.ts`), in another form, or with an event stream. */
 export type Route = EnvelopeRoute | PlainRoute | StreamRoute;
 
 /** Members of the declaration of every route. */
@@ -31,19 +31,20 @@ interface Declared {
   /** Parameters, in the order in which their errors are reported. */
   readonly parameters: readonly Parameter[];
   /**
-   * Treatment of an undeclared query parameter: `refused` answers 400, `ignored` reports it in a header of the answer.
+   * Treatment of an undeclared query parameter. `refused`: the answer is a 400. `ignored`: the answer names the
+   * parameter in the header `X-Ignored-Parameters`.
    */
   readonly unknownParameters: 'refused' | 'ignored';
   readonly body?: Body;
   /**
-   * Refusals of this route by status, with the reason for each. A status that every route has is in this list only if
-   * this route has a further reason for it.
+   * Refusals of this route by status, with the reason for each. A status that any route can have (for example, 503) is
+   * in this list only if this route has a further reason for the status.
    */
   readonly errors: Readonly<Record<number, string>>;
   /**
-   * Clients that the route serves, among those that the general access rules allow. Absent: all these clients.
-   * `forging`: clients in the forging whitelist. `loopback`: clients on this machine. `secrets`: clients that may send
-   * passphrases.
+   * Restriction of the clients of this route, in addition to the access rules for every path. `forging`: only clients
+   * in `http.forgingWhitelist`. `loopback`: only clients on this machine. `secrets`: only clients in
+   * `http.legacySignaturesWhitelist`, because they send passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -75,10 +76,7 @@ interface PlainReply {
   readonly status: number;
   /** A text is sent unchanged, any other value as JSON. */
   readonly body: unknown;
-  /**
-   * Headers of this answer. These headers are added to the headers that every answer has, and replace those with the
-   * same name.
-   */
+  /** Further headers of this answer. Each replaces a header of the same name that every answer has. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -110,7 +108,7 @@ export interface Parameter {
    * generation.
    */
   readonly alsoAccepted?: readonly string[];
-  /** Present when an empty value is accepted and ignored. The answer names the ignored parameter in a header. */
+  /** Present if the route ignores an empty value. The answer then names the parameter in `X-Ignored-Parameters`. */
   readonly isIgnoredWhenEmpty?: true;
 }
 
@@ -118,7 +116,7 @@ interface Body {
   /** Name of the body in errors. */
   readonly name: string;
   readonly schema: Schema;
-  /** Present when the handler checks the body itself, regardless of content type and shape. */
+  /** Present when the handler checks the body itself. `checkRequest` then checks nothing. */
   readonly judgedByHandler?: true;
 }
 
@@ -127,8 +125,8 @@ export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;
   /**
-   * Height that `data` contains, if the route got `data` from the running node. The headers then name no block below
-   * this height.
+   * The greatest height in `data`, if the process of the node made `data`. A reading process that sends the answer may
+   * have an older view of the chain. Therefore the headers of the answer name a block of at least this height.
    */
   readonly height?: number;
 }
@@ -188,9 +186,9 @@ export class CheckedRequest {
 }
 
 /**
- * Checks a request against a route: content type, then parameters in declared order, then the body. Undeclared query
- * parameters are checked only when there is no other error. If the handler checks the body itself (`judgedByHandler`),
- * this function checks nothing.
+ * Checks a request against a route: content type, then parameters in declared order, then the body. If there is no
+ * other error, the function refuses undeclared query parameters, unless the route ignores them. If the handler checks
+ * the body itself (`judgedByHandler`), this function checks nothing.
  *
  * @throws Problem 400 with all errors
  */

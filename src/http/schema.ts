@@ -1,6 +1,6 @@
 /**
  * Describes the shapes of parameters, bodies and answers as data, and checks values against them. The shapes use the
- * subset of JSON Schema that the interface needs. The errors have the codes, texts and order that clients of Lisk know.
+ * subset of JSON Schema that the HTTP API needs. The errors have the codes, texts and order of a real lisk-sdk node.
  */
 
 import { hasFormat, type Format } from './formats.ts';
@@ -48,9 +48,9 @@ export interface SchemaError {
 }
 
 /**
- * Returns all errors in a value. Errors of the type come first, then missing properties (in the reverse order of
- * `required`), properties that are not allowed, enumeration, format, lengths and bounds. Errors in members follow,
- * beginning with the last member.
+ * Returns all errors in a value, in this order: wrong type, missing properties (in the reverse order of `required`),
+ * properties that are not allowed, enumeration, format, lengths, bounds. The errors in members follow, beginning with
+ * the last member.
  */
 export function schemaErrorsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly SchemaError[] {
   const errors: SchemaError[] = [];
@@ -71,7 +71,6 @@ export function schemaErrorsOf(schema: Schema, value: unknown, path: readonly st
   return errors;
 }
 
-/** Makes the text `Expected type <expected> but found type <found>`. */
 export function typeMismatch(expected: string, found: string): string {
   return `Expected type ${expected} but found type ${found}`;
 }
@@ -89,7 +88,7 @@ function reportKeys(schema: Schema, value: object, report: Report): void {
 
 function reportLength(schema: Schema, value: string, report: Report): void {
   const characters = [...value].length;
-  // The limits count characters (code points). The messages give the length in UTF-16 units, as clients of Lisk expect.
+  // The limits count characters (code points). The messages give the length in UTF-16 units, like a real node.
   if (schema.maxLength !== undefined && characters > schema.maxLength)
     report('MAX_LENGTH', `String is too long (${value.length} chars), maximum ${schema.maxLength}`);
   if (schema.minLength !== undefined && characters < schema.minLength)

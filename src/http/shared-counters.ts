@@ -1,6 +1,7 @@
 /**
- * Counts the requests, connections, refusals and replays (`replays.ts`) of each address, for all processes that answer
- * HTTP (see `SharedLimits`). When a process ends, its connections and replays no longer count.
+ * Counts the requests, connections, refusals and replays of each address, for all processes that answer HTTP (see
+ * `SharedLimits`). A replay is an event stream that still sends old events (`events/replays.ts`). When a process ends,
+ * its connections and replays no longer count.
  */
 
 import { createTrust } from './access.ts';
@@ -19,9 +20,9 @@ export interface SharedCountersOptions {
   readonly http: Partial<HttpOptions>;
   /** Called with the key of an address when the address is shut out (`address-records.ts`). */
   readonly shutOut: (key: string) => void;
-  /** Called when the connections of all processes reach their maximum, or no longer reach it. */
+  /** Called when the number of connections of all processes reaches its maximum, and when the number is lower again. */
   readonly full: (isFull: boolean) => void;
-  /** Called when a process must close an idle connection of an address, with the process and the key of the address. */
+  /** Called to make room for a new connection: the process `holder` should close an idle connection of the address. */
   readonly makeRoom: (holder: number, key: string) => void;
   readonly clock?: MonotonicClock;
 }
@@ -64,7 +65,7 @@ export class SharedCounters {
     this.#notifyFull();
   }
 
-  /** @param change difference that is added to the number of connections of trusted clients */
+  /** @param change number that the method adds to the number of trusted clients' connections to the process */
   trusted(holder: number, change: number): void {
     this.#connections.trusted(holder, change);
     this.#notifyFull();

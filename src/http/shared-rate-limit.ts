@@ -15,9 +15,9 @@ export interface LiveRateLimit {
 }
 
 /**
- * Creates a shared rate limit. One process counts the requests of all processes, and decides about each request to
- * which a limit applies. After a refusal, this process refuses the client until the end of the window without asking
- * again, because a count never decreases within a window.
+ * Creates a rate limit for one of several processes. `shared` counts the requests of all processes. `take` asks
+ * `shared` about each request to which a limit applies. After a refusal, `take` refuses the client until the end of the
+ * window without asking again, because a count never decreases within a window.
  */
 export function createSharedRateLimit(
   limits: HttpLimits,

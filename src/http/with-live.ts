@@ -1,13 +1,13 @@
 /**
- * Handles live values, which are data of the running node. The process of the node has these data at once. A reading
- * process must request the data from the node.
+ * Handles live values, which are data of the running node. In the process of the node, the data are in memory. A
+ * reading process must request the data from the node, and gets a promise.
  */
 
 import type { Live } from '../ports/node-api.ts';
 
 /**
- * Passes a value to a function. A value that is present is passed at once, so that the answer need not wait for a
- * further iteration of the event loop.
+ * Calls `use` with the value of `live`. If `live` is not a promise, the call and its result are synchronous, so that
+ * the caller can answer at once.
  */
 export function withLive<T, R>(live: Live<T>, use: (value: T) => R): R | Promise<R> {
   return live instanceof Promise ? live.then(use) : use(live);

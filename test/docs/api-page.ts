@@ -45,7 +45,7 @@ export function apiPage({ module, files, guide }: ApiEntry): string {
   });
   return [
     `# ${module}`,
-    `This page is generated from the declarations, by \`test/docs/api.test.ts\` with \`UPDATE_DOCS=1\`. The guide is ${guide}.`,
+    `This page is generated from the TypeScript declarations of the library, by \`test/docs/api.test.ts\` with \`UPDATE_DOCS=1\`. The guide is ${guide}.`,
     ...sections,
   ]
     .join('\n\n')

@@ -20,7 +20,7 @@ for (const [name, entry] of Object.entries(API_ENTRIES)) {
 
 test('the page of the test kit has a row with the type of each member', (t) => {
   const page = readFileSync(join(FOLDER, 'testing.md'), 'utf8');
-  t.regex(page, /^\| `warp\(\)` \| `\(to: string \\\| Date\): Promise<Date>` \| Sets the chain's clock ahead.* \|$/m);
+  t.regex(page, /^\| `warp\(\)` \| `\(to: string \\\| Date\): Promise<Date>` \| Sets the chain clock ahead.* \|$/m);
   t.regex(page, /^\| `nodes\?` \| `number` \| Number of nodes, from 1 to 16; default 1\. \|$/m);
   t.regex(page, /^function startDevnet\(options: DevnetOptions = \{\}\): Promise<TestDevnet>;$/m);
 });

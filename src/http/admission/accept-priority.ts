@@ -1,8 +1,8 @@
 /**
  * Delays the requests of strangers while connections wait to be accepted. The event loop accepts one connection of a
  * listener in each iteration. An operator's connection behind a thousand connections of strangers therefore waits for a
- * thousand iterations. The iterations take seconds if each one also does other work. An iteration that only accepts a
- * connection takes about 0.1 ms.
+ * thousand iterations. The iterations take seconds if each one also does other work. Without other work, an iteration
+ * takes about 0.1 ms.
  */
 
 import type { MonotonicClock } from '../monotonic-clock.ts';
@@ -13,8 +13,8 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
  */
 const ACCEPTING_MS = 50;
 /**
- * Time for the work for strangers after an accepting phase that ended because of `ACCEPTING_MS`, in milliseconds.
- * Without this time, a flood of connections would stop all work for strangers.
+ * Time in milliseconds from the end of an accepting phase that lasted `ACCEPTING_MS` until the next such phase may
+ * start. Without this time, a flood of connections would stop all work for strangers.
  */
 const WORKING_MS = 10;
 

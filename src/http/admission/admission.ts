@@ -1,9 +1,9 @@
 /**
  * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
  * accepted, and passes the requests of each connection to the application one at a time. The admission limits the
- * memory that clients occupy, the time that they take, and their share of the main thread. The admission shuts out
- * addresses that continue to send requests after many refusals. The admission reserves a tenth of the connections for
- * trusted clients.
+ * memory that clients occupy, the time that they take, and their share of the main thread. After many refusals within a
+ * short time, the admission shuts out an address: it closes all connections of the address for some seconds. The
+ * admission reserves a tenth of the connections for trusted clients.
  *
  * The admission does not depend on routes or on global state: the server passes the clock, the limits and the observer
  * to it.
@@ -29,15 +29,15 @@ import { FairScheduler } from './fair-scheduler.ts';
 type ConnectionRefusalReason = SharedRefusalReason | 'uncounted';
 
 /**
- * Longest normal time between two checks of the time limits. A longer time shows that the process was suspended or
- * blocked.
+ * Longest normal time in milliseconds between two checks of the time limits of all connections. A longer time shows
+ * that the process was suspended or blocked.
  */
 const SUSPENDED_MS = 2 * SWEEP_MS;
 
 /**
- * Times in milliseconds for which a stranger's new connection waits for another connection to close. After each time,
- * this process again asks the counting process, which counts the connections of all processes. A process that is not
- * busy closes an idle connection within a few milliseconds.
+ * Times in milliseconds for which a stranger's new connection waits for another connection to close, if the maximum
+ * number of connections is reached. After each time, this process again asks the counting process, which counts the
+ * connections of all processes. A process that is not busy closes an idle connection within a few milliseconds.
  */
 const ROOM_WAITS_MS = [20, 100];
 
@@ -45,9 +45,9 @@ export interface AdmissionOptions {
   readonly clock: MonotonicClock;
   readonly limits: AdmissionLimits;
   readonly observer: Observer;
-  /** Budget of the main thread's time for strangers; default: a budget that only this admission uses. */
+  /** Limits the share of main-thread time for strangers; default: an object that only this admission uses. */
   readonly workShare?: WorkShare | undefined;
-  /** Limits shared by several processes; undefined for a single process. */
+  /** The limits that several HTTP processes share; undefined if only one process serves HTTP. */
   readonly shared?: SharedLimits | undefined;
   /** True for clients that may use the reserved connections. `createTrust` decides which clients these are. */
   isTrusted(address: string): boolean;
@@ -107,8 +107,8 @@ export class Admission implements ConnectionHost {
    * Handles an accepted connection.
    *
    * @param isPlaintext true when the client can read an answer without TLS
-   * @param admitted called when the connection may stay: at once, or after the answer of the process that counts the
-   *   connections of all processes
+   * @param admitted called when the connection may stay. For a trusted client, or if only one process serves HTTP, the
+   *   call comes at once. Otherwise it comes after the counting process has allowed the connection
    */
   accept(socket: Socket, isPlaintext: boolean, admitted: (connection: ClientConnection) => void): void {
     const address = socket.remoteAddress;
@@ -138,8 +138,8 @@ export class Admission implements ConnectionHost {
   }
 
   /**
-   * Asks the counting process whether the connection may stay. Until the answer comes, nothing is read from the
-   * connection.
+   * Asks the counting process whether the connection may stay. Until the answer comes, this process reads nothing from
+   * the connection.
    */
   async #acceptTogether(
     shared: SharedLimits,
@@ -194,7 +194,7 @@ export class Admission implements ConnectionHost {
     return true;
   }
 
-  /** Counts the refusal of the present request. The caller sends the answer. */
+  /** Counts a refusal of the request. The caller sends the answer. */
   refuse(request: IncomingMessage, reason: RefusalReason): void {
     const connection = this.of(request.socket);
     if (connection === undefined) this.#refusals.count(reason);
@@ -265,8 +265,8 @@ export class Admission implements ConnectionHost {
 }
 
 /**
- * Sends an answer and closes the connection. If the client has already sent data, the system may reset the connection,
- * but most clients still read the answer.
+ * Sends an answer and closes the connection. If the client has already sent data, the operating system may reset the
+ * connection, but most clients still read the answer.
  */
 function closeWith(socket: Socket, answer: Buffer): void {
   socket.on('error', () => socket.destroy());

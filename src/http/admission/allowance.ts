@@ -4,10 +4,10 @@
 export interface Allowance {
   /** Number of requests that the client may make in a window; 0 for no limit. */
   readonly max: number;
-  /** Number of requests that are left in the window; 0 without a limit. */
+  /** Number of further requests that the client may make in the current window; 0 without a limit. */
   readonly remaining: number;
   readonly isRefused: boolean;
-  /** Time to wait before the request is handled, in milliseconds. */
+  /** Time in milliseconds for which the node delays the request. */
   readonly delayMs: number;
   /** Milliseconds until the window ends; undefined if the request was not counted. */
   readonly resetMs: number | undefined;

@@ -1,6 +1,6 @@
 /**
- * Counts the bytes that the node holds for each connection of a stranger. If the bytes of all these connections exceed
- * the limit, the node closes connections of the stranger with the most bytes.
+ * Counts the bytes that the node holds for each connection of a stranger. While the bytes of all these connections
+ * together exceed the limit, the node closes the largest connection of the stranger with the most bytes.
  */
 
 /** The part of a connection that this file uses. */
@@ -12,7 +12,7 @@ export interface Holder {
   cutForBuffers(): void;
 }
 
-/** Bytes that the node holds for one address. */
+/** The connections of one client key for which the node holds bytes, and the sum of these bytes. */
 interface Share {
   bytes: number;
   readonly holders: Set<Holder>;
@@ -33,7 +33,7 @@ export class Buffers {
 
   /**
    * Sets the number of bytes that the node holds for a connection. While the bytes of all strangers' connections exceed
-   * the limit, the node closes connections of strangers. `holder` itself may be one of them.
+   * the limit, the node closes connections of strangers, and perhaps `holder` itself.
    */
   hold(holder: Holder, bytes: number): void {
     if (holder.isTrusted || bytes === holder.bufferedBytes) return;

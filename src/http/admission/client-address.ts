@@ -1,13 +1,13 @@
-/** Decides which addresses count as one client under the limits. */
+/** Decides which addresses count as one client for the HTTP limits. */
 
 import { isIPv6 } from 'node:net';
 
 /**
  * Returns the key under which the limits count a client: its IPv4 address, or the /64 network of its IPv6 address. An
  * IPv4 address written as IPv6 (`::ffff:192.0.2.1`) has the key of the IPv4 address. A /64 is the smallest network that
- * providers give to one customer.
+ * providers usually give to one customer.
  *
- * @param address address in the form that node:net gives it
+ * @param address address as node:net reports it (`socket.remoteAddress`)
  */
 export function clientKey(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -21,8 +21,8 @@ const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
 /**
- * The groups of an IPv6 address, without leading zeros: eight groups, or seven if the last group is an IPv4 address. A
- * zone (`%eth0`) stays in the last group, which the key does not use.
+ * Returns the groups of an IPv6 address, each without leading zeros. The result has eight groups, or seven if the last
+ * group is an IPv4 address. A zone (`%eth0`) stays in the last group, which the key does not use.
  */
 function groupsOf(address: string): readonly string[] {
   const [before = '', after] = address.toLowerCase().split('::');

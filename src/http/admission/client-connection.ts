@@ -1,12 +1,13 @@
 /**
- * Manages a client's connection from its acceptance to its end. This class decides when the connection is read, how
- * long it may take, how much memory it occupies, and how it ends. A gate (`request-gate.ts`) between the socket and the
- * parser of node:http passes on the bytes of one request at a time. The next request is parsed only when the answer to
- * the previous one has left the process. Without the gate, node:http would parse all requests of one read, possibly
- * thousands, before it answers the first one.
+ * Manages a client's connection from its acceptance to its end. This class decides when the node reads from the
+ * connection, how long each phase may last, and how the connection ends. A gate (`request-gate.ts`) between the socket
+ * and the parser of node:http passes on the bytes of one request at a time. The next request is parsed only when the
+ * answer to the previous one has left the process. Without the gate, node:http would parse all requests of one read,
+ * possibly thousands, before it answers the first one.
  *
- * Nothing is read from a stranger before its first turn (`fair-scheduler.ts`). The gate passes on a body only after the
- * node has accepted the request. If the node refuses the request before that, the connection ends after the answer.
+ * The node reads nothing from a stranger before its first turn (`fair-scheduler.ts`). The gate passes on a body only
+ * after the node has accepted the request. If the node refuses a request without reading its body, the connection ends
+ * after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -36,8 +37,8 @@ export interface ConnectionHost {
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
   /**
-   * Decides whether the node reads the input that arrives after the last answer of a connection: always from trusted
-   * clients, and from strangers while the node has time and memory.
+   * Returns whether the node reads and discards the input that arrives after the last answer of a connection: always
+   * for a trusted client, and for a stranger while the node has time and memory.
    */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
@@ -135,9 +136,9 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Allows reading the body of the present request.
+   * Allows the gate to pass on the body of the request that began last.
    *
-   * @param start starts the handler; called when the body is complete, or at once for a chunked body
+   * @param start starts the handler; called when the whole body has arrived, or at once for a chunked body
    */
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);
@@ -224,8 +225,8 @@ export class ClientConnection implements CountedConnection, Holder {
       parse: (chunk) => this.#receive(chunk),
       end: () => this.#endWhenAnswered(),
     });
-    // When node:http ends the connection after an answer, bytes of the request may be unread. The system would then
-    // reset the connection.
+    // When node:http ends the connection after an answer, bytes of the request may be unread. The operating system
+    // would then reset the connection.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       if (this.#gate.heldBytes > 0 || this.#gate.isIncomplete) this.#linger();
@@ -235,8 +236,8 @@ export class ClientConnection implements CountedConnection, Holder {
 
   /**
    * Reads a stranger's connection for the first time, in its turn. Until the turn of the connection, the received bytes
-   * stay in the kernel. If no bytes have arrived at its turn, the connection gets another turn after its first
-   * bytes have arrived.
+   * stay in the kernel. If no bytes have arrived by then, the connection gets another turn after its first bytes have
+   * arrived.
    */
   #readFirst(work: () => void): void {
     const socket = this.#socket;
@@ -276,8 +277,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * True if newly received bytes must wait, because the parser takes no more bytes of the present request. The new
-   * bytes belong to a later request, or to a body that the node has not accepted.
+   * True if newly received bytes must wait, because the parser takes no more bytes of the request that the node now
+   * answers. The new bytes belong to a later request, or to a body that the node has not accepted.
    */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
@@ -310,7 +311,7 @@ export class ClientConnection implements CountedConnection, Holder {
     });
   }
 
-  /** Passes bytes of one request to the parser: the bytes that have arrived and that the parser should read now. */
+  /** Passes on to the parser the received bytes that the gate lets through now. */
   #letThrough(): void {
     this.#isPassing = true;
     this.contain(() => this.#passOn());
@@ -350,7 +351,7 @@ export class ClientConnection implements CountedConnection, Holder {
     this.#endWhenAnswered();
   }
 
-  /** Ends a connection whose client has ended its side, when all complete requests of the client are answered. */
+  /** Ends the connection if the client has ended its side and all complete requests of the client are answered. */
   #endWhenAnswered(): void {
     const { readableEnded, writableEnded, writableNeedDrain } = this.#socket;
     const waitsToPass = this.#gate.heldBytes > 0 && (this.#phase === 'waiting' || writableNeedDrain);
@@ -369,9 +370,9 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Ends the connection after its last answer. The system resets a connection that is closed with unread input, and a
-   * client that is still sending would lose the answer. Therefore, if the node has time and memory, the node reads and
-   * discards input for a while.
+   * Ends the connection after its last answer. If unread input remained, the operating system would reset the
+   * connection, and the client could lose the answer. Therefore, while it has time and memory, the node reads and
+   * discards input.
    */
   #linger(): void {
     this.#gate.clear();
@@ -395,8 +396,9 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Counts bytes for a stranger's connection: the answer that the client has not read, and twice (`INPUT_WEIGHT`) the
-   * input. The full size of an accepted body counts as input even before the body arrives.
+   * Updates the number of bytes that the node holds for a stranger's connection. The number is the unread bytes of the
+   * answer, plus `INPUT_WEIGHT` times the bytes of input. The full size of an accepted body counts as input even before
+   * the body arrives.
    */
   #account(): void {
     if (this.isTrusted) return;

@@ -1,4 +1,7 @@
-/** Keeps the open connections by address, limits their number, and decides which connection is closed for a new one. */
+/**
+ * Groups the open connections by the address of the client, and limits their number. Chooses the connection that the
+ * node closes to make room for a new one.
+ */
 
 import type { AdmissionLimits } from './limits.ts';
 import { RESERVED_SHARE } from './limits.ts';
@@ -9,8 +12,8 @@ export interface CountedConnection {
   readonly key: string;
   readonly isTrusted: boolean;
   /**
-   * True if no request is being handled, no answer is being sent, and no received bytes wait for a turn. A part of the
-   * head of a request may have been read.
+   * True if the node handles no request of the connection, sends no answer, and holds no bytes that wait for a turn.
+   * The node may have read a part of the head of a request.
    */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
@@ -86,8 +89,8 @@ export class Connections<T extends CountedConnection> {
   }
 
   /**
-   * Closes the oldest idle connection of the stranger with the most connections. The stranger must have more
-   * connections than the address `key` would have with the new connection.
+   * Makes room for a new connection of the address `key`: closes the oldest idle connection of the stranger with the
+   * most connections. Closes nothing if this stranger has no more connections than `key` would have with the new one.
    *
    * @returns false if no connection was closed
    */

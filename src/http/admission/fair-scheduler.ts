@@ -1,9 +1,9 @@
 /**
- * Schedules the work for strangers fairly. The work for all strangers gets a limited share of the main thread's time.
- * The requests of peers use the same share if they run in the same process (`work-share.ts`). When the share is used
- * up, the addresses take turns, with one task for each turn. An address with many tasks therefore runs only one of them
- * between two turns of another address. While the share is not used up and no connections wait to be accepted, the
- * scheduler runs work at once.
+ * Schedules the HTTP work for strangers (clients that are not trusted). The work for all strangers gets a limited share
+ * of the main thread's time. In a process that also serves peers, the requests of peers use the same share
+ * (`work-share.ts`). When the share is used up, the addresses take turns, with one task for each turn. The scheduler
+ * therefore runs only one task of an address between two turns of another waiting address. While the share is not used
+ * up and no connections wait to be accepted, the scheduler runs work at once.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -14,7 +14,7 @@ type Work = () => void;
 
 interface Task {
   readonly work: Work;
-  /** Starts reading the bytes that `work` handles. */
+  /** Starts reading the bytes that `work` handles; undefined if the node has already read them. */
   readonly read: Work | undefined;
 }
 
@@ -24,8 +24,8 @@ export interface FairSchedulerOptions {
 }
 
 /**
- * From this number of waiting tasks on, the node skips optional work: answers to refused connections, and reading after
- * a last answer.
+ * From this number of waiting tasks on, the node skips optional work: sending answers to refused connections, and
+ * reading the input that arrives after the last answer of a connection.
  */
 const PRESSED_FROM = 16;
 
@@ -52,16 +52,15 @@ export class FairScheduler {
     this.#accepting.accepted();
   }
 
-  /** Charges to the share the time of a stranger's work that runs outside the scheduler. */
+  /** Charges `costMs` milliseconds to the share, for work outside the scheduler, such as accepting a connection. */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }
 
   /**
-   * Does the work now, or in a later turn of its address. The number of waiting tasks is limited by the number of
-   * connections.
+   * Runs `work` now, or in a later turn of `address`. Each connection adds at most one waiting task at a time.
    *
-   * @param read starts reading the bytes that `work` handles; the work follows after the event loop has read once
+   * @param read starts reading the bytes that `work` handles; `work` runs after the next poll of the event loop
    */
   take(address: string, work: Work, read?: Work): void {
     const task = { work, read };

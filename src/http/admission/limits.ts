@@ -1,6 +1,6 @@
 /**
- * The limits of the admission. Limits that an operator may want to change are options. All other limits are constants,
- * and their comments give the reasons.
+ * The limits that the admission (`admission.ts`) enforces on HTTP connections. Limits that an operator may want to
+ * change are options. All other limits are constants, and their comments give the reasons.
  */
 
 import type { HttpLimits } from '../options.ts';
@@ -13,24 +13,23 @@ export interface AdmissionLimits {
   /** Maximum number of new connections of one address that is not trusted, in a window of `WINDOW_MS`. */
   readonly arrivalsPerAddressMax: number;
   /**
-   * Maximum number of bytes that the node holds for all clients that are not trusted: unread requests, bodies, and
-   * answers that are not sent yet.
+   * Maximum number of buffered bytes for all strangers together: the bytes of answers that are not sent yet, plus
+   * `INPUT_WEIGHT` times the bytes of requests that are not parsed yet.
    */
   readonly bufferBytesMax: number;
-  /** Time limit for receiving all headers, in milliseconds. */
+  /** Time limit for receiving all headers of a request, in milliseconds. */
   readonly headersTimeoutMs: number;
 }
 
 /**
- * Maximum number of bytes in all buffers of strangers' HTTP connections: for example, 128 bodies of the largest size,
- * because input counts twice (`INPUT_WEIGHT`). All honest clients together need less. The maximum is a small share of a
- * node's memory.
+ * Value of `bufferBytesMax`: enough for 128 bodies of the largest size, because each byte of input counts twice
+ * (`INPUT_WEIGHT`). All honest clients together need less. The maximum is a small share of a node's memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Factor by which the count of input bytes is multiplied. Each read makes a buffer of up to 64 kB, and released buffers
- * stay in memory until the next garbage collection.
+ * Weight of a byte of input in the sum that `bufferBytesMax` limits. Input occupies more memory than its size: each
+ * read makes a buffer of up to 64 kB, and released buffers stay in memory until the next garbage collection.
  */
 export const INPUT_WEIGHT = 2;
 
@@ -56,14 +55,15 @@ export const BODY_BYTES_PER_REQUEST = 16 * 1024;
 export const INPUT_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024;
 
 /**
- * Maximum number of bytes that a client may send beyond the request that is being handled. Few clients pipeline
- * requests. For clients that pipeline, the maximum is enough for dozens of requests.
+ * Maximum number of bytes of later requests that a client may send while the node handles a request. Few clients
+ * pipeline requests. For clients that pipeline, the maximum is enough for dozens of requests.
  */
 export const PIPELINED_BYTES_MAX = 16 * 1024;
 
 /**
- * Time limit for receiving the body of a request after its headers, in milliseconds; longer than any
- * `headersTimeoutMs`. The limit also applies to received bytes of a stranger that wait for their turn.
+ * Time limit in milliseconds for receiving the body of a request, from the end of its headers. Received bytes of a
+ * stranger also wait at most this time for their turn (`fair-scheduler.ts`). The limit is longer than the largest
+ * value that the configuration allows for `headersTimeoutMs` (40,000).
  */
 export const REQUEST_TIMEOUT_MS = 60_000;
 
@@ -82,9 +82,9 @@ export const READING_TIMEOUT_MS = 60_000;
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;
 /**
- * Maximum number of strangers' connections whose input is discarded at the same time, after their last answer. Further
- * connections are closed at once. The maximum can be small, because few clients send large bodies to paths that take no
- * body.
+ * Maximum number of strangers' connections that stay open after their last answer (`LINGER_MS`) at the same time.
+ * Beyond this number, the node closes a connection right after the last answer. The number can be small, because few
+ * clients send input that the node does not read, such as a large body to a path that takes no body.
  */
 export const LINGERING_MAX = 64;
 
@@ -98,19 +98,20 @@ export const WINDOW_MS = 10_000;
 export const SHUT_OUT_MS = 10_000;
 
 /**
- * Maximum number of addresses whose behaviour `AddressRecords` records. Beyond the maximum, it forgets addresses that
- * it has not seen recently (`LruMap`).
+ * Maximum number of addresses whose behaviour `AddressRecords` records. To keep to the maximum, `AddressRecords`
+ * forgets addresses that it has not seen recently (`LruMap`).
  */
 export const ADDRESSES_MAX = 20_000;
 
 /** Interval of the checks of time limits, in milliseconds. */
 export const SWEEP_MS = 500;
 
-/** Time that the scheduler counts for accepting and closing a connection of a stranger, in milliseconds. */
+/** Time in milliseconds that the node charges to the `WorkShare` for accepting and closing a stranger's connection. */
 export const ACCEPT_MS = 0.1;
 /**
- * Time that the scheduler counts for reading a byte, in milliseconds. Reading 64 kB costs a copy by the system and a
- * buffer of that size. With many connections, the main cost is the garbage collection of such buffers.
+ * Time in milliseconds that the node charges to the `WorkShare` for reading a byte from a stranger. Reading 64 kB costs
+ * a copy by the system and a buffer of that size. With many connections, the main cost is the garbage collection of
+ * such buffers.
  */
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 

@@ -1,13 +1,13 @@
 /**
- * Counts refusals by reason. The log gets at most one line about refusals in an interval of `LINE_MS`, for any number
- * of refusals.
+ * Counts the refused connections and requests by reason, and reports the counts to the metrics and the log. The log
+ * gets at most one line with these counts in an interval of `LINE_MS`.
  */
 
 import { messageOf } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
 import type { MonotonicClock } from '../monotonic-clock.ts';
 
-/** Reasons of refusals, each with a description. */
+/** The reasons why the node refuses a connection or a request, each with a description. */
 const REFUSAL_REASONS = {
   access: 'the address has no access',
   rate: 'the address sent more requests than the rate limit allows',
@@ -29,7 +29,7 @@ const REFUSAL_REASONS = {
 
 export type RefusalReason = keyof typeof REFUSAL_REASONS;
 
-/** Shortest time between two log lines about refusals. */
+/** Shortest time in milliseconds between two log lines about refusals. */
 const LINE_MS = 60_000;
 
 export class RefusalCounter {
@@ -85,8 +85,9 @@ export class RefusalCounter {
 }
 
 /**
- * Reasons that get a log line, because an operator may have to act. For the reason `failed`, the method `fail` logs the
- * error. The other reasons, such as unknown paths, malformed requests and slow clients, are normal.
+ * Refusals with these reasons cause a log line, because an operator may have to act. The line states the counts of all
+ * reasons. For the reason `failed`, the method `fail` logs the error. The other reasons, such as unknown paths,
+ * malformed requests and slow clients, are normal and cause no line.
  */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',

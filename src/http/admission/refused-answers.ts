@@ -1,5 +1,5 @@
 /**
- * Answers to refused requests. The answers are made only once, because a refusal must cost less than a normal answer.
+ * Answers to refused requests. Each answer is built only once, because a refusal must cost less than a normal answer.
  */
 
 import { STATUS_CODES } from 'node:http';

@@ -1,13 +1,13 @@
 /**
- * Divides the bytes of a connection into single requests. The parser gets the head of one request and, if the route
- * accepts the body, the body. The gate holds the following bytes until the answer to the request is sent. The gate
- * knows bytes and requests, but no socket.
+ * Divides the bytes of a connection into single requests for the parser of node:http. The parser gets the head of one
+ * request and, if the node accepts the body, the body. The gate holds the following bytes until the answer to the
+ * request is sent. The gate does not use the socket: `ClientConnection` passes the bytes in and out.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BODY_BYTES_MAX, INPUT_BYTES_MAX, PIPELINED_BYTES_MAX } from './limits.ts';
 
-/** Members of a request that the gate reads. `complete` turns true when the parser has read the last byte. */
+/** Members of a request that the gate reads. `complete` turns true when the parser has read the end of the request. */
 export type GatedRequest = Pick<IncomingMessage, 'headers' | 'complete'>;
 
 interface Exchange {
@@ -28,7 +28,7 @@ const CHUNKS_MAX = 64;
 
 export class RequestGate {
   #exchange: Exchange | undefined;
-  /** Chunks that were not passed on yet. */
+  /** Chunks of input that were not passed to the parser yet. */
   #chunks: Buffer[] = [];
   #heldBytes = 0;
 
@@ -46,7 +46,7 @@ export class RequestGate {
     return this.#exchange !== undefined && this.#exchange.takesBody && !this.#exchange.request.complete;
   }
 
-  /** True if a part of the present request has not been passed on, even if the part is a body that was not accepted. */
+  /** True if the parser has not read the end of the present request, for example because the body was not accepted. */
   get isIncomplete(): boolean {
     return this.#exchange?.request.complete === false;
   }
@@ -58,15 +58,15 @@ export class RequestGate {
     if (this.#exchange === undefined || length <= PIPELINED_BYTES_MAX) return false;
     const { request, takesBody, bodyBytesLeft } = this.#exchange;
     if (request.complete) return true;
-    // If the body was not accepted, the bytes after the body are the bytes beyond the request. If the body is chunked,
-    // the gate cannot count them, because it does not know where the body ends.
+    // A body that was not accepted stays in the gate. Only the bytes after this body belong to later requests. The gate
+    // cannot count these bytes after a chunked body, because it does not know where the body ends.
     return !takesBody && !isChunked(request) && length - bodyBytesLeft > PIPELINED_BYTES_MAX;
   }
 
   /**
-   * Number of bytes to count for the connection. An accepted body counts with its whole size, even before it arrives,
-   * and its held bytes are not counted again. All other held bytes count, too. A body without a stated length counts as
-   * `BODY_BYTES_MAX`, in addition to all held bytes.
+   * Number of input bytes that count under the limit of `Buffers`: all held bytes. An accepted body counts with its
+   * stated length instead of its held bytes, whether or not its bytes have arrived. An accepted body without a stated
+   * length counts as `BODY_BYTES_MAX`, in addition to all held bytes.
    */
   get bytes(): number {
     if (this.#exchange?.takesBody !== true) return this.#heldBytes;
@@ -82,7 +82,7 @@ export class RequestGate {
     if (this.#chunks.length > CHUNKS_MAX) this.#joined();
   }
 
-  /** Called when the head of a request was passed on. */
+  /** Called when the parser has read the head of a request. */
   begin(request: GatedRequest): void {
     const bodyBytesLeft = Number(request.headers['content-length'] ?? 0);
     this.#exchange = { request, takesBody: false, bodyBytesLeft, start: undefined };
@@ -160,8 +160,8 @@ export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
 }
 
 /**
- * Announces the end of the connection in the answer to a request with a body, unless the body was read before the
- * answer. Without the announcement, a client could send its next request while the connection ends, and would lose this
+ * Adds the header `Connection: close` to the answer to a request with a body, unless the body was read before the
+ * answer. Without this header, a client could send its next request while the connection ends, and would lose this
  * request.
  */
 export function closeUnlessBodyIsRead(request: IncomingMessage, response: ServerResponse): void {

@@ -1,21 +1,21 @@
 /**
- * Limits for addresses of clients. Several processes share these limits: one process counts, and the other processes
- * ask that process. Each process first applies its own limits on connections, and itself refuses further requests of a
- * client that has reached the rate limit. A flood of requests therefore does not become a flood of messages between the
- * processes.
+ * Limits on the requests and connections of clients, for all processes that answer HTTP together. One process counts,
+ * and the other processes ask that process. Before a process asks, it applies its own limits on connections, and
+ * refuses the requests of a client that has already reached the rate limit. A flood of requests therefore does not
+ * become a flood of messages between the processes.
  */
 
 import type { Allowance } from './allowance.ts';
 
 /** Listener for the messages of the process that counts. */
 export interface SharedLimitsListener {
-  /** Another process has shut out the address with this key. */
+  /** The counting process has shut out the address with this key in all processes. */
   shutOut(key: string): void;
   /** The connections of all processes together have reached the maximum (true), or are below it again (false). */
   full(isFull: boolean): void;
   /**
-   * There is no room for a new connection. The process that gets this message must close an idle connection of the
-   * address with this key.
+   * The strangers' connections of all processes together are at their maximum. The process that gets this message must
+   * close an idle connection of the address with this key, to make room for a new connection of another address.
    */
   makeRoom(key: string): void;
 }
@@ -49,14 +49,17 @@ export interface SharedLimits {
   /** Called when a counted connection of a stranger was closed. */
   left(key: string): void;
   /**
-   * Counts a replay of old events for an address until `replayEnded` is called.
+   * Counts a replay (`replays.ts`) for an address until `replayEnded` is called.
    *
-   * @returns false when the limit of the address or of all addresses is reached
+   * @returns false when the address, or all addresses together, already have the maximum number of replays
    * @throws ProtocolError like `take`
    */
   replay(key: string): Promise<boolean>;
   replayEnded(key: string): void;
-  /** Records a refusal that an address got. Too many refusals shut the address out in all processes. */
+  /**
+   * Counts a refusal of a connection or request of an address. After more than `REFUSALS_MAX` refusals in a window of
+   * `WINDOW_MS`, the counting process shuts the address out in all processes.
+   */
   refused(key: string): void;
   /** Shuts an address out in all processes, because this process has shut it out. */
   shutOut(key: string): void;

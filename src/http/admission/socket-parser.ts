@@ -15,11 +15,11 @@ export interface Parser {
 }
 
 /**
- * Replaces the listeners of node:http for received bytes, and for the end of the data from the client. The socket stays
- * paused.
+ * Replaces the parser of node:http by `receiver` as the listener for received bytes and for the end of the input. The
+ * socket stays paused.
  *
  * @param takeOver makes a server of node:http listen to the socket
- * @param receiver called in place of the parser
+ * @returns the parser of node:http, to which the caller passes bytes when it wants
  */
 export function interceptParser(socket: Socket, takeOver: (socket: Socket) => void, receiver: Parser): Parser {
   const earlier = new Set(socket.listeners('end'));
@@ -41,7 +41,8 @@ export function interceptParser(socket: Socket, takeOver: (socket: Socket) => vo
 }
 
 /**
- * Destroys the socket when it ends or fails. Necessary while no server listens to the socket.
+ * Destroys the socket when it ends or fails. While no server of node:http listens to the socket, nothing else handles
+ * these two events.
  *
  * @returns a function that removes the listeners for end and error
  */

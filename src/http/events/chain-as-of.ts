@@ -16,7 +16,7 @@ export class ChainAsOf {
     this.sequence = sequence;
   }
 
-  /** Height of the newest block; 0 when there was none. */
+  /** Height of the newest block after the record; 0 if the chain had no block. */
   tipHeight(): number {
     const next = this.#next();
     if (next === undefined) return this.#api.chain.tip()?.height ?? 0;
@@ -46,17 +46,17 @@ export class ChainAsOf {
 }
 
 /**
- * For a stream that begins at a requested height: the height of the last block that the stream reads from the chain.
- * The events after this block come from the records of the log.
+ * A stream that begins at a requested height first sends the events of blocks that it reads from the chain. Returns the
+ * height of the last of these blocks. The later events of the stream come from the records of the log.
  */
 export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
   return finality === 'final' ? past.finalizedHeight() : past.tipHeight();
 }
 
 /**
- * Returns the start of a stream that sends all blocks from a height on, and then the following events.
+ * Returns the place after which a stream starts that sends all blocks from `height` on, and then the following events.
  *
- * @returns undefined when the block below the height does not exist yet; with `final`, undefined when this block is not
+ * @returns undefined when the block at `height - 1` does not exist yet; with `final`, undefined when this block is not
  *   final yet
  */
 export function placeAtHeight(

@@ -1,7 +1,7 @@
 /**
- * Collects events that are not in the event log, such as changes of peers. Writes the events of 25 ms together to each
- * subscriber, because one write takes as much time as making an event. When a batch is full, the batcher drops further
- * events until the next write, because a usual connection cannot carry more data.
+ * Collects events that are not in the event log, such as changes of peers, and writes the events of 25 ms together to
+ * each subscriber. A write for each single event would cost as much time again as making the event. When a batch is
+ * full, the batcher drops further events until the next write, because a usual connection cannot carry more data.
  */
 
 import { eventText, type NodeEvent } from './event.ts';
@@ -9,7 +9,7 @@ import { eventText, type NodeEvent } from './event.ts';
 /** Time from the first event of a batch to the write of the batch, in milliseconds. */
 const BATCH_MS = 25;
 /**
- * Number of characters at which a batch is full. With this number, a subscriber gets about 10 MB in a second at most.
+ * Number of characters at which a batch is full. With this number, a subscriber gets at most about 10 MB a second.
  */
 const BATCH_CHARS_MAX = 256 * 1024;
 

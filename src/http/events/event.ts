@@ -37,11 +37,12 @@ export interface NodeEvent {
 
 /**
  * Place of an event in the stream: the number of a record in the event log, and the index among the events of that
- * record. While the stream sends older blocks from the chain, the place also has the height of the block.
+ * record. A stream that starts at a requested height first sends blocks that it reads from the chain. The place of an
+ * event of such a block also has the height of the block.
  */
 export interface EventPlace {
   readonly sequence: number;
-  /** Tag of the record (`tagOf`); undefined if it is unknown, for example when the client sent an id without a tag. */
+  /** Tag of the record (`tagOf`); undefined if the tag is unknown, for example if a client sent an id without a tag. */
   readonly tag?: number | undefined;
   /**
    * The height of a block in the chain as it was after the record `sequence`. Present while the stream sends blocks
@@ -52,7 +53,7 @@ export interface EventPlace {
   readonly index: number;
 }
 
-/** The first number of an id is the tag times this unit, plus the number of the record. */
+/** The first number in the id of an event is the tag times `TAG_UNIT`, plus the number of the record. */
 const TAG_UNIT = 1_000_000_000;
 const TAG_MAX = 999_999;
 
@@ -66,8 +67,9 @@ export function tagOf({ kind, blockId }: ChainRecord): number {
 }
 
 /**
- * Reads a place from its text: `483920000000012.3` for tag 483920, record 12 and index 3, or `483920000000012:345.6`
- * for height 345 and index 6. An id without a tag, such as `12.3`, also names a place. Undefined for any other text.
+ * Reads a place from the id of an event: `483920000000012.3` for tag 483920, record 12 and index 3, or
+ * `483920000000012:345.6` with height 345 and index 6. An id without a tag, such as `12.3`, is also allowed. Undefined
+ * for any other text.
  */
 export function placeOf(id: string): EventPlace | undefined {
   const [, sequence, height, index] = /^([0-9]{1,15})(?::([0-9]{1,15}))?\.([0-9]{1,9})$/.exec(id) ?? [];

@@ -42,8 +42,10 @@ export function eventsOf(
 
 /**
  * Makes the events of a block that the stream reads from the chain and not from the log. The events are the same as
- * when the block was applied. After the last block that is read from the chain, the event of the finalized height
- * follows, if any block is final.
+ * when the block was applied.
+ *
+ * @param finalizedHeight for the last block that the stream reads from the chain: the finalized height, whose event
+ *   follows if any block is final; undefined for all earlier blocks
  */
 export function pastEvents(
   api: NodeApi,
@@ -95,8 +97,9 @@ function transactionEvent(
 }
 
 /**
- * Returns the parties of a transaction. The accounts are the sender and, if there is one, the recipient. The delegates
- * are the sender, even if the sender is no delegate, and the delegates for whom the transaction adds or removes a vote.
+ * Returns the accounts and the delegates that the events of a transaction concern. The accounts are the sender and, if
+ * there is one, the recipient. The delegates are the sender (whether or not the sender is a delegate), and each
+ * delegate for whom the transaction adds or removes a vote.
  */
 export function partiesOf(transaction: Transaction): Required<Pick<NodeEvent, 'addresses' | 'delegates'>> {
   const { payload, senderId, senderPublicKey } = transaction;

@@ -1,6 +1,7 @@
 /**
- * Selects the events that a subscriber of the event stream wants. The filter is first applied to a record of the event
- * log, before the block of the record is read, and then to each event.
+ * Selects the events that a subscriber of the event stream wants. `LogFeed` first checks a record of the event log
+ * (`mayWant`), and reads the block of the record only if the subscriber may want its events. Then `LogFeed` checks each
+ * event (`isWanted`).
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -32,7 +33,7 @@ export function wantsRecords({ names }: EventFilter): boolean {
   return names.size === 0 || OF_RECORDS.some((name) => names.has(name));
 }
 
-/** True when a record may have events for the subscriber. The block is not read for this test. */
+/** True when a record may have events for the subscriber. The check ignores `address` and `delegate`. */
 export function mayWant({ names, finality }: EventFilter, record: ChainRecord, params: ChainParams): boolean {
   const { kind, height, finalizedBefore, finalizedAfter } = record;
   const wants = (among: readonly EventName[]): boolean => names.size === 0 || among.some((name) => names.has(name));

@@ -12,20 +12,21 @@ import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event
 import { eventsOf, pastEvents } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 
-/** Maximum number of records and past blocks that one subscriber gets before the next subscriber is served. */
+/** Maximum number of records, or of blocks read from the chain, whose events one subscriber gets in one turn. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
- * Maximum number of records whose events the feed caches with their texts. A stranger that wants events of the log
- * counts as a replay if its place is more than this number of records before the end of the log.
+ * Maximum number of records whose events the feed caches with their texts. A stranger counts as a replay if its place
+ * is more than this number of records before the end of the log. A stranger also counts as a replay if its place is a
+ * requested height or belongs to another log.
  */
 export const RECORDS_CACHED_MAX = 64;
 
-/** The members of a subscriber that the feed uses. */
+/** The part of a subscriber that the feed uses. */
 export interface FedSubscriber {
   readonly filter: EventFilter;
-  /** Place of the last event that was sent or skipped. */
+  /** Place of the last event that was sent or skipped; at first, the place where the stream starts. */
   place: EventPlace;
-  /** True when the log does not have the requested place, because the place belongs to another log. */
+  /** True if the requested place belongs to another log, until the feed has sent the event `log/gap`. */
   isOfOtherLog: boolean;
   /** True while the subscriber's connection cannot take more data. */
   readonly isFull: boolean;
@@ -75,8 +76,8 @@ export class LogFeed<S extends FedSubscriber> {
   }
 
   /**
-   * Returns the events of a record. If the events are not cached and the subscriber can want none of them, the list is
-   * empty and the block is not read.
+   * Returns the events of a record. Does not read the block, and returns no events, if the events are not cached and
+   * the filter excludes all of them.
    */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;

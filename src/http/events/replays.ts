@@ -1,17 +1,16 @@
 /**
  * Limits the number of replays at the same time: for each address, and for all addresses together. A replay is a
- * subscriber that is a stranger and receives old events.
+ * subscriber that is a stranger and still receives old events (see `RECORDS_CACHED_MAX`).
  */
 
 import type { Live } from '../../ports/node-api.ts';
 import type { SharedLimits } from '../admission/shared-limits.ts';
 
 /**
- * Maximum number of subscribers of one address that receive old events at the same time. A client that connects again
- * needs only one such stream.
+ * Maximum number of replays of one address at the same time. A client that reconnects needs only one replay.
  */
 export const REPLAYS_PER_ADDRESS_MAX = 4;
-/** Maximum number of subscribers of all addresses together that receive old events at the same time. */
+/** Maximum number of replays of all addresses together at the same time. */
 export const REPLAYS_MAX = 32;
 
 export class Replays {
@@ -35,15 +34,16 @@ export class Replays {
   }
 }
 
-/** A limit on replays. Another process may decide whether a replay may begin. */
+/** A limit on replays. `begin` returns a promise if another process decides. */
 export interface LiveReplays {
   begin(key: string): Live<boolean>;
   end(key: string): void;
 }
 
 /**
- * Limits replays for all processes together. One process counts the replays of all processes. The limit of this process
- * is checked first, so that a flood of requests does not become a flood of messages between the processes.
+ * Limits replays for all processes together. One process counts the replays of all processes. Before `begin` asks that
+ * process, it checks the replays of this process against the same limits. A flood of requests therefore does not become
+ * a flood of messages between the processes.
  */
 export function createSharedReplays(shared: SharedLimits): LiveReplays {
   const own = new Replays();

@@ -25,8 +25,8 @@ export interface StoredEvent {
  * `fromHeight` selects no events.
  *
  * @param query query text of `GET /events`, without `?`
- * @throws Problem if the route refuses a parameter, or if the block below `fromHeight` does not exist yet (with
- *   `final`, is not final yet); `refusalOf` returns the error message
+ * @throws Problem if the route refuses a parameter, or if the chain has no block at `fromHeight - 1` yet (with `final`,
+ *   no final block); `refusalOf` returns the message of this error
  */
 export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent> {
   const dialect = { generation: api.params.generation, strict: false };
@@ -64,7 +64,7 @@ export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent
   }
 }
 
-/** Returns the wanted events after a place, among the events of one record or block. */
+/** Yields the events of one record or block that come after the place and that the filter selects. */
 function* wanted(events: readonly NodeEvent[], place: EventPlace, filter: EventFilter): Iterable<StoredEvent> {
   for (const [index, event] of events.entries())
     if (index > place.index && isWanted(event, filter))
@@ -82,7 +82,7 @@ interface Refusal {
   readonly errors: readonly { readonly message: string; readonly errors?: readonly { readonly message: string }[] }[];
 }
 
-/** Returns the error message of a refusal of the HTTP interface; undefined for any other error. */
+/** Returns the message of an error with which the HTTP interface refuses a request; undefined for any other error. */
 export function refusalOf(error: unknown, { params }: Pick<NodeApi, 'params'>): string | undefined {
   const body = problemOf(error, params.generation)?.body as Partial<Refusal> | undefined;
   const [first] = body?.errors ?? [];

@@ -1,4 +1,4 @@
-/** Lists every route of the interface. */
+/** Lists all routes of the HTTP API. */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';
 import type { HttpDialect } from '../dialect.ts';
@@ -23,7 +23,7 @@ import { specRoutes } from './spec.ts';
 import { transactionRoutes } from './transactions.ts';
 import { voterRoutes } from './voters.ts';
 
-/** Optional parts of the interface. `legacySignatures` and `metrics` are enabled by default. */
+/** Optional parts of the HTTP API. `legacySignatures` and `metrics` are enabled by default. */
 export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
   readonly metrics?: boolean;
@@ -58,7 +58,7 @@ export function allRoutes(dialect: HttpDialect, options: RouteOptions = {}): rea
   return [...described, ...specRoutes(described, dialect, options.apiDocsPage)];
 }
 
-/** Adds the route at the root of the interface if the dialect is extended. Real nodes have no answer at the root. */
+/** Adds the route for the path `/api` itself in the extended dialect. Real nodes have no such route. */
 function withIndex(routes: readonly Route[], dialect: HttpDialect, options: RouteOptions): readonly Route[] {
   if (dialect.strict) return routes;
   return [...routes, indexRoute(routes, options.dashboardDirectory !== undefined)];

@@ -62,7 +62,8 @@ export function dappsRoute(dialect: HttpDialect): Route {
       const name = filters.text('name');
       const transactionId = filters.id('transactionId');
       const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...omitUndefined({ transactionId, name }) };
-      // The store joins the two filters with OR. If the id cannot exist, the filter by name is used alone.
+      // The store joins the two filters with OR. An id that cannot exist therefore must not make the list empty if the
+      // request also has a name.
       const page =
         name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
       return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };

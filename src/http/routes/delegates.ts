@@ -81,7 +81,7 @@ function sortFields(dialect: HttpDialect): readonly string[] {
 const FORGERS_ROUTE: Route = {
   method: 'GET',
   path: '/delegates/forgers',
-  summary: 'Lists the delegates of the next slots, soonest first.',
+  summary: 'Lists the delegates that own the next slots, in the order of the slots.',
   parameters: pageParameters(101, 100),
   unknownParameters: 'ignored',
   answer: {

@@ -8,13 +8,13 @@ import { durationText } from '../../primitives/duration.ts';
 import type { Route } from '../route.ts';
 import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
-/** Maximum number of blocks that a ready node may be behind its peers. Blocks take time to arrive. */
+/** Maximum number of blocks that a ready node may be behind its peers. The limit is not 0: blocks arrive with delay. */
 const LAG_BLOCKS_MAX = 2;
 
 /**
- * Maximum age of the tip in slots. If the tip of a forging node is older, the readiness check also needs the heights of
- * the peers. This limit is higher than the limit for other nodes, because a forging node without peers is ready as long
- * as one of its own blocks is not older than this limit.
+ * Maximum age of the tip in slots for a forging node. If the tip is older, the readiness check also uses the heights of
+ * the peers. The limit is higher than the limit for other nodes, so that a forging node without peers is ready if it
+ * has forged a block in the last `TIP_AGE_SLOTS_MAX` slots.
  */
 const TIP_AGE_SLOTS_MAX = 30;
 /**
@@ -63,7 +63,7 @@ export const READINESS_ROUTE: Route = {
 async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string | undefined> {
   const { syncing, height, networkHeight, secondsSinceEpoch, isAlone } = status;
   if (syncing) return `The node synchronises with its peers: height ${height} of ${networkHeight}.`;
-  // If a node is alone by configuration and does not forge, it only serves its existing chain. It is then always ready.
+  // A node that needs no peers and does not forge only serves its existing chain. The age of its tip does not matter.
   const isForging = (await api.forgingDelegates()).some(({ forging }) => forging);
   if (isAlone === true && !isForging) return undefined;
   const ageS = secondsSinceEpoch - (api.chain.tip()?.timestamp ?? 0);
@@ -74,8 +74,8 @@ async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string 
   if (isOld) {
     const connected = (await api.peers()).filter(({ state }) => state === 'connected');
     if (connected.length === 0) return `The node has no peers, and its last block is ${durationText(ageS)} old.`;
-    // The whole network may have stopped making blocks. In this case, the peers are at the height of the node. A peer
-    // that has just connected may not have announced its height.
+    // The tip is also old if the whole network has stopped making blocks. In this case, the peers are at the height of
+    // the node, and the node is ready. A peer that has just connected may not have announced its height.
     const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
     if (heights.length === 0) {
       return `No connected peer has sent its height yet, and the last block is ${durationText(ageS)} old.`;

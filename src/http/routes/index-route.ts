@@ -1,4 +1,4 @@
-/** Declares the route at the root of the interface, which lists other paths. */
+/** Declares the route for the path `/api` itself, which lists the other GET paths. */
 
 import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { EnvelopeRoute, Route } from '../route.ts';

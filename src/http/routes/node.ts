@@ -124,10 +124,7 @@ function forgingRoute(dialect: HttpDialect): Route {
   };
 }
 
-/**
- * The view has `waiting` and `paused` only in the extended dialect, and only if the delegate has them. Without these
- * members, the view has only the members that clients of Lisk know.
- */
+/** The view of a delegate. Only the extended dialect has the members `waiting` and `paused`. */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return extendedMembers(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
 }
@@ -237,7 +234,7 @@ const DIAGNOSTICS_ROUTE: Route = {
   method: 'GET',
   path: '/node/diagnostics',
   summary:
-    'Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic has its reason.',
+    'Lists the latest diagnostics, newest first, for example refused blocks, dropped peers and missed slots. Each diagnostic states the reason for its event.',
   parameters: [
     queryParameter('limit', {
       type: 'integer',
@@ -298,7 +295,7 @@ const PEER_VERDICTS_ROUTE: Route = {
   method: 'GET',
   path: '/node/peers',
   summary:
-    'Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason. `until` is the end of a ban, or the time of the next dial.',
+    'Lists the peer addresses that the node knows, and the state of each address. The entry of a banned or dropped peer states the reason for the ban or the drop. `until` is the end of the ban, or of the wait before the next dial.',
   parameters: [
     queryParameter('verdict', { type: 'string', enum: VERDICTS, description: 'Only addresses with this state.' }),
     ...pageParameters(1000),

@@ -64,14 +64,15 @@ export function poolRoutes(dialect: HttpDialect): readonly Route[] {
     {
       ...common,
       path: '/node/transactions/{state}',
-      summary: 'Lists a queue of the pool. `count` is the size of the whole queue, with or without filters.',
+      summary:
+        'Lists the transactions in the queue `state` of the pool. `count` is the size of the whole queue; filters do not change it.',
       parameters: [state, ...parameters],
     },
     {
       ...common,
       path: '/node/transactions',
       summary:
-        'Lists the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue, with or without filters.',
+        'Lists the transactions in the queue `verified` of the pool, like `/node/transactions/verified`. `count` is the size of the whole queue; filters do not change it.',
       parameters,
     },
   ];
@@ -145,8 +146,8 @@ function filterOf(request: CheckedRequest, { generation }: HttpDialect): (entry:
   const type = request.number('type');
   const recipientKey = request.text('recipientPublicKey');
   const recipientId = recipientKey === undefined ? request.text('recipientId') : addressOf(recipientKey.toLowerCase());
-  // In generation 3, the reference searches the asset of every transaction for the recipient. The filter therefore also
-  // finds a recipient in the asset of a transaction that is not a transfer.
+  // In generation 3, the reference searches the asset of every transaction for the recipient. Therefore a transaction
+  // that is not a transfer also matches if its asset contains the recipient.
   const isTo = (transaction: Transaction, address: string): boolean =>
     generation === 3 ? namesRecipient(transaction, address) : recipientOf(transaction) === address;
   return ({ transaction }) =>

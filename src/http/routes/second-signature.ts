@@ -37,7 +37,7 @@ const FEE_ROUTE: Route = {
   respond: () => ({ status: 200, body: { success: true, fee: Number(FEES.secondSignature) } }),
 };
 
-/** A passphrase, with the length limits of the legacy interface. */
+/** A passphrase, with the length limits that the oldest clients know. */
 const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
 
 /**

@@ -1,4 +1,4 @@
-/** Declares the route for signatures of group members on pending transactions. */
+/** Declares the route to which members of multisignature groups send their signatures of pending transactions. */
 
 import { CHECKS_EXCEEDED, NOT_KEPT, signatureRefused } from '../problems.ts';
 import type { Route } from '../route.ts';

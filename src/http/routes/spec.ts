@@ -1,4 +1,4 @@
-/** Declares the routes for the description of the interface, as a document and as a page. */
+/** Declares the routes for the API specification (`/spec`) and for the page with the API documentation (`/docs`). */
 
 import type { NodeApi } from '../../ports/node-api.ts';
 import { softwareVersionOf } from '../../primitives/software-version.ts';
@@ -11,8 +11,8 @@ import type { ApiDocsPage } from '../api-docs.ts';
 import type { PlainRoute, Route } from '../route.ts';
 
 /**
- * @param routes all other routes; the description also covers the two routes of this file
- * @param page the interactive API documentation; if absent, the plain page is served
+ * @param routes all other routes; the API specification also covers the two routes of this file
+ * @param page the interactive API documentation; if absent, `/docs` shows the plain page without scripts
  */
 export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?: ApiDocsPage): readonly Route[] {
   const common = { kind: 'plain', method: 'GET', unknownParameters: 'ignored', errors: {} } as const;
@@ -55,8 +55,8 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
 const PLAIN_HEADERS = { 'Content-Security-Policy': DOCS_PAGE_POLICY };
 
 /**
- * Returns the version of this software. In contrast, `identity.version` is the version of lisk-sdk with which the node
- * is compatible. The function returns `identity.version` only if the build states no version of this software.
+ * Returns the version of Bloomery. If `identity.build` contains no version, the function returns `identity.version`:
+ * the version of lisk-sdk with which the node is compatible.
  */
 function versionOf({ identity }: NodeApi): string {
   return softwareVersionOf(identity.build) ?? identity.version;
@@ -72,8 +72,8 @@ export function describedInterface(routes: readonly Route[], dialect: HttpDialec
 }
 
 /**
- * Returns the answer of `/spec`. A strict dialect has no examples, because the recorded examples have members of the
- * extended dialect.
+ * Returns the answer of `/spec`. For the strict dialect, the answer has no examples, because the recorded examples have
+ * members of the extended dialect.
  */
 async function servedDocument(routes: readonly Route[], dialect: HttpDialect, version: string): Promise<NamedDocument> {
   const document = describedInterface(routes, dialect, version);

@@ -34,10 +34,9 @@ const IDENTITY: readonly Parameter[] = [
 ];
 
 /**
- * Returns the public key to show for an account that never sent a transaction. In the extended dialect, only these
- * routes send null as the public key of an account. Real nodes also send null, although the published description of
- * their interface allows only text. The strict dialect sends an empty text, because its clients compare answers with
- * the published description.
+ * Returns the public key to show for an account that never sent a transaction. The extended dialect sends null, as real
+ * nodes do on the routes of this file. The published API specification of real nodes allows only text. The strict
+ * dialect therefore sends an empty text, as all other routes do in both dialects.
  */
 function noKey(dialect: HttpDialect): '' | null {
   return dialect.strict ? '' : null;
@@ -154,7 +153,7 @@ function accountOf(api: NodeApi, request: CheckedRequest): Account {
   return account;
 }
 
-/** Error messages for each missing parameter, in the order that clients know. */
+/** Errors for a request without any of the four parameters, in the same order as in the answer of a real node. */
 const NOTHING_GIVEN = (
   [
     ['address', 'publicKey, secondPublicKey and username'],

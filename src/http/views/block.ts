@@ -7,7 +7,7 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * @param tipHeight height of the last block; the tip has one confirmation
+ * @param tipHeight height of the tip; the tip has one confirmation
  */
 export function blockView(
   header: BlockHeader,

@@ -2,7 +2,7 @@
 
 import type { TransactionEntry } from '../../ports/queries.ts';
 
-/** Shows one application; the result is empty for a transaction that registers no application. */
+/** Shows the application that the transaction registers. If it registers none, the list is empty. */
 export function dappView({ transaction }: TransactionEntry): readonly Readonly<Record<string, unknown>>[] {
   const { payload } = transaction;
   if (payload.kind !== 'dapp') return [];

@@ -1,6 +1,6 @@
 /**
- * Shows peers as clients get them. Only the members in this file are shown, and a member whose value this node does not
- * know is absent.
+ * Shows peers as clients get them. Clients get only the members that this file names. If the node does not know the
+ * value of a member, the view omits the member.
  */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
@@ -27,7 +27,8 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
   const { broadhash, nonce } = info;
   if (dialect.generation === 2) {
     const own = omitUndefined({ ...common, state: STATE_NUMBERS[entry.state], broadhash, nonce });
-    // A peer of generation 2 may send the nethash of its network instead of the network identifier.
+    // A peer of generation 2 may send the nethash instead of the network identifier. If the peer sends the nethash of
+    // this network, its network identifier is known, too.
     const networkId = info.networkId ?? (info.nethash === network.nethash ? network.networkIdentifier : undefined);
     return extendedMembers(dialect, own, omitUndefined({ networkId }));
   }

@@ -31,7 +31,7 @@ export function remarksOn(transaction: Transaction, api: Pick<NodeApi, 'readyOf'
 /**
  * Shows a confirmed transaction.
  *
- * @param tipHeight height of the last block, whose transactions have one confirmation
+ * @param tipHeight height of the tip; a transaction of the tip has one confirmation
  */
 export function confirmedView(
   entry: TransactionEntry,
@@ -43,8 +43,8 @@ export function confirmedView(
   const isSecond = dialect.generation === 2;
   const recipientPublicKey = entry.recipientPublicKey ?? '';
   const { amount, recipientId } = movedBy(transaction);
-  // Lists of transactions are the longest answers. Adding members one by one is several times faster than spreading
-  // objects.
+  // This function adds the members one by one, because spreading objects is several times slower, and lists of
+  // transactions are the longest answers.
   const view: Record<string, unknown> = {
     id: transaction.id,
     height,
@@ -98,7 +98,7 @@ export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect)
   return extendedMembers(dialect, own, { amount, recipientId, recipientPublicKey, ...omitUndefined({ ready }) });
 }
 
-/** Returns the public key of an account on the chain; empty when the account has none. */
+/** Returns the public key of the account with this address; empty if the chain has no public key of the account. */
 function keyOf(address: string, api: NodeApi): string {
   return (address === '' ? undefined : api.chain.accountBy({ address })?.publicKey) ?? '';
 }
