@@ -1,6 +1,6 @@
 /**
- * Checks the shapes of the answers that nodes send to commands. A command does not use an answer before this check,
- * because any program may listen at the address of a node.
+ * The shapes of the JSON answers of nodes: functions that check the members and types of an answer. `NodeAsker.ask`
+ * checks each answer, because the program at the given address may not be a node.
  */
 
 /** Returns the fault of a value, for example `.height must be a string`; undefined for a valid value. */
@@ -11,9 +11,9 @@ const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
 /**
- * Maximum number of slots between the next slot of the first listed forger and the next slot of any other listed
- * forger. An answer with slots further apart does not come from a node: a node lists the forgers of at most 101
- * consecutive slots, far fewer than this maximum.
+ * Maximum distance between the `nextSlot` of the first forger and the `nextSlot` of any other forger in an answer. A
+ * larger distance does not come from a node: a node lists the forgers of at most 101 consecutive slots, far fewer than
+ * this maximum.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
@@ -31,7 +31,7 @@ const timeMs = that(
   (value) => Number.isFinite(value) && Math.abs(Number(value)) <= TIME_MS_MAX,
 );
 const amount = that('a string of digits', (value) => typeof value === 'string' && /^[0-9]{1,30}$/.test(value));
-/** Shape of a complete public key in lower case. Commands that check signatures decode the key. */
+/** Shape of a public key. The shape is strict, because a command decodes such keys to check signatures. */
 export const publicKey = that(
   '64 hexadecimal digits',
   (value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value),
@@ -53,7 +53,7 @@ export function optional(shape: Shape): Shape {
   return (value) => (value === undefined ? undefined : shape(value));
 }
 
-/** Shape of an object that has these members, and possibly others. */
+/** Shape of an object that has the given members, and possibly others. */
 export function members(shapes: Readonly<Record<string, Shape>>): Shape {
   return (value) => {
     if (!isRecord(value)) return ' must be an object';
@@ -119,8 +119,8 @@ const recorded = members({
 const roundLength = that('a whole number from 1 to 101', (value) => isUint32(value) && value >= 1 && value <= 101);
 
 /**
- * Shapes of answers, by path without the prefix `/api/`. If only some commands use a member, its shape may be missing
- * here. These commands pass the shape of the member to `NodeAsker.ask`.
+ * Shapes of answers, by path without the prefix `/api/`. A member that only some commands need may be optional or
+ * missing here. These commands pass the shape of the member to `NodeAsker.ask`.
  */
 const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status': members({
@@ -207,7 +207,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
   transactions: listOf(members({ height: uint32 })),
 };
 
-/** Shape of a status with all required members of `NodeState`. */
+/** Shape of an answer of `node/status` with all required members of `NodeState`. */
 export const FULL_STATUS = members({
   height: uint32,
   chainMaxHeightFinalized: uint32,
@@ -221,10 +221,10 @@ export const NODE_IDENTITY = members({ version: text, build: optional(text), net
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**
- * Returns the shape of the answer for a path. For the path of a queue of the pool, the answer must be a list. For any
+ * Returns the shape of the answer for a path. A queue of the pool (`node/transactions/...`) must be a list. For any
  * other path that is not in `ENDPOINTS`, the answer may have any shape.
  *
- * @param path path below `/api/`, with or without parameters
+ * @param path path below `/api/`, with or without a query string
  */
 export function shapeOf(path: string): Shape {
   const endpoint = path.replace(/\?.*$/, '');

@@ -1,10 +1,10 @@
 /**
- * Sends single requests to the HTTP interface of a node, and checks the shapes of the answers. Error codes:
+ * Sends requests to the HTTP interface of a node, and checks the answers. Error codes:
  *
  * - `NODE_UNREACHABLE`: the node does not answer.
- * - `NODE_ANSWER_UNEXPECTED`: the node answers with an error or without data.
+ * - `NODE_REFUSED`: the node refuses a request with a JSON body, and gives a reason.
+ * - `NODE_ANSWER_UNEXPECTED`: the answer is any other error, has no data, or is not the requested event stream.
  * - `NODE_ANSWER_MALFORMED`: the data has a wrong shape.
- * - `NODE_REFUSED`: the node refuses the JSON body that a command sends.
  */
 
 import { unescape } from 'node:querystring';
@@ -15,18 +15,18 @@ import { usageError } from './error-lines.ts';
 import { printable } from './printable.ts';
 
 export interface NodeAsker {
-  /** Address of the node, without `/api`, user and password. */
+  /** Address of the node, without `/api` and without the user and the password. */
   readonly base: string;
   /**
    * @param path path without the prefix `/api/`
-   * @param shape requirements of the command, in addition to the shape in `answer-shapes.ts`
+   * @param shape a second shape that the command requires, in addition to the shape for `path` in `answer-shapes.ts`
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED` for an error status or an answer without data;
    *   `NODE_ANSWER_MALFORMED` for data of a wrong shape
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
    * Opens an event stream. The stream lasts until the node or the reader of the stream closes it, or the connection is
-   * lost. The time limit `timeoutMs` ends when the headers of the answer arrive.
+   * lost. The time limit `timeoutMs` applies only until the headers of the answer arrive.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED` for any answer that is not an event stream
@@ -70,8 +70,8 @@ const REQUEST_TIMEOUT = 408;
 /** Environment variable with the time limit in seconds, for users whose node is distant or whose machine is busy. */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /**
- * Minimum time limit for a request that changes something. It is far longer than the one or two seconds that a node
- * needs to decrypt a passphrase.
+ * Minimum time limit for `send`. For a request that enables forging, the node decrypts a passphrase, which takes one or
+ * two seconds, and more on a busy machine.
  */
 const SEND_TIMEOUT_MS = 30_000;
 /** Maximum size of an answer: several times the longest usual answer that a command needs (500 diagnostics). */
@@ -86,8 +86,9 @@ export interface AskerOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * True to use the paths without the prefix `/api`. Only nodes of this software serve these paths. Answers at these
-   * paths have all members, even with `http.strictDialect`. False to use the paths that every Lisk node answers.
+   * True to use the paths without the prefix `/api`, which only nodes of this software serve. The node's option
+   * `http.strictDialect` removes no members from answers at these paths. False to use the paths that every Lisk node
+   * serves.
    */
   readonly isOwnKind?: boolean;
 }
@@ -100,8 +101,8 @@ const BLOCKED = 'fetch and browsers refuse to ask this port: give the node anoth
 /**
  * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000. A user and
  *   a password in the address are for a proxy in front of the node. No message contains the user or the password.
- * @throws ProtocolError `USAGE` for anything but an http(s) address; for `/`, `?` or `#` in the user or the password;
- *   and without `timeoutMs` for an invalid `BLOOMERY_NODE_TIMEOUT_S`
+ * @throws ProtocolError `USAGE` if `url` is not an http(s) address, or its user or password contains `/`, `?` or `#`;
+ *   without `timeoutMs`, also if `BLOOMERY_NODE_TIMEOUT_S` is invalid
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const { timeoutMs = usualTimeoutMs(process.env), isOwnKind = false } = options;
@@ -144,8 +145,9 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // If an answer has a message, and also has reasons or a status of at least 500, it comes from a node that this
-    // machine may query. For any other answer, the error message asks the user whether this is true.
+    // A message together with reasons, or with a status of at least 500, comes from a node that this machine may query.
+    // After any other answer, the program may not be a node, or the node may refuse this machine: the error asks the
+    // user.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(
@@ -212,7 +214,7 @@ function retryAfterOf({ headers }: Response): { readonly retryAfterS?: number } 
   return /^[0-9]{1,6}$/.test(text) ? { retryAfterS: Number(text) } : {};
 }
 
-/** Parses an answer. An answer that is not a JSON object has no data and no reasons. */
+/** Parses the text of an answer. If the text is not a JSON object, the result has only an empty list of reasons. */
 function answerIn(json: string): Answer {
   let value: unknown;
   try {
@@ -251,8 +253,8 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 /**
- * Runs an exchange with a time limit. Aborting the signal is not enough: in a process that was suspended, an exchange
- * sometimes does not end after the abort. Therefore `within` does not wait for the exchange beyond the time limit.
+ * Runs `work` with a time limit. Aborting the signal is not enough: in a process that was suspended, `fetch` sometimes
+ * does not end after the abort. Therefore `within` does not wait for `work` beyond the time limit.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();

@@ -18,8 +18,8 @@ export interface NetworkChainLocation extends ChainLocation {
 }
 
 /**
- * The folder of `--data-dir`, or else `home`. This folder contains the data folders of networks, or is itself the data
- * folder of one chain.
+ * Returns the folder of `--data-dir`, or `home` without this option. The folder contains the data folders of networks,
+ * or is itself the data folder of one chain.
  *
  * @throws ProtocolError `USAGE` when `--data-dir` is a file or is below a file
  */
@@ -33,8 +33,8 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
 }
 
 /**
- * The location of a network's chain below the folder of `--data-dir`, or else below `BLOOMERY_HOME`; the chain need not
- * exist.
+ * Returns the location of the chain of `flags.network`, in the folder of `--data-dir` or else in `BLOOMERY_HOME`. The
+ * chain need not exist.
  *
  * @throws ProtocolError like `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
  */
@@ -46,10 +46,10 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
 }
 
 /**
- * The location of an existing chain below the folder of `--data-dir`, or else below `BLOOMERY_HOME`. Without a network
- * in the flags, this folder must contain exactly one chain, or be the folder of a chain itself.
+ * Returns the location of an existing chain, in the folder of `--data-dir` or else in `BLOOMERY_HOME`. Without
+ * `flags.network`, this folder must contain exactly one chain, or be the data folder of a chain itself.
  *
- * @throws ProtocolError `USAGE` when the folder has no such chain, or has several chains and the flags have no network;
+ * @throws ProtocolError `USAGE` if the folder has no such chain, or has several chains and `flags.network` is not set;
  *   errors like `locationOfNetwork`
  */
 export function locationOfData(flags: LocationFlags): NetworkChainLocation {
@@ -81,8 +81,9 @@ function onBackfill(entries: number): void {
 }
 
 /**
- * Finds the network to which a chain belongs, from the folder of the chain. A devnet with its own settings has its
- * network folder beside the folders of its nodes. Any other chain is in a folder with the name of its network.
+ * Finds the network to which a chain belongs, from the data folder of the chain, which has the name of the network. If
+ * a devnet is a fork, or has its own block time or number of delegates, its network folder is beside the folders of its
+ * nodes. For any other chain, the name is enough to find the network folder.
  */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);

@@ -12,7 +12,7 @@ Exit codes: 0 done; 1 failed; 2 wrong flag, configuration, network folder or inp
 Every error is one line on the standard error output; its code, for example (NODE_UNREACHABLE), stands at the end. With --json the
 standard output holds data alone.`;
 
-/** Adds a subcommand. Its errors are reported in one line (see `quiet`). */
+/** Adds a subcommand. An error in its arguments or options is reported in one line (see `quiet`). */
 export function command(parent: Command, name: string, description: string): Command {
   return quiet(parent.command(name)).description(description);
 }
@@ -81,8 +81,8 @@ function pathOf(command: Command): string {
 
 /**
  * Refuses an empty value of an option for a folder or a file. An empty value can come from an unset variable in a
- * script. With an empty value, a command would use the current folder for a chain, or `--fresh` would empty the current
- * folder.
+ * script. With an empty `--data-dir`, a command would use the current folder, and `devnet --fresh` would empty the
+ * current folder.
  *
  * @throws ProtocolError `USAGE`
  */

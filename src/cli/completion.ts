@@ -10,7 +10,10 @@ export interface KnownValues {
   readonly networks: readonly string[];
 }
 
-/** A command and its completions. The path is, for example, `/devnet/accounts`; it is empty for the program itself. */
+/**
+ * A command, and the words that may follow it. The path of `bloomery devnet accounts` is `/devnet/accounts`. The path
+ * of `bloomery` itself is empty.
+ */
 interface CommandPosition {
   readonly path: string;
   readonly commands: readonly Entry[];
@@ -20,14 +23,14 @@ interface CommandPosition {
 interface Entry {
   readonly name: string;
   readonly description: string;
-  /** All or some of the values that an option accepts. */
+  /** For an option with known values: these values. The option may also accept other values. */
   readonly values?: readonly string[];
 }
 
 /**
  * Returns the script that makes a shell complete the program's commands, its options, and the known values of options
- * and arguments. For all other words, the script completes file names. In zsh and fish, the script completes file names
- * only for commands without subcommands and without known values of arguments.
+ * and arguments. In bash, the script completes all other words as file names. In zsh and fish, the script completes
+ * file names only for commands that have neither subcommands nor known values of arguments.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
   const positions = positionsOf(program, '', known);

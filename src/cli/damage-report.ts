@@ -1,6 +1,6 @@
 /**
- * Runs work over a chain store that may be damaged. A wrong byte in a value causes many kinds of errors in the
- * decoders.
+ * Reports a chain store as damaged if work on the store fails with an unexpected error. A wrong byte in a value causes
+ * many kinds of errors in the decoders, so no single kind of error shows damage.
  */
 
 import { codeOf, messageOf } from '../primitives/errors.ts';
@@ -13,7 +13,7 @@ import { CommanderError } from 'commander';
  * possibilities.
  *
  * @param directory folder of the store, for the error
- * @throws ProtocolError `STORE_DAMAGED` in place of such an error; all other errors of `work` unchanged
+ * @throws ProtocolError `STORE_DAMAGED` in place of an error that means damage or a defect; all other errors of `work`
  */
 export async function withDamageReport<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {

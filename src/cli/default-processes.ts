@@ -4,7 +4,7 @@ import { availableParallelism, totalmem } from 'node:os';
 
 /**
  * Minimum memory, in bytes, of a machine on which a node has a reading process by default. A reading process needs up
- * to 200 MB in addition to the node.
+ * to 200 MB in addition to the memory of the node's own process.
  */
 const MEMORY_BYTES_MIN = 1_000_000_000;
 /**
@@ -25,7 +25,7 @@ export function defaultProcesses({ cores, memoryBytes }: Machine = thisMachine()
 }
 
 function thisMachine(): Machine {
-  // If nothing constrains the process, `constrainedMemory` returns 0, or a value above the memory of the machine.
+  // If the memory of the process has no limit, `constrainedMemory` returns 0, or a value above the machine's memory.
   const constrainedBytes = process.constrainedMemory();
   const memoryBytes = Math.min(totalmem(), constrainedBytes > 0 ? constrainedBytes : Number.POSITIVE_INFINITY);
   return { cores: availableParallelism(), memoryBytes };

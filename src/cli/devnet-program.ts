@@ -113,9 +113,9 @@ ${EXIT_CODES}`,
   addAccountCommands(devnet);
 }
 
-/** A node, as the commands print it. */
+/** Shape of a node in the JSON output of the commands; part of their help texts. */
 const NODE_JSON = '{"index","state","http","ws","delegates","pid"}';
-/** The active faults, as the commands print them. */
+/** Shape of the active faults in the JSON output of the commands; part of their help texts. */
 const FAULTS_JSON = '{"parts":[[node, ...], ...],"nodes":[{"node","delayMs","loss","skewMs"}, ...]}';
 const TIME_JSON = 'print {"time"}';
 
@@ -187,7 +187,7 @@ bloomery devnet heal. A later partition takes the place of an earlier one.`,
   asking(devnet, 'skew', "set the clock of one node ahead of the devnet's, or behind it", json)
     .argument('<node>', 'number of the node', integerFrom(0, NODE_INDEX_MAX))
     .argument('<distance>', 'by how much: +3s, -500ms; 0s ends it')
-    // Without this, the parser would refuse a negative clock offset, such as `-500ms`, as an unknown option.
+    // Without this call, Commander would refuse a negative clock offset, such as `-500ms`, as an unknown option.
     .allowUnknownOption()
     .action(async (node: number, distance: string, options: ControlFlags) =>
       (await controlOf(options)).skew(node, distance),

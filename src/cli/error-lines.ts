@@ -1,4 +1,4 @@
-/** Turns errors into one line with a remedy, and into an exit code for scripts. */
+/** Turns an error into one line for the user, and into an exit code for scripts. */
 
 import { CommanderError } from 'commander';
 import { printable } from './printable.ts';
@@ -12,7 +12,7 @@ export const EXIT = {
   failed: 1,
   /**
    * The flags, the configuration, the network folder or an input file is wrong, or an output file exists already. The
-   * command has started and written nothing.
+   * command has not begun its work, and has not written anything.
    */
   usage: 2,
   /**
@@ -59,8 +59,8 @@ function shownCode(error: unknown): string | undefined {
 }
 
 /**
- * Form of a code. The form is checked, because the code may come from another program, for example from the program at
- * the control port of a devnet.
+ * Form of a code. `shownCode` checks the form, because the code may come from another program, for example from the
+ * program at the control port of a devnet.
  */
 const CODE = /^[A-Z][A-Z0-9_]{1,59}$/;
 
@@ -130,8 +130,8 @@ const STORE_DAMAGED =
   'download the chain again; check the health of its disk first';
 
 /**
- * Remedy for an error that names a path. The path may come from any option or argument, for example from the folder of
- * a sink. Therefore the remedy names `--data-dir` only for the data of a node.
+ * Last part of the remedies for errors that name a path. The path may come from any option or argument, for example
+ * from the folder of a sink. Therefore the text says that `--data-dir` is only for the data of a node.
  */
 const OTHER_FOLDER = 'choose another folder, for the data of a node with --data-dir';
 const DISK_REMEDIES: Readonly<Record<string, string>> = {

@@ -18,7 +18,7 @@ const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 /**
  * Reads the events of a server-sent event stream.
  *
- * @throws ProtocolError `NODE_ANSWER_MALFORMED` for a malformed or too long event; errors of reading `body`
+ * @throws ProtocolError `NODE_ANSWER_MALFORMED` for a malformed or too long event; any error of reading `body`
  */
 export async function* eventsIn(body: AsyncIterable<Uint8Array>): AsyncIterable<NodeEventJson> {
   const decoder = new TextDecoder();

@@ -23,7 +23,7 @@ export interface DevnetFlags {
   readonly json?: true;
 }
 
-/** Flags of all commands for a running devnet. */
+/** Common flags of the commands for a running devnet. */
 export interface ControlFlags {
   readonly dataDir?: string;
   readonly generation: Generation;
@@ -189,7 +189,7 @@ export interface AnyPassphraseFlags {
   readonly anyPassphrase?: true;
 }
 
-/** Flags that name the source of a passphrase. */
+/** Flag for the file with a passphrase. Without it, commands read `BLOOMERY_PASSPHRASE`, or ask on the terminal. */
 export interface PassphraseFlags {
   readonly passphraseFile?: string;
 }
@@ -232,9 +232,9 @@ export interface SendingFlags {
   readonly json?: true;
 }
 
-/** Flags of all commands that make a transaction. */
+/** Common flags of the commands that make a transaction. */
 export interface TransactionFlags extends PassphraseFlags, AnyPassphraseFlags, NetworkChoiceFlags, SendingFlags {
-  /** Name of an account of a devnet. */
+  /** Name of the devnet account that sends the transaction, for example `account_1`. */
   readonly from?: string;
   readonly secondPassphraseFile?: string;
 }

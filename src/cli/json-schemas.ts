@@ -16,8 +16,8 @@ import { OPERATOR_SCHEMAS, statusSchema } from './schemas/operator-schemas.ts';
 import { WALLET_SCHEMAS } from './schemas/wallet-schemas.ts';
 
 /**
- * One schema for each command. The key of a schema has the words of its command, such as `tx verify`. If nodes of the
- * two generations answer differently, a schema has two alternatives.
+ * One schema for each command with `--json`. The key of a schema is the name of its command, such as `tx verify`. If
+ * the output depends on the generation of the node, the schema has one alternative for each generation.
  */
 export function jsonSchemas(): Readonly<Record<string, object>> {
   return Object.fromEntries(Object.entries(shapes()).map(([path, shape]) => [path, published(shape)] as const));
@@ -71,7 +71,9 @@ function shapes(): Readonly<Record<string, Schema>> {
   };
 }
 
-/** Patterns for formats that validators do not know. An empty text stands for a missing value. */
+/**
+ * Patterns for formats that JSON Schema does not define. They allow an empty text, which stands for a missing value.
+ */
 const PATTERNS: Readonly<Partial<Record<Format, string>>> = {
   address: '^([0-9]{1,20}L)?$',
   id: '^([0-9]{1,20})?$',

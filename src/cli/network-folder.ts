@@ -20,8 +20,8 @@ export function checkNetworkName(name: string): void {
 }
 
 /**
- * @param remedy advice for a folder that is not empty
- * @throws ProtocolError `OUT_NOT_EMPTY` for a folder that is not empty, and for a file
+ * @param remedy advice at the end of the error message
+ * @throws ProtocolError `OUT_NOT_EMPTY` if `directory` is a file, or a folder that is not empty
  */
 export function checkEmpty(directory: string, remedy: string): void {
   if (!existsSync(directory)) return;
@@ -33,8 +33,8 @@ export function checkEmpty(directory: string, remedy: string): void {
  * Writes the files into a temporary folder beside `out`, and loads this folder like a node. Then removes the old folder
  * `out`, and renames the temporary folder to `out`.
  *
- * @param files texts by file name
- * @param sourceOf name of the file that errors show in place of the temporary file
+ * @param files contents of the files, by file name
+ * @param sourceOf returns the path that error messages show for a file name, instead of the path of the temporary file
  * @throws ProtocolError the error of `loadNetwork`, with the names from `sourceOf`; `out` is then unchanged
  */
 export function writeNetworkFolder(

@@ -1,4 +1,4 @@
-/** The typed queries to a running node that the commands for operators and for devnets send through `ask-node.ts`. */
+/** Typed queries that the commands for operators and for devnets send to a running node, through `ask-node.ts`. */
 
 import type { Diagnostic, PeerVerdict } from '../ports/node-api.ts';
 import { FULL_STATUS, NODE_IDENTITY } from './answer-shapes.ts';
@@ -12,13 +12,13 @@ export interface NodeState {
   readonly syncing: boolean;
   readonly transactions: { readonly confirmed: number; readonly total: number };
   /**
-   * Offset of the peers' clocks from the node's clock, present when the offset is at least 2 s; positive when the
-   * peers' clocks are ahead.
+   * Offset of the peers' clocks from the node's clock; positive when the peers' clocks are ahead. The node reports only
+   * offsets of at least 2 s.
    */
   readonly clockOffsetMs?: number;
   /**
-   * Present when the clock of a peer differs much from the node's clock, and it is unknown which of the two is wrong.
-   * `offsetMs` is positive when the peer's clock is ahead.
+   * Present when the clock of a peer differs from the node's clock by at least 2 s, and the node does not know which of
+   * the two clocks is wrong. `offsetMs` is positive when the peer's clock is ahead.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /** Present when the node has no peers and needs none. */

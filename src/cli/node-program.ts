@@ -28,8 +28,8 @@ export interface NodeProgram {
    * Waits for the start of the node. Once the node has started, the watchdog also ends the process if the main thread
    * is blocked or only collects garbage.
    *
-   * @returns undefined if the program was asked to stop before the node had started. The node is then closed as soon as
-   *   it has started, or the process ends after `STOP_MS_MAX`
+   * @returns undefined if a stop request came before the node had started; the node is then closed already. If the
+   *   start and the closing take longer than `STOP_MS_MAX` after the request, the process ends with `EXIT.failed`
    * @throws the error of `starting`
    */
   whenStarted<Node extends { close(): Promise<void> }>(starting: Promise<Node>): Promise<Node | undefined>;
@@ -52,7 +52,7 @@ interface RunningInProgram {
 
 /**
  * Opens the log, and starts the watchdog. Until the node has started, the watchdog checks only the memory and the heap
- * of the process. From this call on, signals are handled (`stopRequest`).
+ * of the process. From this call on, the program handles signals (`stopRequest`).
  */
 export function beginNodeProgram(config: Config): NodeProgram {
   const metrics = new MetricsRegistry({ isOfProcess: true });

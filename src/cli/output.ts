@@ -47,8 +47,8 @@ export function printText(text: string): void {
 }
 
 /**
- * Prints JSON documents, one on each line. On a terminal, unsafe characters are escaped; elsewhere, the text is
- * unchanged.
+ * Prints JSON documents, one on each line. Escapes unsafe characters if the standard output is a terminal. Otherwise
+ * prints the text unchanged.
  */
 export function printDocuments(text: string): void {
   print(outputIsTerminal() ? escapedJson(text) : text);
@@ -63,8 +63,8 @@ export function drawOnTerminal(text: string): void {
 }
 
 /**
- * Reports a finished action. If the report cannot be written, the error names the finished action. Without that
- * message, the user could believe that the action failed, and could then repeat it or delete its result.
+ * Calls `write`, which prints the result of a finished action. If the printing fails, adds `done` to the error message.
+ * Otherwise the user could believe that the action failed, and could then repeat it or delete its result.
  *
  * @param done a clause, for example `the backup was made`
  */
@@ -105,8 +105,8 @@ export function printStderrLines(lines: readonly string[]): void {
 }
 
 /**
- * Writes text to the standard error output, with its control sequences. Therefore the text must come from this program.
- * A failure to write is ignored.
+ * Writes text to the standard error output. The function does not replace control sequences, so the text must come from
+ * this program. A failure to write is ignored.
  */
 export function writeStderr(text: string): void {
   try {

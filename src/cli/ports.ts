@@ -1,11 +1,11 @@
-/** Checks that ports are free, before anything is started or written. */
+/** Checks that ports are free, before a command starts or writes anything. */
 
 import { createServer } from 'node:net';
 import { ProtocolError } from '../primitives/errors.ts';
 
 export interface Endpoint {
   readonly host: string;
-  /** Port 0 is not checked, because the system then chooses a free port. */
+  /** `checkPortsFree` does not check port 0, because the system replaces port 0 by a free port. */
   readonly port: number;
 }
 

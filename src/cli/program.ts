@@ -1,6 +1,6 @@
 /**
- * The commands and their flags. Most commands have their code in `commands/`. The program loads this code only when the
- * user calls the command.
+ * The commands and their flags. The code of most commands is in `commands/`. The program loads the code of such a
+ * command only when the user calls this command.
  */
 
 import { Argument, Command, Option } from 'commander';
@@ -49,8 +49,9 @@ const WHICH_CHAIN = `
 Without --network the folder must hold one chain, as a node of a known network leaves it.`;
 
 /**
- * Creates the program with all commands. Parsing never ends the process. Instead of ending it, parsing throws
- * `CommanderError`, also after `--help` and `--version`.
+ * Creates the program with all commands. Its method `parseAsync` never ends the process. The method throws
+ * `CommanderError` for a wrong command line, and after it has printed the text for `--help` or `--version`. For an
+ * unknown command, the method throws a `ProtocolError` with the code `USAGE`.
  */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))

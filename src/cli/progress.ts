@@ -1,6 +1,7 @@
 /**
- * Shows the progress of a long command: on a terminal, one line that is updated in place; elsewhere, a new line at
- * intervals. The progress goes to the standard error output, because results go to the standard output.
+ * Shows the progress of a long command. A terminal shows one line, which changes in place. Any other output gets a new
+ * line every 5 or 10 seconds. The progress goes to the standard error output, because results go to the standard
+ * output.
  */
 
 import { isatty } from 'node:tty';
@@ -13,7 +14,7 @@ import { writeStderr } from './output.ts';
 export interface Progress {
   /**
    * @param height height of the last finished block
-   * @param fraction finished part of the whole, 0 to 1; undefined when it is unknown
+   * @param fraction finished part of the work, 0 to 1; undefined when it is unknown
    */
   show(height: number, fraction: number | undefined): void;
   /** Removes the progress line from a terminal. */
@@ -32,13 +33,13 @@ const TERMINAL_INTERVAL_MS = 100;
 const BLOCKS_LINE_INTERVAL_MS = 10_000;
 const STEP_LINE_INTERVAL_MS = 5_000;
 /**
- * Time after the creation of a `StepProgress` during which a terminal does not show it. A short command therefore shows
- * only its result.
+ * Time in milliseconds after the creation of a `StepProgress`. Before this time, a terminal shows no progress, so a
+ * command that ends earlier shows only its result.
  */
 const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;
 
-/** Stream to which the progress is written. */
+/** Output stream for the progress. */
 interface ProgressOutput {
   readonly isTTY: boolean;
   write(text: string): unknown;
@@ -57,11 +58,11 @@ interface LineOptions {
 }
 
 export interface ProgressOptions extends LineOptions {
-  /** The work of the command, for example `importing`. */
+  /** Name of the work in the progress text, for example `importing`. */
   readonly what: string;
   /** Height of the block before the first block that the command handles. */
   readonly fromHeight: number;
-  /** True with `--json`. With `--json`, no progress is shown. */
+  /** True with `--json`. If true, the command shows no progress. */
   readonly isQuiet?: boolean;
 }
 
@@ -80,7 +81,7 @@ export function createProgress({ what, fromHeight, isQuiet = false, ...options }
 }
 
 export interface StepProgressOptions extends LineOptions {
-  /** True with `--json`. With `--json`, no progress is shown. */
+  /** True with `--json`. If true, the command shows no progress. */
   readonly isQuiet: boolean;
 }
 
@@ -100,7 +101,10 @@ export function createStepProgress({ isQuiet, ...options }: StepProgressOptions)
   };
 }
 
-/** Writes a progress line at limited intervals. On a terminal, the line is cleared when the work ends. */
+/**
+ * Writes a progress line at most once per interval: 100 ms on a terminal, `lineIntervalMs` elsewhere. On a terminal,
+ * `end` clears the line.
+ */
 function createLine({
   output = STANDARD_ERROR,
   clock = systemClock,
@@ -109,8 +113,8 @@ function createLine({
 }: LineOptions & {
   readonly lineIntervalMs: number;
   /**
-   * Time after the start at which a terminal shows the line for the first time. Other outputs get the first line after
-   * `lineIntervalMs`.
+   * Earliest time of the first line on a terminal, in milliseconds after the call of `createLine`. Elsewhere, the first
+   * line comes after `lineIntervalMs` at the earliest.
    */
   readonly firstShownMs: number;
 }) {
@@ -143,7 +147,10 @@ export interface ProgressFacts {
   readonly fraction: number | undefined;
 }
 
-/** One line with the finished work, its speed, and the remaining time. */
+/**
+ * One line with the last finished height, the speed in blocks per second, and, if `fraction` is known, the percentage
+ * and the remaining time.
+ */
 export function progressText({ what, height, blocks, seconds, fraction }: ProgressFacts): string {
   const rate = seconds > 0 ? Math.round(blocks / seconds) : 0;
   const parts = [`${what}: height ${height}`, `${rate} blocks/s`];

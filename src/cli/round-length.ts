@@ -1,4 +1,4 @@
-/** Number of blocks in a round, from the constants that a node reports. */
+/** Number of blocks in a round, from the answer of a node to `node/constants`. */
 
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 

@@ -1,12 +1,13 @@
-/** Suggests a known word for a misspelt word. */
+/** Suggests a known word (a command or a member name) for a misspelt word. */
 
 /** Maximum number of edits between two similar words, as a share of the letters of the longer word. */
 const DIFFERENT_SHARE_MAX = 0.4;
 const DIFFERENT_MAX = 3;
 
 /**
- * Returns the known word that is most similar to an unknown word; undefined if no known word is similar enough. If
- * several words are equally similar, the first of them is returned.
+ * Returns the known word that needs the fewest edits (`editDistance`) to become `word`; undefined if every known word
+ * needs more edits than the two limits above allow. If several known words need equally few edits, the function returns
+ * the first of them.
  */
 export function similarTo(word: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;

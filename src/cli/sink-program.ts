@@ -1,4 +1,7 @@
-/** The commands that copy a chain out of the node into tables (`sink`), and query the copied tables (`query`). */
+/**
+ * The commands that copy the chain of a node into tables (`sink`), and that query the Parquet files among these tables
+ * (`query`).
+ */
 
 import { type Command, Option } from 'commander';
 import { command, EXIT_CODES, integerFrom, onlyCommands } from './command.ts';

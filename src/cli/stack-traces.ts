@@ -3,8 +3,8 @@
  * files, and a position in a bundle does not help to find a fault.
  *
  * Node.js can read source maps itself. But Node.js reads the map of each file that it loads, which takes a tenth of the
- * start time. This file reads a map only when the `stack` of an error is read, and only for the positions in that
- * trace.
+ * start time. The code here reads the map of a bundle only when the `stack` of an error is read and contains a position
+ * in that bundle.
  */
 
 import { readFileSync } from 'node:fs';
@@ -47,10 +47,9 @@ export function nameSourcesInTraces(): void {
 }
 
 /**
- * True when the trace is read in the constructor of the error, and the error has no message. The error classes of some
- * libraries read the trace of each error in the constructor, but these traces are hardly ever printed. For example,
- * SocketCluster creates such an error for each failed dial. Reading source maps for these errors took a sixth of the
- * start time of a devnet node.
+ * True if the error has no message and was created in a constructor. In some libraries, the constructor of an error
+ * class creates such an error and reads its trace, but the trace is hardly ever printed. For example, SocketCluster
+ * does this for each failed dial. Reading source maps for these errors took a sixth of the start time of a devnet node.
  */
 function isReadInConstructor(error: Error, [first]: readonly NodeJS.CallSite[]): boolean {
   return error.message === '' && first?.isConstructor() === true;

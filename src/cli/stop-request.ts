@@ -1,4 +1,7 @@
-/** Reports when a long-running command should end, and removes temporary files at a signal. */
+/**
+ * Reports when a node or a sink command must end (`stopRequest`). For other commands: removes their temporary files at
+ * a signal (`removeTemporaryFilesAtStop`).
+ */
 
 import { removeTemporaryPaths } from '../node/temporary-paths.ts';
 import { printStderr } from './output.ts';
@@ -7,14 +10,15 @@ import { EXIT, type ExitCode } from './error-lines.ts';
 const PARENT_CHECK_MS = 500;
 
 /**
- * Signals with which people and systems ask a process to end. SIGHUP comes when the terminal of the process is closed.
+ * Signals with which users and systems ask a process to end. The system sends SIGHUP when the terminal of the process
+ * closes.
  */
 export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly NodeJS.Signals[];
 
 /**
- * Other signals that end a process by default. These signals are not requests to stop a node. If one arrives, the node
- * closes its store and ends with the exit code of a failure, so that a supervisor restarts it. SIGALRM is not in this
- * list, because the watchdog uses it to end a process whose main thread is blocked.
+ * Other signals that end a process by default. These signals are not requests to stop a node. If one of them arrives,
+ * the node closes its store and ends with the exit code of a failure, so that a supervisor restarts the node. SIGALRM
+ * is not in this list, because the watchdog uses it to end a process whose main thread is blocked.
  */
 const OTHER_ENDING_SIGNALS = [
   'SIGUSR2',
@@ -26,7 +30,7 @@ const OTHER_ENDING_SIGNALS = [
 ] as const satisfies readonly NodeJS.Signals[];
 
 export interface StopRequest {
-  /** The signal or other event that makes the process end. */
+  /** Name of the signal, or `the end of its supervisor`. */
   readonly by: string;
   /**
    * Exit code of an orderly end. If `by` is a signal of `OTHER_ENDING_SIGNALS`, the code makes a supervisor restart the
@@ -41,7 +45,7 @@ export interface StopRequest {
  * SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to all its processes, but the supervisor decides when this
  * process ends.
  *
- * @param onSecond called with the later signal, before this signal ends the process
+ * @param onSecond called with the name of the second signal, before this signal ends the process
  */
 export function stopRequest(onSecond: (signal: string) => void): Promise<StopRequest> {
   const supervised = process.send !== undefined || process.env['BLOOMERY_SUPERVISED'] === '1';

@@ -29,8 +29,8 @@ export interface SystemdNotifier {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Creates a notifier. It does nothing without `NOTIFY_SOCKET` in the environment, because systemd then expects no
- * messages.
+ * Creates a notifier. Without `NOTIFY_SOCKET` in the environment, the notifier does nothing, because systemd then
+ * expects no messages.
  */
 export function systemdNotifier(environment: Environment, observer: Observer, ownPid = process.pid): SystemdNotifier {
   if (environment['NOTIFY_SOCKET'] === undefined) return { ready: () => undefined, stopping: () => undefined };

@@ -1,7 +1,8 @@
 /**
- * Converts addresses from bytes to texts. The same addresses occur again and again, so their texts are cached. While a
- * text is in the cache, each call returns the same string object. Look-ups in a `Map` with the same string object are
- * faster, because V8 computes the hash of a string object only once.
+ * Converts addresses from bytes to texts, such as `16313739661670634666L`. An address often occurs in many
+ * transactions, so the module caches the texts. While a text is in the cache, each call for its address returns the
+ * same string object. Look-ups in a `Map` with the same string object are faster, because V8 computes the hash of a
+ * string object only once.
  */
 
 /**

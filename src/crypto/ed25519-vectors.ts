@@ -1,7 +1,7 @@
 /**
- * Lists the twelve edge cases of Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs" (SSR 2020). Each case
- * includes the answer of libsodium 1.0.16 to 1.0.22, which is the rule of the network. The node uses an implementation
- * of Ed25519 only if the implementation gives all these answers.
+ * Lists twelve edge cases of Ed25519 verification, from Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs"
+ * (SSR 2020). The member `accepted` is the answer of libsodium 1.0.16 to 1.0.22. All nodes of a network must give these
+ * answers. The node uses an implementation of Ed25519 only if the implementation gives all of them.
  */
 
 export interface Ed25519Vector {

@@ -1,10 +1,10 @@
 /**
  * Makes and checks Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22
- * accepts. A valid signature (R, S) meets four conditions. S is below the group order. The public key is canonical.
- * Neither the public key nor R has small order. The verification equation holds without a cofactor. Libraries give
- * different answers for signatures and keys that break one of the conditions. Two nodes that give different answers
- * would fork. Both implementations (backends) of this module therefore check the first three conditions before they
- * check the equation. `selectEd25519` also tests the selected backend with published edge cases (`ed25519-vectors.ts`).
+ * accepts. A valid signature (R, S) meets four conditions. S is below the group order. The encoding of the public key
+ * is canonical. Neither the public key nor R has small order. The verification equation holds without a cofactor. Other
+ * libraries accept signatures and keys that break some of the conditions. Two nodes that give different answers would
+ * fork. Both implementations (backends) of this module therefore check the first three conditions before they check the
+ * equation. `selectEd25519` also tests the selected backend with published edge cases (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ import { ED25519_VECTORS } from './ed25519-vectors.ts';
 
 export type Ed25519Backend = 'sodium' | 'noble';
 
-/** Time of one check in milliseconds, measured with a batch of 225 checks on a server with a 2.5 GHz processor. */
+/** Milliseconds for one signature check, measured with a batch of 225 checks on a server with a 2.5 GHz processor. */
 export const CHECK_MS: Readonly<Record<Ed25519Backend, number>> = { sodium: 0.065, noble: 1.3 };
 
 /** The input of a signature check: `signature` has 64 bytes, `publicKey` has 32 bytes. */
@@ -49,7 +49,7 @@ export interface Ed25519 {
  * Selects the preferred backend. If `sodium` is preferred but not available, the function selects `noble`. The function
  * then checks the selected backend with the edge cases of `ed25519-vectors.ts`.
  *
- * @param prefer name of the preferred backend; the native library by default
+ * @param prefer name of the preferred backend; by default `sodium`, the native library
  * @throws ProtocolError `ED25519_BACKEND_WRONG` if the backend gives a wrong answer to an edge case
  */
 export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
@@ -61,7 +61,7 @@ export function selectEd25519(prefer: Ed25519Backend = 'sodium'): Ed25519 {
 let fallback: Ed25519 | undefined;
 
 /**
- * The backend of this process. The first call selects the backend.
+ * Returns the backend of this process. The first call selects the backend with `selectEd25519`.
  *
  * @throws ProtocolError like `selectEd25519`
  */
@@ -90,7 +90,7 @@ interface Sodium {
   crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, publicKey: Uint8Array): unknown;
 }
 
-/** Loads the native library; undefined if it is not installed or does not load on this platform. */
+/** Loads the native library. Returns undefined if the library is not installed or does not load on this platform. */
 export function loadSodium(): Ed25519 | undefined {
   let sodium: Sodium;
   try {

@@ -1,5 +1,5 @@
 /**
- * Encrypts and decrypts passphrases with AES-256-GCM. PBKDF2-SHA256 derives the key from a password. An encrypted
+ * Encrypts and decrypts passphrases with AES-256-GCM. PBKDF2-SHA256 derives the AES key from a password. An encrypted
  * passphrase has the form of a URL query, as in `forging.delegates` of a configuration of Lisk Core.
  */
 
@@ -24,9 +24,9 @@ export interface EncryptedPassphrase {
 export interface EncryptionOptions {
   /** Rounds of PBKDF2; 1,000,000 by default. */
   readonly iterations?: number;
-  /** 1 to 1,024 bytes that were never used before, normally 16 random bytes. */
+  /** A new salt of 1 to 1,024 bytes, normally 16 random bytes. */
   readonly salt: Uint8Array;
-  /** 12 bytes that were never used before with the same password and salt, normally random bytes. */
+  /** The initialisation vector, normally 12 random bytes. Do not use it again with the same password and salt. */
   readonly iv: Uint8Array;
 }
 

@@ -2,8 +2,8 @@
 
 import { hash } from 'node:crypto';
 
-// These functions call `hash` of `node:crypto`, and get the result as text. For short inputs, `hash` takes half as long
-// as `createHash`. Getting the result as text takes half as long as getting a buffer.
+// The functions of this file call `hash` of `node:crypto`, and get the digest as text. For short inputs, `hash` takes
+// half as long as `createHash`, and a digest as text takes half as long as a digest as a buffer.
 
 /** Computes the SHA-256 digest of the concatenated parts. */
 export function sha256(...parts: readonly Uint8Array[]): Buffer {

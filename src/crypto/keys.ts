@@ -38,7 +38,7 @@ export function addressOf(publicKey: string): string {
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
-/** Returns the error message of lisk-sdk for an address of a wrong form; undefined for a correct address. */
+/** Returns the error message of lisk-sdk for an address of a wrong form, or undefined for a correct address. */
 export function addressFault(address: string): string | undefined {
   if (address.length < 2 || address.length > 22) {
     return 'Address length does not match requirements. Expected between 2 and 22 characters.';
@@ -57,7 +57,7 @@ export function addressFault(address: string): string | undefined {
 
 const NOT_CANONICAL = "Address string format does not match it's number representation.";
 
-/** @throws ProtocolError `ADDRESS_INVALID` with the message of lisk-sdk */
+/** @throws ProtocolError `ADDRESS_INVALID` with the message of lisk-sdk if the form of the address is wrong */
 export function checkAddress(address: string): void {
   const fault = addressFault(address);
   if (fault !== undefined) throw new ProtocolError('ADDRESS_INVALID', { address: address.slice(0, 80) }, fault);

@@ -1,13 +1,13 @@
 /**
  * Signs and checks messages that are not part of the chain. The format of the signed bytes is the same as in
- * lisk-cryptography, so that other wallets accept the signatures.
+ * lisk-cryptography, so that wallets for Lisk accept the signatures.
  */
 
 import { bytesOfHex, hexOf, utf8 } from '../primitives/bytes.ts';
 import type { Ed25519, Ed25519KeyPair } from './ed25519.ts';
 import { sha256 } from './hash.ts';
 
-/** A signed message. Key and signature are hexadecimal, as wallets show them. */
+/** A signed message. The public key and the signature are hexadecimal, as wallets show them. */
 export interface SignedMessage {
   readonly message: string;
   readonly publicKey: string;
@@ -19,7 +19,7 @@ const PREFIX = 'Lisk Signed Message:\n';
 /**
  * Computes the digest that a signature of a message covers. `PREFIX` is part of the input of the digest, so the
  * signature of a message is never a valid signature of a transaction. The length that precedes the message is the
- * number of UTF-16 units, not of bytes, as in lisk-cryptography.
+ * number of its UTF-16 code units (not of its bytes), as in lisk-cryptography.
  *
  * @returns 32 bytes
  */
@@ -35,7 +35,7 @@ export function signMessage(message: string, keyPair: Ed25519KeyPair, ed25519: E
 }
 
 /**
- * @param signed key of 64 and signature of 128 hexadecimal digits
+ * @param signed a public key of 64 hexadecimal digits, and a signature of 128
  * @returns whether the signature is valid; false if the key or the signature has a wrong length
  * @throws ProtocolError `HEX_INVALID` if the key or the signature is not hexadecimal
  */

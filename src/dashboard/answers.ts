@@ -1,6 +1,7 @@
 /**
- * The members of the HTTP interface's answers that the dashboard reads. Nodes of both generations send all of these
- * members, unless a comment states otherwise. An optional member is absent if it does not apply or is unknown.
+ * Types of the answers of the HTTP interface, with only the members that the dashboard reads. Nodes of both generations
+ * send all of these members, unless a comment states otherwise. An optional member is absent if its value does not
+ * apply or is unknown.
  */
 
 export interface Status {
@@ -43,11 +44,11 @@ export interface Reader {
   readonly requests: number;
 }
 
-/** A reorg: blocks that were reverted together. */
+/** One change of the chain that reverted blocks. */
 export interface Reorg {
   /** ISO 8601. */
   readonly time: string;
-  /** Height of the newest block that was not reverted. */
+  /** Height of the newest block that the reorg did not revert. */
   readonly commonHeight: number;
   readonly revertedBlocks: number;
 }
@@ -56,10 +57,10 @@ export interface Constants {
   readonly version: string;
   readonly build: string;
   readonly protocolVersion: string;
-  /** Number of delegates of a round; absent when it is 101. */
+  /** Number of delegates of a round; absent if the number is 101. */
   readonly activeDelegates?: number;
   readonly nethash: string;
-  /** Name of the network; older versions of the node do not send it. */
+  /** Name of the network; absent in the answers of older versions of the node. */
   readonly networkName?: string;
   /** ISO 8601. */
   readonly epoch: string;
@@ -68,7 +69,7 @@ export interface Constants {
 }
 
 /**
- * A block. Amounts are decimal digits in beddows, also in the other answers of this file. A timestamp is in whole
+ * A block. In all answers of this file, an amount is a string of decimal digits, in beddows. A timestamp is in whole
  * seconds since the epoch of the network.
  */
 export interface Block {
@@ -88,7 +89,7 @@ export interface Block {
   readonly blockSignature: string;
   readonly confirmations: number;
   readonly totalForged: string;
-  /** Sent only by generation 3, like `maxHeightPreviouslyForged`. */
+  /** Only nodes of generation 3 send this member and `maxHeightPreviouslyForged`. */
   readonly maxHeightPrevoted?: number;
   readonly maxHeightPreviouslyForged?: number;
 }
@@ -106,7 +107,7 @@ export interface Transaction {
   readonly signatures?: readonly string[];
   readonly recipientId?: string;
   readonly asset: Readonly<Record<string, unknown>>;
-  /** Height of the block; absent for a transaction in the pool, like `blockId` and `confirmations`. */
+  /** Height of the block. A transaction in the pool has no `height`, `blockId` or `confirmations`. */
   readonly height?: number;
   readonly blockId?: string;
   readonly confirmations?: number;
@@ -134,7 +135,7 @@ export interface Delegate {
   readonly account: { readonly address: string; readonly publicKey: string };
 }
 
-/** Earnings of a delegate; amounts are decimal digits in beddows. */
+/** Earnings of a delegate: the fees and rewards of its forged blocks, and their sum (`forged`). */
 export interface Earnings {
   readonly fees: string;
   readonly rewards: string;
@@ -159,7 +160,7 @@ export interface Group {
   readonly members: readonly { readonly address: string; readonly publicKey: string }[];
 }
 
-/** State of a peer address in the view of the node, with the reason; times are ISO 8601. */
+/** The state of the node's connection to one peer address, and the reason. Times are ISO 8601. */
 export interface PeerVerdict {
   readonly ip: string;
   readonly wsPort?: number;
@@ -197,13 +198,13 @@ export interface ForgingDelegate {
   readonly publicKey: string;
   readonly forging: boolean;
   /**
-   * The reason why an enabled delegate does not sign yet, and the expected end of the wait (ISO 8601) if it is known.
+   * The reason why an enabled delegate does not sign yet. `until` is the expected end of the wait (ISO 8601), if known.
    * Absent for a delegate that does not wait.
    */
   readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
   /**
-   * The reason why this node does not forge at present, and the time when the pause began (ISO 8601). Absent while
-   * forging is not paused.
+   * The reason why this node does not forge at present. `since` is the time when the pause began (ISO 8601). Absent
+   * while forging is not paused.
    */
   readonly paused?: { readonly reason: string; readonly since: string };
 }
@@ -219,7 +220,7 @@ export interface Voters {
   readonly voters: readonly { readonly address: string; readonly balance: string }[];
 }
 
-/** Measurements of the node's last hour or day. */
+/** Measurements of the node in the last hour or day. */
 export interface History {
   /** Length of the interval that each point covers, in seconds. */
   readonly intervalS: number;
@@ -234,13 +235,13 @@ export interface HistoryPoint {
   readonly missedSlots: number;
   readonly reorgs: number;
   /**
-   * Mean time in milliseconds from the start of a slot until the node applied the block of the slot. Downloaded blocks
-   * do not count. Absent if the node applied no blocks, or only downloaded blocks, in the interval.
+   * Mean time in milliseconds from the start of a slot until the node applied the block of the slot. Blocks that
+   * the node downloaded in a sync do not count. Absent if the node applied no other blocks in the interval.
    */
   readonly delayMs?: number;
-  /** Transactions in the queues `verified`, `pending` and `ready` of the pool, when the node last updated the point. */
+  /** Number of transactions in the queues `verified`, `pending` and `ready` when the node last updated this point. */
   readonly pool: number;
-  /** Connected peers when the node last updated the point. */
+  /** Number of connected peers when the node last updated this point. */
   readonly peers: number;
 }
 

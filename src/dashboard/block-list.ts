@@ -20,7 +20,7 @@ export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kep
 /**
  * Adds the blocks of an answer, to fill gaps in the list.
  *
- * @param answer newest first and without a gap
+ * @param answer the blocks, newest first and without a gap
  */
 export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: readonly Kept[]): readonly Kept[] {
   const [newest] = answer;
@@ -28,12 +28,12 @@ export function withAnswered<Kept extends Link>(kept: readonly Kept[], answer: r
   if (newest === undefined || oldest === undefined) return kept;
   const above = kept.filter(({ height }) => height > newest.height);
   const next = above.at(-1);
-  // `next` is the lowest kept block above the answer. If `next` has the height of a child of `newest`, but another
-  // parent, all kept blocks above the answer belong to another branch. The function drops these blocks.
+  // `next` is the lowest kept block above the answer. If `next` is one height above `newest`, but has another parent,
+  // all kept blocks above the answer belong to another branch. The function drops these blocks.
   const isOther = next?.height === newest.height + 1 && next.previousBlockId !== newest.id;
   const lower = kept.filter(({ height }) => height < oldest.height);
-  // If there is a gap below the answer, the kept blocks below the gap are dropped, because the event stream will not
-  // fill the gap.
+  // If there is a gap below the answer, the function drops the kept blocks below the gap, because the event stream will
+  // not fill the gap.
   const below = lower[0]?.height === oldest.height - 1 ? lower : [];
   return [...(isOther ? [] : above), ...answer, ...below].slice(0, BLOCKS_MAX);
 }

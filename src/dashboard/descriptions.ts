@@ -4,7 +4,8 @@ import type { Transaction } from './answers.ts';
 import { amountText } from './format.ts';
 
 /**
- * A part of a sentence. A delegate is given by its public key, and the component that shows the part looks up the name.
+ * A part of a description. A part of the kind `delegate` has only the public key. The component that shows the part
+ * looks up the name of the delegate.
  */
 export type Part =
   | string
@@ -47,7 +48,7 @@ export function descriptionOf({ type, amount, recipientId, asset }: Described): 
 
 /**
  * If a transaction has at most this number of votes, a list of transactions shows the names of the delegates. If a
- * transaction has more votes, the list shows only how many votes are added and how many are removed.
+ * transaction has more votes, the list shows only how many votes the transaction adds and removes.
  */
 const VOTES_SHOWN = 2;
 

@@ -1,6 +1,6 @@
 /**
- * The controls of a devnet. This module declares the answers of the process that runs the devnet (supervisor), and
- * reads the texts that a user types as parameters of an operation.
+ * Data of the dashboard's devnet page. Declares the answers of the supervisor (the process that runs the devnet), and
+ * parses the texts that a user types as parameters of an operation.
  */
 
 import { addressOf, beddowsOf } from './list-requests.ts';
@@ -15,12 +15,12 @@ export interface DevnetNode {
 }
 
 export interface DevnetFaults {
-  /** For each part, the `index` of each of its nodes; empty while the network is not cut into parts. */
+  /** For each part of a partitioned network, the `index` of each node in the part. Empty without a partition. */
   readonly parts: readonly (readonly number[])[];
   readonly nodes: readonly {
     readonly node: number;
     readonly delayMs: number;
-    /** Share of lost messages, from 0 to 1. */
+    /** Share of the messages from and to this node that are lost, from 0 to 1. */
     readonly loss: number;
     readonly skewMs: number;
   }[];
@@ -62,7 +62,7 @@ export function actionsFor({ state }: Pick<DevnetNode, 'state'>): readonly NodeA
   }
 }
 
-/** The result of reading what a user typed: the value of the parameter, or the reason why the text is not valid. */
+/** The value that a user typed for a parameter, or the reason why the typed text is not valid. */
 type Read<Value> = { readonly value: Value } | { readonly problem: string };
 
 export interface TransferTexts {
@@ -70,7 +70,7 @@ export interface TransferTexts {
   readonly amount: string;
 }
 
-/** Reads an address and an amount. The amount in the result is in beddows, as decimal digits. */
+/** Parses an address, and an amount in LSK. The amount in the result is in beddows, as decimal digits. */
 export function transferOf({ address, amount }: TransferTexts): Read<TransferTexts> {
   const known = addressOf(address.trim());
   if (known === undefined) return { problem: `“${address}” is not an address: an address is digits followed by L.` };
@@ -81,7 +81,7 @@ export function transferOf({ address, amount }: TransferTexts): Read<TransferTex
   return { value: { address: known, amount: beddows } };
 }
 
-/** Reads a delay in milliseconds, from 0 to one minute. */
+/** Parses a delay in milliseconds, from 0 to 60,000. */
 export function delayOf(text: string): Read<number> {
   const delayMs = /^\d{1,5}$/.test(text.trim()) ? Number(text) : Number.NaN;
   return delayMs <= 60_000
@@ -89,7 +89,7 @@ export function delayOf(text: string): Read<number> {
     : { problem: `“${text}” is not a delay: write milliseconds from 0 to 60000.` };
 }
 
-/** Converts the percentage of lost messages to a share from 0 to 1. */
+/** Parses a percentage of lost messages, and returns a share from 0 to 1. */
 export function lossOf(text: string): Read<number> {
   const percent = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
   return percent <= 100
@@ -97,7 +97,7 @@ export function lossOf(text: string): Read<number> {
     : { problem: `“${text}” is not a share of messages: write percent from 0 to 100.` };
 }
 
-/** Converts a clock offset from seconds to milliseconds. The offset is at most one day in either direction. */
+/** Parses a clock offset in seconds, and returns milliseconds. The offset is at most one day in either direction. */
 export function offsetOf(text: string): Read<number> {
   const seconds = /^[+-]?\d{1,5}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : Number.NaN;
   return Math.abs(seconds) <= 86_400

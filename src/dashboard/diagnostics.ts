@@ -6,8 +6,8 @@
 import type { Diagnostic } from './answers.ts';
 
 /**
- * Consecutive diagnostics of the same module with the same code and message: the latest of them, and the earlier ones,
- * newest first.
+ * Consecutive diagnostics with the same module, code and message. `latest` is the newest one. `earlier` contains the
+ * others, newest first.
  */
 export interface Run {
   readonly latest: Diagnostic;

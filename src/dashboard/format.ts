@@ -15,15 +15,15 @@ export function amountText(beddows: string): string {
   return `${value < 0n ? '−' : ''}${whole}${rest === '' ? '' : `.${rest}`} LSK`;
 }
 
-/** Number of decimals that an amount has in LSK. */
+/** Returns the number of decimals of an amount in LSK, without trailing zeros. */
 export function decimalsOf(beddows: string): number {
   return beddows.padStart(8, '0').slice(-8).replace(/0+$/, '').length;
 }
 
 /**
- * Example: `12.5 %`. Formats the share of a part in a whole, rounded to two decimals. `part` and `whole` are decimal
- * digits in beddows. A share above zero that rounds to zero is `below 0.01 %`. If the whole is unknown or zero, the
- * text is `–`.
+ * Example: `12.5 %`. Formats the share of `part` in `whole` as a percentage, rounded to two decimals. `part` and
+ * `whole` are in beddows, as decimal digits. A share above zero that rounds to zero is `below 0.01 %`. If `whole` is
+ * unknown or zero, the text is `–`.
  *
  * @param decimals fixed number of decimals for a column; by default, trailing zeros are left out
  */
@@ -59,7 +59,7 @@ interface Results {
 /**
  * Example: `99.01 %`. Undefined for a delegate that has neither forged nor missed a block.
  *
- * @param decimals as in `percentText`
+ * @param decimals number of decimals; by default, as many as the percentage has
  */
 export function productivityOf(results: Results, decimals?: number): string | undefined {
   const { producedBlocks, missedBlocks, productivity } = results;
@@ -98,7 +98,10 @@ export function shortText(text: string, characters = 6): string {
   return text.length <= 2 * characters + 1 ? text : `${text.slice(0, characters)}…${text.slice(-characters)}`;
 }
 
-/** Examples: `14 s ago`, `in 3 min`, `0 s ago`. The unit is the largest that fits into the time, at least a second. */
+/**
+ * Examples: `14 s ago`, `in 3 min`, `0 s ago`. The unit is the largest unit that is not longer than the time. For less
+ * than a second, the unit is `s`.
+ */
 export function agoText(momentMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - momentMs) / 1000);
   const [size, unit] = UNITS.find(([length]) => Math.abs(seconds) >= length) ?? [1, 's'];
@@ -141,8 +144,8 @@ export function typeText(type: number): string {
 }
 
 /**
- * Returns the version of the software from the build text of a node. A build text consists of `v`, the version, and, if
- * it is known, the time of the build. Undefined if the text has no version.
+ * Returns the version of the software from the build text of a node, or undefined if the text has no version. A build
+ * text is `v` and the version, followed by the time of the build if this time is known.
  */
 export function softwareVersionOf(build: string): string | undefined {
   return /^v(\d\S*)/.exec(build)?.[1];

@@ -21,7 +21,7 @@ export interface HashRoute {
   readonly view: View;
   /** Id, height, address or name of the one item that the view shows; undefined for a list. */
   readonly item: string | undefined;
-  /** Number of a page of a list; the first page is 1. */
+  /** Number of the page of the list; the first page is 1. */
   readonly page: number;
   /** Cursor that the node sent for the last entry before the page; empty for the first page. */
   readonly after: string;
@@ -31,7 +31,7 @@ export interface HashRoute {
 
 export type Filters = Readonly<Record<string, string>>;
 
-/** Names of the filters of each view, in the sequence of the URL fragment. `sort` is the order of the list. */
+/** Names of the filters of each view, in their sequence in the URL fragment. `sort` is the order of the list. */
 const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   blocks: ['delegate', 'sort'],
   transactions: ['kind', 'from', 'to', 'min', 'max', 'text', 'sort'],
@@ -40,7 +40,7 @@ const FILTERS: Partial<Readonly<Record<View, readonly string[]>>> = {
   charts: ['span'],
 };
 
-/** The members of a route that name the page of a list. */
+/** The members of a route that select the page of a list. */
 export type PageOfRoute = Pick<HashRoute, 'page' | 'after'>;
 
 const FIRST_PAGE: PageOfRoute = { page: 1, after: '' };
@@ -70,7 +70,7 @@ export function routeOfHash(hash: string): HashRoute {
   };
 }
 
-/** Returns the URL fragment of a route. Filters that are empty, or that the view does not support, are left out. */
+/** Returns the URL fragment of a route, without filters that are empty or that the view does not support. */
 export function hashOf(
   view: View,
   item?: string,

@@ -1,4 +1,4 @@
-/** Computes ended rounds slot by slot: the delegate that forged, or the delegate that missed the slot. */
+/** Computes for each slot of the ended rounds which delegate forged or missed the slot. */
 
 import type { Block } from './answers.ts';
 
@@ -49,7 +49,8 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: Pas
     const whole = own.filter((block) => block !== undefined);
     const before = byHeight.get(firstHeight - 1);
     if (whole.length < activeDelegates || (number > 1 && before === undefined)) break;
-    // No delegate forges the genesis block, and the slots before the first forged block belong to no delegate.
+    // No delegate forges the genesis block. A network may start long after its epoch, so the slots before the first
+    // forged block belong to no delegate.
     const forged = whole.filter(({ height }) => height > 1);
     const bySlot = new Map(forged.map((block) => [slotOf(block), block]));
     const slots = [...bySlot.keys()];
@@ -61,8 +62,8 @@ export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: Pas
 
   function roundOf(number: number, first: number, last: number, bySlot: ReadonlyMap<number, Block>): PastRound {
     // A round with a missed slot has more slots than delegates, and its forging order starts again after the last
-    // delegate. The delegate of a missed slot is therefore the forger of the slot `activeDelegates` slots later or
-    // earlier.
+    // delegate. The delegate of a missed slot is therefore the forger of the slot that is `activeDelegates` slots later
+    // or earlier in the round.
     const byPlace = new Map([...bySlot].map(([slot, block]) => [slot % activeDelegates, block.generatorPublicKey]));
     const slots: PastSlot[] = [];
     for (let slot = first; slot <= last; slot += 1) {

@@ -2,7 +2,7 @@
 
 import type { Block, Forger } from './answers.ts';
 
-/** Default number of delegates of a round; used when the node sends no number. */
+/** Number of delegates of a round if the node sends no number. */
 const DELEGATES_OF_ROUND = 101;
 
 type SlotState = 'forged' | 'missed' | 'now' | 'next';
@@ -23,7 +23,8 @@ export interface Round {
   readonly currentSlot: number;
   /**
    * Slots of the round in ascending order. Each missed slot makes the round one slot longer. If the network made no
-   * blocks for a long time, the list omits slots that are more than `2 * activeDelegates` before the present slot.
+   * blocks for a long time, the list omits the slots that are more than `2 * activeDelegates` slots before the present
+   * slot.
    */
   readonly slots: readonly RoundSlot[];
 }
@@ -39,14 +40,14 @@ export interface RoundRequest {
   readonly activeDelegates?: number;
 }
 
-/** Number of the round to which a height belongs. The first round is 1. */
+/** Returns the number of the round to which a height belongs. The first round has number 1. */
 export function roundOf(height: number, activeDelegates = DELEGATES_OF_ROUND): number {
   return Math.ceil(height / activeDelegates);
 }
 
 /**
- * Lists the slots of the present round, to which the next block belongs. The list assumes that no further slot is
- * missed.
+ * Lists the slots of the present round. The present round is the round of the next block. The list assumes that no
+ * further slot is missed.
  */
 export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundRequest): Round {
   const tip = blocks[0];
@@ -54,16 +55,16 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   const number = roundOf((tip?.height ?? 0) + 1, activeDelegates);
   const firstHeight = (number - 1) * activeDelegates + 1;
   const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
-  // If the given slot is before the slot of the newest block, the slot of the newest block is the present slot.
+  // If `request.currentSlot` is before the slot of the newest block, the slot of the newest block is the present slot.
   const currentSlot = tip === undefined ? request.currentSlot : Math.max(request.currentSlot, slotOf(tip));
   const bySlot = new Map(
-    // No delegate forged the genesis block, and it has no slot in the round.
+    // No delegate forged the genesis block, and the genesis block has no slot in the round.
     blocks.filter(({ height }) => height >= firstHeight && height > 1).map((block) => [slotOf(block), block]),
   );
   const byPlace = new Map(forgers.map((forger) => [forger.nextSlot % activeDelegates, forger]));
   const before = blocks.find(({ height }) => height === firstHeight - 1 && height > 1);
   const known = [...bySlot.keys()];
-  // A network may start long after its epoch. Slots before its first forged block belong to no delegate.
+  // A network may start long after its epoch. Slots before the first forged block of the network belong to no delegate.
   const firstSlot = before === undefined ? Math.min(currentSlot, ...known) : slotOf(before) + 1;
   const slots: RoundSlot[] = [];
   for (let slot = Math.max(firstSlot, currentSlot - 2 * activeDelegates); slot <= currentSlot; slot += 1) {
@@ -71,7 +72,8 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
     const state = block === undefined ? (slot === currentSlot ? 'now' : 'missed') : 'forged';
     slots.push({ slot, state, block, forger: byPlace.get(slot % activeDelegates) });
   }
-  // Height 1 is the genesis block, so delegates forge one block less in the first round.
+  // Each further block of the round needs a slot. The first of these slots is already in `slots` if the present slot
+  // has no block yet. The genesis block counts as the first block of round 1.
   const left = number * activeDelegates - (tip?.height ?? 0) - (slots.at(-1)?.state === 'now' ? 1 : 0);
   for (let ahead = 1; ahead <= left; ahead += 1) {
     const slot = currentSlot + ahead;
@@ -84,7 +86,8 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 
 /**
  * Returns the next slot of each delegate in the round, by public key. A delegate without a further slot in the round is
- * not in the map. Its next slot is in the following round, whose order is not known yet.
+ * not in the map. The next slot of such a delegate is in the following round, for which the order of the delegates is
+ * not known yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

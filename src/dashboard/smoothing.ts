@@ -1,7 +1,7 @@
 /**
  * Smooths figures that compare the node with its peers: the percentage of peers that have the node's tip, and the
- * number of blocks by which the node is behind. Without smoothing, both figures are worse for a moment after each new
- * block, until the node and its peers have received the block.
+ * number of blocks by which the node is behind them. Without smoothing, both figures are worse for a moment after each
+ * new block, until the node and its peers have received the block.
  */
 
 import type { Status } from './answers.ts';
@@ -20,8 +20,8 @@ export interface Sample {
 export const BEHIND_BLOCKS_MIN = 3;
 
 /**
- * Time in milliseconds during which a sample counts. The time spans three slots of 10 s and about ten samples. In a
- * healthy network, at least one sample in this time shows that all peers have the tip.
+ * Time in milliseconds for which `withSample` keeps a sample: three slots of 10 s, and about ten samples. In a healthy
+ * network, at least one sample in this time shows that all peers have the tip.
  */
 export const SMOOTHING_MS = 30_000;
 
@@ -37,8 +37,8 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 export const BEHIND_MS = 8_000;
 
 /**
- * Returns the smallest lag in the last `BEHIND_MS`. Returns 0 if the samples do not cover this time, or if a sample of
- * this time has the lag 0.
+ * Returns the smallest lag in the `BEHIND_MS` before the newest sample. Returns 0 if the samples do not cover this
+ * time.
  */
 export function smoothedLag(samples: readonly Sample[]): number {
   const last = samples.at(-1);

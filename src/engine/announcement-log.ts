@@ -1,6 +1,6 @@
 /**
- * Stores the items that the node announces to its peers. Each entry has one item, and the entries are in the order of
- * arrival. Each entry has a number, which never changes. A walk over the entries can therefore resume at the number
+ * Stores the items that the node announces to its peers. Each entry has one item, and a number that never changes. The
+ * numbers rise in the order in which the entries were added. A walk over the entries can therefore resume at the number
  * where the previous walk stopped.
  */
 
@@ -10,12 +10,12 @@ export interface Announced<T> {
   readonly item: T;
   /** Number of peers to which the node has announced the item because of this entry. */
   timesSent: number;
-  /** True if a later entry, in the same log or in another log, has the same item. */
+  /** True if a later entry, in any of the three logs of `Announcements`, has the same item. */
   isReplaced: boolean;
   /**
-   * Earliest Unix time in milliseconds at which the node checks the entry. If no connected peer is then known to have
-   * the item, the node announces the item again. `waitMs` is the time in milliseconds from the creation of the entry,
-   * or from its last check, to `againMs`.
+   * Earliest Unix time in milliseconds at which the node checks whether a connected peer is known to have the item. If
+   * no connected peer is, the node announces the item again. `waitMs` is the time in milliseconds from the creation of
+   * the entry, or from its last check, to `againMs`.
    */
   againMs: number;
   waitMs: number;

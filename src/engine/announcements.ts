@@ -1,10 +1,10 @@
 /**
- * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcements at a limited
- * rate, with several items in one message. The node does not announce an item to a peer that is known to have the item.
- * The node announces a new item first to at most three peers: those to which it has sent no message for the longest
- * time. The node then announces the item to further peers one after another. The node spreads its messages to different
- * peers over time. When a new item arrives, the rate limit therefore usually allows a message to some peers without a
- * wait. If no connected peer is known to have an item, the node announces the item again after 30 s.
+ * Announces items (transaction ids, transactions or signatures) to peers. Each peer gets announcement messages at a
+ * limited rate. A message has at most 25 items. The node does not announce an item to a peer that is known to have the
+ * item. The node announces a new item first to at most three peers: those to which the node has sent no announcement
+ * for the longest time. The node then announces the item to further peers one after another. The node spreads its
+ * messages to the peers evenly over time. When a new item arrives, the rate limits of several peers therefore usually
+ * allow a message at once. If no connected peer is known to have an item, the node announces the item again after 30 s.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -17,8 +17,8 @@ import { type Announced, AnnouncementLog } from './announcement-log.ts';
 /** Maximum number of items in one message. The wire protocol sets this limit. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
 /**
- * Maximum number of items in each log of announcements. A full transaction pool with the default limits has the same
- * number of transactions.
+ * Maximum number of items in each of the three logs of announcements. A full transaction pool with the default limits
+ * has the same number of transactions.
  */
 export const ITEMS_MAX = 5_000;
 /**
@@ -27,9 +27,9 @@ export const ITEMS_MAX = 5_000;
  */
 export const KNOWN_PER_PEER_MAX = 500;
 /**
- * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
- * number, so the node still remembers the bucket of a peer that reconnects. The peer therefore gets no more messages
- * than the rate allows.
+ * Maximum number of peers whose token bucket the node remembers. The number is larger than the number of connections
+ * that the transport allows. The node therefore usually still remembers the bucket of a peer that reconnects. Such a
+ * peer gets no more messages than the rate allows.
  */
 export const PEERS_MAX = 20_000;
 /**
@@ -53,7 +53,7 @@ const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
   readonly clock: Clock;
-  /** Returns the connected peers that may get an announcement now. */
+  /** Returns the connected peers that may get an announcement now: all of them, or a random choice. */
   readonly targets: () => readonly PeerId[];
   /**
    * Maximum number of peers to which the node announces one item. When the node announces an item again because no
@@ -63,7 +63,7 @@ export interface AnnouncementOptions<T> {
   /** Maximum rate of messages to one peer. */
   readonly rate: Sending;
   readonly keyOf: (item: T) => string;
-  /** Returns whether the node must still announce an item. */
+  /** Returns whether the node must still announce an item: true while the pool has the transaction of the item. */
   readonly isCurrent: (item: T) => boolean;
   readonly send: (peerId: PeerId, items: readonly T[]) => void;
 }
@@ -73,8 +73,8 @@ const LOGS = [0, 1, 2] as const;
 interface PeerState {
   readonly bucket: TokenBucket;
   /**
-   * Keys of the items that the peer is known to have: the peer announced them, or asked this node for them and got
-   * them.
+   * Keys of the items that the peer is known to have: the peer announced the item, or asked this node for the item and
+   * got it.
    */
   readonly known: LruMap<string, true>;
   /**
@@ -104,9 +104,9 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * A Unix time in milliseconds, which spreads the messages to different peers evenly over time. Each message advances
-   * this time by one step: the interval between two messages to one peer, divided by the number of peers. The node
-   * waits with the next message until this time is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
+   * A Unix time in milliseconds. With this time, the node spreads its messages to different peers evenly. Each message
+   * advances this time by one step: the interval between two messages to one peer, divided by the number of peers. The
+   * node waits with the next message until this time is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -134,8 +134,8 @@ export class Announcements<T> {
 
   /**
    * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item,
-   * announces it only under two conditions. First, no connected peer is known to have the item. Second, at least
-   * `AGAIN_LOOK_MS` have passed since the node created the latest entry of the item or last checked this entry.
+   * announces it again only if two conditions hold. First, no connected peer is known to have the item. Second, at
+   * least `AGAIN_LOOK_MS` have passed since the node created the latest entry of the item or last checked this entry.
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
@@ -146,21 +146,24 @@ export class Announcements<T> {
       this.#add(2, key, item, entry.waitMs);
   }
 
-  /** Records that a peer has these items because the peer announced them. */
+  /** Records that a peer has announced the items with these keys, and therefore has them. */
   announcedBy(peerId: PeerId, keys: readonly string[]): void {
     for (const key of keys) this.#announcedByPeers.set(key, true);
     this.given(peerId, keys);
   }
 
-  /** Records that a peer has these items: the peer announced them, or asked for them and got them. */
+  /**
+   * Records that a peer has the items with these keys: the peer announced them, or asked this node for them and got
+   * them.
+   */
   given(peerId: PeerId, keys: readonly string[]): void {
     const { known } = this.#stateOf(peerId);
     for (const key of keys) known.set(key, true);
   }
 
   /**
-   * Called when a connection opens. The connected peer then gets each item that the node must still announce, and that
-   * the node has announced to fewer than `peersPerItemMax` peers.
+   * Called when a connection opens. The connected peer can then get each item that the node must still announce, and
+   * that the node has announced to fewer than `peersPerItemMax` peers.
    */
   connected(): void {
     this.#arm(GATHER_MS);
@@ -193,7 +196,7 @@ export class Announcements<T> {
     this.#forgetOld();
     const peers = targets();
     const waiting = peers.map((peerId) => ({ peerId, state: this.#stateOf(peerId) }));
-    // The peers to which the node has sent no message for the longest time come first.
+    // The peers to which the node has sent no announcement for the longest time come first.
     waiting.sort((a, b) => a.state.lastMs - b.state.lastMs);
     const turnMs = this.#options.rate.everyMs / Math.max(1, peers.length);
     let nextMs = Infinity;
@@ -232,9 +235,9 @@ export class Announcements<T> {
   }
 
   /**
-   * Checks each item whose `againMs` has passed. Drops an item that the node need not announce any more. If a connected
-   * peer is known to have the item, checks the item again after `waitMs`, because the peer may disconnect. Otherwise,
-   * announces the item again.
+   * Checks each item whose `againMs` has passed. Forgets an item that the node need not announce any more. If a
+   * connected peer is known to have the item, checks the item again after `waitMs`, because the peer may disconnect.
+   * Otherwise, announces the item again.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

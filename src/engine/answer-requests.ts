@@ -24,7 +24,7 @@ export interface AnswerLimits {
   /** Maximum number of blocks in one answer. */
   readonly blocksMax: number;
   /**
-   * Maximum number of bytes of the blocks in one answer, as JSON. If the first block is larger than this maximum, the
+   * Maximum size of the blocks in one answer, in bytes of JSON. If the first block is larger than this maximum, the
    * answer contains only this block.
    */
   readonly blocksBytesMax: number;
@@ -47,8 +47,8 @@ const TRANSACTION_IDS_MAX = 25;
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' requests. The promise of the function rejects with `PeerOffence` for a
- * malformed request, and with `ProtocolError` in these cases:
+ * Creates the function that answers peers' requests. The promise that the function returns rejects with `PeerOffence`
+ * for a malformed request, and with `ProtocolError` in these cases:
  *
  * - `BLOCK_UNKNOWN`: a peer asks for the blocks after a block that the chain does not have;
  * - `TOO_MANY_BLOCK_IDS`: a request for a common block has more than `COMMON_BLOCK_IDS_MAX` ids;

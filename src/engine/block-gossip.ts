@@ -1,6 +1,7 @@
 /**
- * Exchanges new blocks with peers. Passes each block from a peer to the importer, unless this node already knows the
- * block. Sends each forged or imported block to a random choice of peers, except during a sync.
+ * Exchanges new blocks with peers. Passes each block from a peer to the importer, unless the node remembers that it has
+ * already forged, imported, ignored or refused the block. Sends each forged or imported block to a random choice of
+ * peers, except during a sync.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -23,8 +24,9 @@ import type { Chain } from './chain.ts';
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
- * Codes of rejections that a wrong clock of this node can cause. If the clock is behind, the node may accept a refused
- * block a moment later. The node therefore does not remember blocks that it refused with these codes.
+ * Codes of rejections that a wrong clock of this node can cause: by this clock, the time of a block or of one of its
+ * transactions may be in the future. If the clock is behind, the node may accept a refused block when a peer sends the
+ * block again. The node therefore does not remember blocks that it refused with these codes.
  */
 const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
@@ -43,9 +45,8 @@ export interface BlockGossipDependencies {
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
-   * Called when this node has imported a block from a peer, and when a peer sent a block whose id is in `#seenBlocks`.
-   * Also called when the node refused a block because of its timestamp: the clock of this node or of the forger may be
-   * wrong.
+   * Called in three cases. The node has imported a block from a peer. A peer sent a block whose id is in `#seenBlocks`.
+   * The node refused a block because of its timestamp: the clock of this node or of the forger may be wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };

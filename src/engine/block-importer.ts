@@ -25,8 +25,9 @@ import { SerialQueue } from './serial-queue.ts';
 export type ImportOutcome =
   | { readonly kind: 'applied' }
   /**
-   * The block is the tip of a better chain. Its header, signature, payload hash and time are valid, but its
-   * transactions are not verified. The node should then synchronise with the sender of the block.
+   * The block is the tip of a better chain. The header, signature, payload hash and time of the block are valid, but
+   * the node has not verified the transactions of the block. The node should then synchronise with the sender of the
+   * block.
    */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }
@@ -48,8 +49,8 @@ export class BlockImporter {
   readonly #dependencies: BlockImporterDependencies;
   readonly #chain: Chain;
   /**
-   * Runs the imports one after the other, in the order of arrival. Later blocks also wait while the worker threads
-   * verify the signatures of the current block.
+   * Runs the imports one after the other, in the order of arrival. The next import does not begin while the worker
+   * threads verify the signatures of the current block.
    */
   readonly #arrivals = new SerialQueue();
 
@@ -89,8 +90,8 @@ export class BlockImporter {
   /**
    * Compares a block with the tip. If the block extends the tip or wins a tie, checks its header, signature, payload
    * hash and slot owner, and whether its slot has begun. For any other block, returns the result of `#applyForkChoice`.
-   * This method does not check the transactions, because anybody can fill a block with transactions that are expensive
-   * to check.
+   * This method does not check the signatures of the transactions, because a block can have many transactions, whose
+   * signatures take long to check.
    *
    * @throws BlockRejected
    */
@@ -109,7 +110,7 @@ export class BlockImporter {
    *
    * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
    * @throws BlockRejected if the tip of a better chain, or a doubly forged block, has a wrong header, signature or
-   *   payload. Also thrown if the slot of the tip of a better chain has not begun
+   *   payload hash. Also thrown if the slot of the tip of a better chain has not begun
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
@@ -120,10 +121,11 @@ export class BlockImporter {
       case 'tieBreak':
         return tip.header.height <= finalizedHeight ? { kind: 'ignored', status } : { kind: 'fits', status };
       case 'betterChain':
-        // A received block may start a sync only if its generator is a registered delegate. The node looks for the
-        // delegate in the state of its own branch, because branches that split a short time ago have nearly the same
-        // delegates. The node does not check the signatures of the transactions here. This check would not stop a
-        // malicious delegate, because the delegate can also sign a block without transactions.
+        // A received block may start a sync only if its generator is a registered delegate. The node does not have the
+        // state of the branch of the block, so the node looks for the delegate in the state of its own branch. Branches
+        // that split a short time ago have nearly the same delegates. The node does not check the signatures of the
+        // transactions here. This check would not stop a malicious delegate, because the delegate can also sign a block
+        // without transactions.
         if (state.delegate(block.generatorPublicKey) === undefined) return { kind: 'ignored', status };
         rules.screenBlock(block, verify);
         this.#refuseFuture(block);
@@ -160,8 +162,8 @@ export class BlockImporter {
       chain.validator.validate(block, this.#placeAtTip());
       chain.commit(received);
     } else {
-      // The block replaces the tip, so the parent of the block is the parent of the tip. The call of `validate` passes
-      // no context, because a context needs the state at this parent, and the store has only the state at the tip.
+      // The block replaces the tip, so the block and the tip have the same parent. The call of `validate` passes no
+      // context. A context needs the state at this parent, but the store has only the state at the tip.
       chain.validator.validate(block);
       chain.commit({ ...received, revertAbove: chain.tip.header.height - 1 });
     }

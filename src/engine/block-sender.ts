@@ -7,8 +7,8 @@ import type { Sending } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 
 /**
- * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
- * number, so the node still remembers the bucket of a peer that reconnects soon.
+ * Maximum number of peers whose token bucket the node remembers. The number is larger than the number of connections
+ * that the transport allows. The node therefore still remembers the bucket of a peer that reconnects soon.
  */
 const PEERS_MAX = 20_000;
 

@@ -1,4 +1,4 @@
-/** Validates blocks: checks them with `Rules.validateBlock`. Other threads can verify the signatures in advance. */
+/** Validates blocks with `Rules.validateBlock`. Other threads can verify the signatures in advance. */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { BlockContext, Rules } from '../protocol/rules.ts';
@@ -32,11 +32,11 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of blocks. If the verifier has worker threads, a large number of checks runs on these
-   * threads. The results go into the signature cache, from which later calls of `validate` and `Chain.commit` take
-   * them. The method first checks the signatures that need no state. The method then checks second signatures, and the
-   * signatures of members of multisignature accounts, with the keys in the state at the tip. The method changes neither
-   * chain nor state, so other work can run at the same time.
+   * Checks the signatures of blocks and of their transactions. If the verifier has worker threads, a large number of
+   * checks runs on these threads. The results go into the signature cache, from which later calls of `validate` and
+   * `Chain.commit` take the results. The method first checks the signatures that need no state. The method then checks
+   * second signatures, and the signatures of members of multisignature accounts, with the keys in the state at the tip.
+   * The method changes neither chain nor state, so other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -65,8 +65,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of a block, and validates the block without a context. No further check is possible if this
-   * node does not have the blocks before this block.
+   * Checks the signatures of a block, and validates the block without a context. For a block whose earlier blocks this
+   * node does not have, no further check is possible.
    *
    * @throws BlockRejected if the rules refuse the block
    */

@@ -1,13 +1,13 @@
-/** The broadhash of a stored chain. */
+/** Computes the broadhash of a stored chain: a hash over the ids of the highest five blocks. */
 
 import { BROADHASH_BLOCKS, broadhashOf } from '../protocol/broadhash.ts';
 import type { ChainParams } from '../protocol/params.ts';
 import type { ChainReader } from '../ports/store.ts';
 
 /**
- * Returns the hexadecimal broadhash that a chain has when its tip is at the given height.
+ * Returns the broadhash of the chain from block 1 up to a height, in hexadecimal.
  *
- * @param height height of the tip by default
+ * @param height by default, the height of the tip
  */
 export function chainBroadhash(
   store: Pick<ChainReader, 'tip' | 'header'>,

@@ -10,7 +10,7 @@ import type { BlockBatch } from './commit.ts';
 export type BlockOrigin = 'received' | 'forged' | 'synced';
 
 /**
- * The chain calls these methods after a change is on disk, in the order of the changes. The methods must not throw.
+ * Methods that the chain calls after each change is on disk, in the order of the changes. The methods must not throw.
  */
 export interface ChainListener {
   /** @param blocks the applied blocks, oldest first */

@@ -40,8 +40,8 @@ export interface ChainDependencies {
   readonly verifier: Verifier;
   readonly clock: Clock;
   /**
-   * Clock that measures the time between two trial writes to the disk, and between two backfills of the indexes;
-   * `clock` by default. On a devnet, users can stop and set `clock`, but not `diskClock`.
+   * Clock that measures the time between two trial writes to the disk, and between two checks of the index lag; `clock`
+   * by default. On a devnet, users can stop and set `clock`, but not `diskClock`.
    */
   readonly diskClock?: Clock;
   readonly observer: Observer;
@@ -94,7 +94,7 @@ export class Chain {
     this.#finalizedHeight = finalizedHeightOf(store, rules);
   }
 
-  /** Reads the chain and its state. Each read returns the data at the time of that read. */
+  /** The reader of the chain and of its state. Each read returns the data at the time of that read. */
   get state(): ChainReader {
     return this.#store;
   }
@@ -148,7 +148,7 @@ export class Chain {
   }
 
   /**
-   * Reverts and appends blocks as one unit, and informs the listeners. Call this method inside `runExclusive`, with
+   * Reverts and appends blocks atomically, and then informs the listeners. Call this method inside `runExclusive`, with
    * validated blocks.
    *
    * @throws BranchRejected for the first block that the rules refuse
@@ -169,7 +169,7 @@ export class Chain {
   /**
    * Applies a block that this node forges. `build` gets the tip, and runs when no other change of the chain is running.
    *
-   * @returns the block; undefined if `build` returned none
+   * @returns the block; undefined if `build` returned undefined
    * @throws BlockRejected if the rules refuse the block; or another error of `build` or `commit`
    */
   forge(build: (tip: TipView) => Block | undefined): Promise<Block | undefined> {
@@ -189,10 +189,11 @@ export class Chain {
   /**
    * Appends downloaded blocks in one or more commits. The method skips blocks up to the height of the tip, because the
    * chain already has blocks at these heights. If the rules refuse a block, the blocks before the refused block stay in
-   * the chain. If the blocks are far behind the network, the indexes may still lag when this method has ended. The
-   * method `completeIndexes` ends this lag.
+   * the chain. If the blocks are far behind the network (`FAR_BEHIND_SLOTS`), the indexes may still lag when this
+   * method has ended. The method `completeIndexes` ends this lag.
    *
-   * @param perCommit maximum number of blocks in one commit; by default, the number is larger while the indexes lag
+   * @param perCommit maximum number of blocks in one commit; by default `BLOCKS_PER_TRANSACTION`, or
+   *   `BLOCKS_PER_LAGGING_TRANSACTION` while the indexes lag
    * @throws BranchRejected for the first refused block; or another error of `commit` or `completeIndexes`
    * @throws ProtocolError `TIP_MOVED` if the blocks no longer follow the tip
    */
@@ -266,10 +267,10 @@ export class Chain {
    *
    * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
-   *   the refused block. The other errors of `commit`, and the errors of `completeIndexes`, are thrown, too
+   *   the refused block. The method also throws the other errors of `commit`, and the errors of `completeIndexes`
    * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final; `SWITCH_NOT_BETTER` if fork choice
-   *   prefers the tip; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is then
-   *   unchanged
+   *   does not prefer the branch; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is
+   *   then unchanged
    */
   switchTo(commonHeight: number, branch: readonly Block[]): Promise<void> {
     return this.runExclusive(async () => {
@@ -303,7 +304,7 @@ export class Chain {
     }
   }
 
-  /** Returns whether fork choice would prefer this block to our tip if the block arrived now; false for undefined. */
+  /** Returns whether fork choice would prefer a block to our tip if the block arrived now; false for undefined. */
   prefers(branchTip: BlockHeader | undefined): boolean {
     const status = branchTip && this.rules.forkStatus(this.tip, { header: branchTip, receivedAtS: this.nowS() });
     return status === 'betterChain' || status === 'extends' || status === 'tieBreak';

@@ -1,6 +1,6 @@
 /**
- * Writes the log lines about a change of the chain. At most one line is for the operator. The class `SlotHistory` takes
- * its events from the other lines.
+ * Writes the log lines about a change of the chain. At most one line is for the operator (level `info`). The class
+ * `SlotHistory` takes events from the other lines (level `debug`).
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -64,7 +64,7 @@ export class ChangeLogger {
     }
   }
 
-  /** Logs the lines from which the class `SlotHistory` takes its events. */
+  /** Logs the lines from which the class `SlotHistory` takes events. */
   #logForSlotHistory({ reverted, blocks: [first] }: CommittedBatch): void {
     const { params, state, observer } = this.#dependencies;
     const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };
@@ -89,9 +89,9 @@ export class ChangeLogger {
   }
 
   /**
-   * Logs the slots since the old tip arrived, if the order of the delegates is uncertain in the last of these slots. In
-   * some of the slots, other nodes may have begun another round. This node did not know the order of delegates in that
-   * round.
+   * Logs the slots during which the old tip was the tip, if the order of the delegates is uncertain in the last of
+   * these slots. Other nodes may then have begun another round during these slots. This node did not know the order of
+   * delegates in that round.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

@@ -1,4 +1,4 @@
-/** Closes the parts of a program in the reverse order of their construction. */
+/** Closes the parts of a program. The part that was added last is closed first. */
 
 import { messageOf } from '../primitives/errors.ts';
 
@@ -6,13 +6,13 @@ import { messageOf } from '../primitives/errors.ts';
 export class Closers {
   #steps: (() => unknown)[] = [];
 
-  /** @param step may return a promise; the next step waits for it */
+  /** @param step may return a promise; the next step then waits for the promise */
   add(step: () => unknown): void {
     this.#steps.push(step);
   }
 
   /**
-   * Runs the steps in reverse order, and forgets them. A second call of this method does not run them again.
+   * Runs the steps in reverse order. A second call of this method does not run the same steps again.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */
@@ -22,7 +22,8 @@ export class Closers {
       try {
         await step();
       } catch (error) {
-        // If the step called `close` of another list of steps, its AggregateError contains the errors of that list.
+        // If the step called `close` of another instance of `Closers`, the AggregateError contains the errors of the
+        // steps of that instance.
         if (error instanceof AggregateError) errors.push(...(error.errors as unknown[]));
         else errors.push(error);
       }

@@ -39,7 +39,7 @@ export class BranchRejected extends Error {
 }
 
 /**
- * Returns the height up to which the node must not revert blocks. The result is the higher of two heights: the
+ * Returns the height of the highest block that the node must not revert. The result is the higher of two heights: the
  * finalized height in the state, and the height in the note `FINALIZED_NOTE`. The note is necessary because a revert
  * can lower the finalized height in the state.
  */
@@ -95,7 +95,7 @@ function appendAll(writer: ChainWriter, rules: Rules, blocks: readonly Block[], 
 
 /**
  * Returns the highest height whose undo record the node no longer needs. The node never reverts final blocks. If no
- * block is final, the node keeps `UNDO_BLOCKS_WITHOUT_FINALITY` undo records.
+ * block is final, the node keeps the undo records of the newest `UNDO_BLOCKS_WITHOUT_FINALITY` blocks.
  */
 function undoFloorAfter(writer: ChainWriter, rules: Rules): number {
   const finalized = rules.finalizedHeight(writer);

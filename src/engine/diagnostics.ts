@@ -10,8 +10,8 @@ import type { Diagnostic } from '../ports/node-api.ts';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
- * Maximum number of diagnostics for one module. Each module has a separate limit, so a thousand diagnostics about peers
- * do not displace the reason for a missed slot.
+ * Maximum number of stored diagnostics of one module. Each module has a separate limit, so a thousand diagnostics about
+ * peers do not displace the reason for a missed slot.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /**
@@ -45,14 +45,17 @@ export class Diagnostics {
   }
 
   /**
-   * Returns an observer that passes all calls on to `observer`. The returned observer also stores each log line that is
-   * a diagnostic.
+   * Returns an observer that passes all calls on to `observer`. The returned observer also adds each log line that is a
+   * diagnostic to the diagnostics of this object.
    */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);
   }
 
-  /** Calls the listener with each new diagnostic. Listeners must neither throw nor log. */
+  /**
+   * Calls the listener with each new diagnostic. A listener must not throw. A listener must also not log, because its
+   * log line could be a new diagnostic.
+   */
   listen(listener: (diagnostic: Diagnostic) => void): void {
     this.#listeners.push(listener);
   }
@@ -60,7 +63,7 @@ export class Diagnostics {
   /**
    * Returns the latest diagnostics, newest first.
    *
-   * @param limit at least 1
+   * @param limit maximum number of diagnostics; at least 1
    */
   latest(limit: number): readonly Diagnostic[] {
     return [...this.#byModule.values()]
@@ -87,8 +90,8 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of the module `forge` about a slot in which a delegate of this node has now forged. An
-   * event that only delayed the block is no fault.
+   * Removes the diagnostics of the module `forge` about a slot in which a delegate of this node has now forged. The
+   * events of these diagnostics only delayed the block, so they need no explanation.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

@@ -11,11 +11,11 @@ import type { NoteStore } from '../ports/store.ts';
 /** Minimum time in milliseconds from a failed write, or a failed trial write, to the next trial write. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
- * Names of the notes that a trial write stores. Together, the notes take more space on the disk than the changes of any
- * block. Each note takes one page of the database. Most database entries that a block changes are on different pages,
- * so each changed entry also takes about one page. A full block of transfers between addresses with many transactions
- * also changes several hundred leaf blocks of the indexes (`counted-key-sets.ts`). Each leaf block takes up to two
- * pages.
+ * Names of the notes that a trial write stores. Each note takes one page of the database. Together, the notes take more
+ * pages than the changes of any block, so a successful trial write shows that the disk has space for a block. A block
+ * needs about one page for each database entry that it changes, because most of these entries are on different pages.
+ * A full block of transfers between addresses with many transactions also changes several hundred leaf blocks of the
+ * indexes (`counted-key-sets.ts`), each of up to two pages.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;
@@ -63,8 +63,8 @@ export class DiskWatch {
   watch<T>(change: () => T): T {
     try {
       const result = change();
-      // The success of this change does not end an earlier failure, because the change may be small. Only a successful
-      // trial write ends the failure.
+      // The success of this change does not clear an earlier failure, because the change may need less disk space than
+      // a block. Only a successful trial write clears the failure.
       this.checkWritable();
       return result;
     } catch (error) {

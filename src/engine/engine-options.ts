@@ -1,5 +1,6 @@
 /**
- * Defines the options of an engine, and the outside parts that the engine uses, such as the store and the transport.
+ * Defines the options of an engine, and the dependencies that the caller passes to the engine, such as the store and
+ * the transport.
  */
 
 import type { WorkShare } from '../primitives/work-share.ts';
@@ -23,8 +24,8 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * If the chain has no block of the previous slot, the owner of a slot waits for this block, which may be late. The
-   * wait ends this number of milliseconds after the start of the slot. The number is less than the block time.
+   * Time in milliseconds after the start of a slot until which the slot owner waits for the block of the previous slot,
+   * if this block is late. The time is less than the block time.
    */
   readonly waitThresholdMs: number;
   /**
@@ -34,8 +35,8 @@ export interface EngineOptions {
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   /**
-   * If true, a delegate signs whenever the signing journal of this data folder allows it. The node then ignores
-   * signatures that the delegate made on other nodes.
+   * If true, a delegate signs a header whenever the signing journal of this data folder allows the header. The node
+   * then ignores signatures that the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
   /**
@@ -45,7 +46,8 @@ export interface EngineOptions {
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /**
-   * Public keys of delegates whose slot outcomes the node reports, even if their forging is switched off on this node.
+   * Public keys of delegates whose slot outcomes the node always reports. For all other delegates, the node reports
+   * slot outcomes only while their forging is enabled on this node.
    */
   readonly ownDelegates?: Iterable<PublicKey>;
   /**
@@ -67,29 +69,29 @@ export interface ListeningPorts {
 export interface EngineDependencies {
   /** Store of the chain. If the store is empty, the engine applies the genesis block. */
   readonly store: ChainStore;
-  /** If this member is absent, the indexes of the store never lag behind the chain. */
+  /** Options of deferred indexing. If this member is absent, each commit writes all index entries of its blocks. */
   readonly deferral?: IndexDeferralOptions | undefined;
   readonly rules: Rules;
   readonly genesis: Block;
   readonly verifier: Verifier;
   readonly transport: Transport;
-  /** Clock for waiting times and rate limits. */
+  /** Process clock, for time limits, pauses and rate limits. */
   readonly clock: Clock;
   /**
-   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the node notices
-   * neither event.
+   * Clocks that show whether the system clock was set or the machine was suspended. Without these clocks, the node
+   * notices neither event.
    */
   readonly times?: ProcessTimes;
   /** Clock of the chain, for slots and timestamps; `clock` by default. */
   readonly chainClock?: Clock | undefined;
   /**
-   * If this function returns true, delegates forge only when `ForgingScheduler.forgeNow` is called. By default, forging
-   * is never suspended.
+   * While this function returns true, forging is suspended: delegates forge only in calls of
+   * `ForgingScheduler.forgeNow`. By default, forging is never suspended.
    */
   readonly isForgingSuspended?: (() => boolean) | undefined;
   /**
-   * The budget of main-thread time for answers to peers. Other parts of the node can use the same budget. By default,
-   * the engine creates its own budget.
+   * The budget of main-thread time for answers to peers. The caller can also use this budget for other work. By
+   * default, the engine creates a budget for these answers alone.
    */
   readonly workShare?: WorkShare;
   readonly random: Random;

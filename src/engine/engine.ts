@@ -41,10 +41,10 @@ import { TipAnnouncer } from './tip-announcer.ts';
  */
 const FIRST_FORGED_HEIGHT = 2;
 
-/** Maximum age of the tip in slots. If the tip is older, the node does not count as caught up with the network. */
+/** If the tip is older than this number of slots, the node does not count as caught up with the network. */
 const CAUGHT_UP_SLOTS_MAX = 10;
 /**
- * Number of peers that the node asks for the transactions of their pool after a start. The node asks several peers,
+ * After its start, the node asks this number of peers for the transactions of their pools. The node asks several peers,
  * because the pool of one peer may have few transactions.
  */
 const POOL_FETCHES = 3;
@@ -287,8 +287,8 @@ export class Engine {
   }
 
   /**
-   * Calls the listener with each transaction of the pool when it first passes verification. A transaction that lacks
-   * only signatures of members of a multisignature account counts as verified.
+   * Calls the listener when a peer's transaction first passes verification, and when the pool announces a client's
+   * transaction. A transaction that lacks only signatures of members of a multisignature account counts as verified.
    */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
@@ -296,7 +296,7 @@ export class Engine {
 
   /**
    * Calls the listener when a member's signature arrives for a transaction, and the transaction then has enough
-   * signatures. Each further signature causes another call.
+   * signatures. Each further signature for the transaction causes another call.
    */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);
@@ -308,7 +308,7 @@ export class Engine {
     for (const listener of this.#completionListeners) listener(transaction);
   }
 
-  /** Connects to the network and begins to follow its chain. Enabled delegates then forge in their slots. */
+  /** Connects to the network and follows its chain. Delegates enabled on this node then forge in their slots. */
   async start(ports: ListeningPorts): Promise<void> {
     this.#readiness.started();
     let poolFetches = 0;
@@ -345,7 +345,7 @@ export class Engine {
   }
 
   /**
-   * Stops forging first, then the other parts. Resolves when no work is running.
+   * Stops forging first, then the other parts of the engine. Resolves when the engine runs no more work.
    *
    * @throws AggregateError with the errors of the failed steps, after all steps have run
    */
@@ -364,8 +364,8 @@ export class Engine {
   }
 
   /**
-   * Starts the timer of the pool's steps. The pool verifies most transactions on arrival. A step verifies the other
-   * transactions, and fills the queue `ready`.
+   * Starts the timer of the pool's steps. A step fills the queue `ready`, and verifies the transactions that the pool
+   * did not verify on arrival.
    */
   #armPool(): void {
     this.#poolTimer = this.#dependencies.clock.after(this.#options.broadcastIntervalMs, () => {

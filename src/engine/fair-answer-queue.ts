@@ -34,7 +34,7 @@ interface PendingRequest {
 
 export interface FairAnswerQueueOptions {
   readonly share: WorkShare;
-  /** Whether the operator named the peer. */
+  /** Whether the peer is a named peer of the configuration. */
   isNamed(peerId: PeerId): boolean;
 }
 
@@ -51,14 +51,14 @@ export class FairAnswerQueue {
     this.#options = options;
   }
 
-  /** Number of requests that wait for their answer. */
+  /** Number of queued requests, without the request that the queue is answering now. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Queues a request, and resolves with the answer. Rejects with the error if the node cannot answer. The queue answers
-   * the requests of one peer in the order of their arrival.
+   * Queues a request, and resolves with the answer. Rejects with the error of the answering function if this function
+   * fails. The queue answers the requests of one peer in the order of their arrival.
    *
    * @throws ProtocolError `TOO_MANY_REQUESTS` if the queue is full and the peer already has a waiting request;
    *   `PEER_GONE` if the peer disconnects before the queue begins the answer
@@ -110,7 +110,7 @@ export class FairAnswerQueue {
 
   /**
    * Removes and returns the oldest request of the peer whose turn it is; undefined if no request is waiting. If the
-   * peer has further waiting requests, it moves to the end of the order.
+   * peer has further waiting requests, the peer moves to the end of the order.
    */
   #next(): PendingRequest | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;

@@ -10,13 +10,14 @@ export interface GenerationProfile {
    */
   readonly transactionGossip: 'ids' | 'whole';
   /**
-   * Whether the protocol has a request that asks a peer for its tip. If false, the node relies on the announced tip.
+   * Whether the protocol has a request that asks a peer for its tip. If false, the node uses the tip that the peer last
+   * announced.
    */
   readonly isTipAsked: boolean;
   /**
    * Whether a peer at our height may have a better chain. If true, the node also synchronises with peers that have our
-   * height and another broadhash. Otherwise, two parts of a network of generation 2 with chains of equal length could
-   * stay apart, because the consensus can be too low for forging in both parts.
+   * height but another broadhash. Without this setting, a network of generation 2 could stay split into two parts with
+   * chains of equal length: in both parts, the consensus can be too low for forging, so neither chain grows.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */
@@ -29,23 +30,24 @@ export interface GenerationProfile {
   /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
   readonly sharedPerAnswerMax: number;
   /**
-   * Minimum percentage of peers with our tip for forging; 0 for no minimum. The percentage must reach the minimum among
-   * all connected peers, or among only the peers that this node dialled or that its operator named.
+   * Minimum percentage of peers that must have our tip before the node forges; 0 for no minimum. The percentage must
+   * reach the minimum among all connected peers, or among only the peers that this node dialled or that its operator
+   * named.
    */
   readonly forgingConsensusMin: number;
 }
 
 /**
- * The profile of generation 3. `node/generations.ts` lists the settings that generation 2 changes. In both generations,
- * the option `forging.consensusMin` replaces `forgingConsensusMin`.
+ * The profile of generation 3. `node/generations.ts` lists the settings in which generation 2 differs. In both
+ * generations, the option `forging.consensusMin` overrides `forgingConsensusMin`.
  */
 export const DEFAULT_PROFILE: GenerationProfile = {
   transactionGossip: 'ids',
   isTipAsked: true,
   rivalsAtOurHeight: false,
   blocksPerAnswerMax: 34,
-  // Peers close a connection that sends a frame of more than 3,048,576 bytes. The difference between that size and this
-  // maximum leaves room for the rest of the message.
+  // Peers close a connection that sends a frame of more than 3,048,576 bytes. The maximum here is smaller, because the
+  // frame also contains the rest of the message.
   blocksAnswerBytesMax: 3_000_000,
   sharedPerAnswerMax: 25,
   forgingConsensusMin: 0,

@@ -20,8 +20,8 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
  * Time in milliseconds for which the node ignores a peer's signatures for multisignature accounts after the peer sent a
- * false signature. With the default limits of connections (120 peers), false signatures cause at most two checks per
- * second in total. Peers that connect again from other ports can cause more checks.
+ * false signature. With the default limits of connections, 120 peers can each cause one check of a false signature per
+ * minute: two checks per second in total. Peers that connect again from other ports can cause more checks.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /**
@@ -59,7 +59,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly cutWasteful: (peerId: PeerId) => void;
 }
 
-/** Codes of failed writes to the store. `DiskWatch` logs these failures itself. */
+/** Error codes of failed writes to the store. `DiskWatch` logs these failures at the level `error`. */
 const LOGGED_BY_DISK_WATCH: ReadonlySet<string> = new Set(['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER']);
 
 export class Gossip {
@@ -147,7 +147,7 @@ export class Gossip {
     this.#transactions.addAgain(id);
   }
 
-  /** Records that a peer asked for these transactions and got them. */
+  /** Records that a peer asked for these transactions and got them, so that the node does not announce them to it. */
   gave(peerId: PeerId, transactions: unknown): void {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
   }
@@ -214,9 +214,9 @@ export class Gossip {
   /**
    * Verifies the transactions of a peer in slices, so that the node handles other messages between two slices.
    *
-   * @returns the ids of the transactions that the pool examined, as the peer states these ids. The result omits the
-   *   transactions after an invalid transaction, and the transactions that exceed the peer's budget. The result
-   *   includes transactions that a full pool refused, because the pool would also refuse them from other peers.
+   * @returns the ids, as the peer states them, of the transactions that the pool examined. The result omits the
+   *   transactions after an invalid transaction, and the transactions that exceed the peer's verification budget. The
+   *   result includes transactions that a full pool refused, because the pool would also refuse them from other peers.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;

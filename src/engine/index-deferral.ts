@@ -15,19 +15,22 @@ import type { DiskWatch } from './disk-watch.ts';
 export const FAR_BEHIND_SLOTS = 1000;
 /**
  * Maximum lag of the indexes. The lag is the number of blocks whose transactions are not in the indexes yet, plus the
- * number of these transactions. The indexes are backfilled when the lag exceeds this maximum. A lag of this size takes
- * about five megabytes of memory. If the node is killed at this lag, the next start writes the missing entries. On a
- * short chain, this takes a few seconds. Until a backfill, the store has the missing entries in memory. If the rules
- * refuse a downloaded block, the store drops the entries from memory. It then computes them again from the stored
- * blocks, which also takes up to a few seconds.
+ * number of these transactions. When the lag exceeds this maximum, a backfill starts. Until then, the store has the
+ * missing entries in memory, which takes about five megabytes for a lag of this size. If the node is killed at this
+ * lag, the next start writes the missing entries. On a short chain, this work takes a few seconds. If the rules refuse
+ * a downloaded block, the store drops the entries from memory. The store later computes the entries again from the
+ * stored blocks, which takes up to a few seconds.
  */
 export const LAG_MAX = 50_000;
 /**
- * Time in milliseconds after which lagging indexes are backfilled. The processes that query the store show a state that
- * lags behind the chain by at most about this time plus the time of a backfill.
+ * Maximum time in milliseconds for which indexing stays deferred; then a backfill starts. The processes that query the
+ * store show a state that lags behind the chain by at most about this time plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
-/** Interval in milliseconds at which a timer checks the limits. The limits are also checked at each commit. */
+/**
+ * Interval in milliseconds at which a timer checks `LAG_MAX` and `LAG_MS_MAX`. The chain also checks these two limits
+ * after each commit of downloaded blocks (`limit`).
+ */
 const CHECK_INTERVAL_MS = 1_000;
 /**
  * Approximate number of pages of the store that one step of a backfill changes. Other work of the node runs between two
@@ -48,7 +51,7 @@ export interface IndexDeferralDependencies {
 /** Call `begin`, `limit` and `end` in the serial queue of the chain, so that no block is appended during a backfill. */
 export class IndexDeferral {
   readonly #dependencies: IndexDeferralDependencies;
-  /** Value of `clock.nowMs()` when indexing was deferred; undefined if the indexes are complete. */
+  /** Unix time in milliseconds since which indexing is deferred; undefined if indexing is not deferred. */
   #sinceMs: number | undefined;
   #hasFailed = false;
   #isBackfilling = false;
@@ -73,8 +76,9 @@ export class IndexDeferral {
   }
 
   /**
-   * Call before and after each commit of downloaded blocks. Ends the deferral if the indexes lag too far or too long,
-   * if a process cannot start until they are complete, or if the last backfill failed.
+   * Call before the first and after each commit of downloaded blocks. Calls `end` if the lag exceeds `LAG_MAX` or has
+   * lasted longer than `LAG_MS_MAX`, if a process cannot start until the indexes are complete, or if the last backfill
+   * failed.
    *
    * @throws ProtocolError as `end`
    */
@@ -83,7 +87,7 @@ export class IndexDeferral {
   }
 
   /**
-   * Backfills the indexes, and ends the deferral. Does nothing if the indexes are complete.
+   * Backfills the indexes, and ends the deferral. Does nothing if indexing is not deferred.
    *
    * @throws ProtocolError `STORE_WRITE_FAILED`, `STORE_TAKEN_OVER`, `STORE_UNREADABLE` or `STORE_BACKFILL_FAILED`.
    *   Indexing then stays deferred, and the deferral tries again every second
@@ -121,7 +125,7 @@ export class IndexDeferral {
     const { indexes, users, clock } = this.#dependencies;
     if (this.#sinceMs === undefined) return false;
     const ageMs = clock.nowMs() - this.#sinceMs;
-    // The age is below 0 if the clock of the machine was set back.
+    // The age is below 0 if the clock of the machine was set back. The true age is then unknown, so a backfill is due.
     const isOld = ageMs > LAG_MS_MAX || ageMs < 0;
     return this.#hasFailed || isOld || indexes.indexLag > LAG_MAX || users.isAwaited();
   }

@@ -1,6 +1,6 @@
 /**
  * Shows the state of the network as the connected peers report it: the share of peers with our tip, and the tips of the
- * peers. In generation 2, forging waits while too few peers have our tip.
+ * peers. In generation 2, by default, the node does not forge while too few peers have its tip.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -31,7 +31,8 @@ export class NetworkView {
   }
 
   /**
-   * Returns the broadhash of our chain up to a height, in hexadecimal.
+   * Returns the broadhash of our chain up to a height, in hexadecimal. The broadhash is a hash of the ids of the last
+   * blocks (`protocol/broadhash.ts`).
    *
    * @param height height of the tip by default
    */

@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Reorg } from '../ports/node-api.ts';
 import type { Block } from '../protocol/types.ts';
 
-/** Maximum number of stored reorgs. The log of the node has all reorgs. */
+/** Maximum number of stored reorgs. The log of the node has all reorgs (`CHAIN_REORG` and `TIE_BROKEN`). */
 const LATEST_MAX = 20;
 
 export class Reorgs {

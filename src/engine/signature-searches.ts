@@ -1,20 +1,21 @@
 /**
- * Runs many searches for the signers of transactions at the same time. A search asks for signature checks, and uses
- * their results for its next checks. In each round of checks, the verifier makes the checks of all searches together.
+ * Runs the signature searches of many transactions together (`Rules.signatureSearch`). A search asks for signature
+ * checks, and uses their results for its next checks. In each round, the verifier makes the checks of all searches.
  */
 
 import type { Verifier } from '../ports/verifier.ts';
 import type { SignatureSearch } from '../protocol/types.ts';
 
 /**
- * Maximum number of checks in one call of the verifier. For a call with at most this number of checks, the verifier
- * caches the results by content (`KEYED_CHECKS_MAX` in `verifier-pool.ts`).
+ * Maximum number of checks in one call of the verifier. The number equals `KEYED_CHECKS_MAX` in `verifier-pool.ts`, so
+ * that the verifier caches all results by content.
  */
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
- * Runs the searches until each search has its result. A transaction has at most 15 signatures, and each signature takes
- * a few rounds of checks. The number of rounds is therefore limited.
+ * Runs the searches until all of them have ended. The results of the checks are then in the signature cache. A
+ * transaction has at most 15 signatures of members, and each signature takes a few rounds of checks. The number of
+ * rounds is therefore limited.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

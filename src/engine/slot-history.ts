@@ -1,9 +1,10 @@
 /**
- * Stores the events that this node observed, by slot. An event is, for example, a forged block, a pause of forging, a
+ * Stores the events of slots that this node observed. An event is, for example, a forged block, a pause of forging, a
  * refused block or a reverted block. The modules `chain` and `forge` log their events with the number of the slot, and
- * this class takes the events from the log. The report of a slot therefore contains no events of other slots at about
- * the same time. The class ignores log lines of other modules. The class separately stores three kinds of events that
- * concern no single slot: switching forging on or off, leaving a branch, and an uncertain order of delegates.
+ * this class takes the events from the log. The report of a slot therefore contains only events of this slot, and no
+ * other events from about the same time. The class ignores log lines of other modules. The class separately stores
+ * three kinds of events that concern no single slot: switching forging on or off, leaving a branch, and an uncertain
+ * order of delegates.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -36,7 +37,7 @@ const SWITCHED = 'FORGING_SWITCHED';
 const BRANCH_ABANDONED = 'BRANCH_ABANDONED';
 const DELEGATE_ORDER_UNCERTAIN = 'DELEGATE_ORDER_UNCERTAIN';
 
-/** The part of a slot report that comes from this history. */
+/** The parts of `SlotReport` that this history supplies: all except the owners of the slots. */
 export type SlotFacts = Omit<SlotReport, 'slots'> & {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly SlotFact[] }[];
 };
@@ -58,7 +59,8 @@ export class SlotHistory {
   }
 
   /**
-   * Returns an observer that passes all calls on to `observer`. The returned observer also stores the events of slots.
+   * Returns an observer that passes all calls on to `observer`. For the modules `chain` and `forge`, the returned
+   * observer also stores their events in this history.
    */
   listenIn(observer: Observer, module?: string): Observer {
     return {
@@ -77,7 +79,7 @@ export class SlotHistory {
   slotChecked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;
-    // If the clock was set back, the scheduler runs in the same slots a second time, and a new range begins.
+    // A new range begins if the process skipped a slot. It also begins if the clock was set back to earlier slots.
     const isNext = last?.toSlot === slot - 1;
     const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);

@@ -1,7 +1,8 @@
 /**
  * Finds the owners of slots, according to the chain of this node. For a slot at or before the tip, the owner is
- * certain: the height of the first block in this slot or after it determines the owner. The owner of a slot after the
- * tip is certain only if no other node can have begun another round before the slot.
+ * certain: the height of the first block in this slot or after it gives the round, and thus the order of forgers. After
+ * the tip, other nodes may have blocks that this node lacks. Therefore, the owner of a slot after the tip is certain
+ * only if these blocks cannot have begun a later round before the slot.
  */
 
 import type { ChainReader } from '../ports/store.ts';
@@ -19,8 +20,8 @@ export interface SlotOwner {
    */
   readonly height: number;
   /**
-   * False if other nodes may have begun another round between the tip and the slot. This node does not know the order
-   * of forgers in the other round.
+   * False if other nodes may have begun a later round between the tip and the slot. This node does not know the order
+   * of forgers in the later round.
    */
   readonly isCertain: boolean;
 }
@@ -67,8 +68,8 @@ export class SlotOwners {
   }
 
   /**
-   * Returns the height of the first block in this slot or in a later slot. The genesis block does not count. The caller
-   * ensures that such a block exists.
+   * Returns the height of the first block in this slot or in a later slot. The genesis block does not count, because
+   * no slot owner forged it. The caller ensures that a block in this slot or in a later slot exists.
    */
   #heightAt(slot: number, tipHeight: number): number {
     let [low, high] = [2, tipHeight];
@@ -91,9 +92,9 @@ export class SlotOwners {
 
   /**
    * Finds the owners of the slots of a round. The blocks of the round show the owners of the slots that have blocks.
-   * The delegate list in the store determines the owners of all slots (`Rules.forgers`). The method uses the list if
-   * the store still has it and these owners agree with the blocks. They disagree with the blocks if an exception of the
-   * network replaced the list after these blocks.
+   * The delegate list in the store gives the owners of all slots (`Rules.forgers`). The method uses the list only if
+   * the store still has it and the list agrees with the blocks. The list can disagree with the blocks in the rounds of
+   * the exception `ignoreDelegateListCacheForRounds`, whose blocks need not follow the stored list.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

@@ -16,17 +16,17 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum number of ids that one peer announced and that wait for a request to this peer. To make room for a further
- * id, the node drops the id of a refused transaction. If there is no such id to drop, the node ignores the further id,
- * because other peers usually announce the same transaction.
+ * Maximum number of ids, for each peer, that the peer announced and the node still intends to request from this peer.
+ * To make room for a further id, the node drops an id whose transaction the pool has refused. If there is no such id,
+ * the node ignores the further id, because other peers usually announce the same transaction.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
- * Maximum number of peers whose token bucket the node remembers. The transport allows fewer connections than this
- * number, so the node still remembers the bucket of a peer that reconnects.
+ * Maximum number of peers whose token bucket (the rate limit of requests to the peer) the node remembers. The transport
+ * allows fewer connections than this number, so a peer that reconnects usually still has its bucket.
  */
 const PEERS_MAX = 20_000;
-/** Maximum number of requested ids that the node remembers. */
+/** Maximum number of ids for which the node remembers when it first asked a peer. */
 const ASKED_MAX = 10_000;
 /**
  * Time in milliseconds for which the node asks only one peer for a transaction. After this time, the node asks another
@@ -37,9 +37,8 @@ const FIRST_ASKED_ALONE_MS = 2_000;
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
  * Number of refusals of one transaction after which the node asks no peer for it during `REFUSED_PAUSE_MS`. Until then,
- * the node asks another peer after each refusal. After the pause, the next pause begins after the same number of
- * further refusals. If one refusal were enough, an attacker could hide a good transaction behind a damaged copy with
- * the same id.
+ * the node asks another peer after each refusal. Every `REFUSALS_MAX` further refusals cause another pause. If one
+ * refusal were enough, an attacker could hide a good transaction behind a damaged copy with the same id.
  */
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
@@ -50,8 +49,9 @@ export const REFUSED_PAUSE_MS = 60_000;
  */
 export const AGAIN_EVERY = 4;
 /**
- * Time in milliseconds after which the node forgets a refusal and may ask any peer again. The pool may then accept the
- * transaction, for example if the pool was full before.
+ * If no peer has sent a refused transaction again for this time in milliseconds, the node forgets the refusals of the
+ * transaction, and may ask any peer again. The pool may then accept the transaction, for example if the pool was full
+ * before.
  */
 const REFUSED_FORGOTTEN_MS = 600_000;
 /** Maximum number of refused transactions that the node remembers. */
@@ -59,8 +59,8 @@ const REFUSED_MAX = 10_000;
 /** Maximum number of peers that the node remembers as senders of one refused transaction. */
 const GIVERS_MAX = 12;
 /**
- * Maximum memory for all remembered ids, in bytes: 100 bytes for an id that the node asked for, 500 bytes for a refused
- * transaction.
+ * Maximum memory for all remembered ids, in bytes: 100 bytes for each id that the node asked for, and 500 bytes for
+ * each refused transaction.
  */
 export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 
@@ -73,7 +73,8 @@ export interface FetcherOptions {
   /**
    * Passes the transactions in an answer of a peer to the pool.
    *
-   * @returns the ids of the transactions that the pool examined. The ids are copied from the peer's answer
+   * @returns the ids of the transactions that the pool accepted, or refused for another reason than the verification
+   *   budget. The ids are those that the peer stated, and may be false
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a request, or the handling of its answer, failed. */
@@ -86,7 +87,7 @@ interface Refusal {
    * remembers that the pool refused the transaction.
    */
   readonly givers: readonly PeerId[];
-  /** Number of times that peers sent the transaction. */
+  /** Number of times that peers sent the transaction and the pool refused it. */
   readonly count: number;
   /** Unix time in milliseconds at which a peer last sent the transaction. */
   readonly givenMs: number;
@@ -257,11 +258,11 @@ export class TransactionFetcher {
   }
 
   /**
-   * Chooses the ids for the next request to a peer. If no id is due, returns the time until the next attempt. The
-   * method drops ids of transactions that have arrived in the meantime, and of refused transactions that this peer has
-   * already sent. Refused transactions get separate requests, because the node stops reading an answer at an invalid
-   * transaction. The node asks for refused transactions only if it has no new ids to ask for, or in one of
-   * `AGAIN_EVERY` requests.
+   * Chooses the ids for the next request to a peer. If no id is due, `ids` is empty, and `waitMs` is the time until the
+   * next attempt. The method deletes from `wanted` the ids of transactions that have arrived in the meantime, and of
+   * refused transactions that this peer has already sent. Refused transactions get separate requests, because the node
+   * stops reading an answer at an invalid transaction. The node asks for refused transactions only if it has no new ids
+   * to ask for, or in one of `AGAIN_EVERY` requests.
    */
   #due(
     peerId: PeerId,

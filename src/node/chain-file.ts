@@ -1,6 +1,6 @@
 /**
  * Reads chain files: one block on each line, usually from the genesis block on. A block is JSON with the members of the
- * generation's wire format; amounts and totals are decimal text. Files that end in `.gz` are compressed.
+ * generation's wire format; amounts and totals are decimal text. Files with a name that ends in `.gz` are compressed.
  * `export-chain.ts` writes these files.
  */
 
@@ -15,7 +15,7 @@ import { ProtocolError } from '../primitives/errors.ts';
  */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * Maximum number of bytes in one read. Lines are views into the bytes of a read, so one waiting line keeps all bytes of
+ * Maximum number of bytes in one read. Lines are views into the bytes of a read, so each line in use keeps all bytes of
  * its read in memory.
  */
 const READ_BYTES = 1024 * 1024;
@@ -35,7 +35,7 @@ export interface ChainFile {
   readonly name: string;
   /** Size on the disk; undefined for the standard input. */
   readonly bytes: number | undefined;
-  /** Number of bytes read so far, before decompression. */
+  /** Number of bytes of the file read so far. For a `.gz` file, these are compressed bytes. */
   bytesRead(): number;
   /**
    * Reads all lines except blank lines, several lines at a time.
@@ -121,7 +121,7 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly 
 }
 
 function isBlank(bytes: Buffer): boolean {
-  // The whole line is decoded only if its first bytes are blank, which is rare.
+  // Most lines are not blank at their beginning, so the function rarely decodes a whole line.
   return (
     bytes.subarray(0, BLANK_BYTES_LOOKED_AT).toString('utf8').trim() === '' && bytes.toString('utf8').trim() === ''
   );

@@ -35,11 +35,11 @@ const SIGNATURE_ANSWERS_MAX = 50_000;
 /** The chain of one network on this disk. */
 export interface ChainLocation {
   readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
-  /** Folder that a node of this network would use; the chain is in its subfolder `chain`. */
+  /** Folder of a node for this network; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
   /**
-   * Called before missing index entries are written, which takes up to half a minute. Entries are missing when an
-   * import or a sync was killed.
+   * The store calls this function before it writes missing index entries, which takes up to half a minute. Entries are
+   * missing after an import or a sync was killed.
    */
   readonly onBackfill?: ChainStoreOptions['onBackfill'];
 }
@@ -87,7 +87,7 @@ export async function upgradeChain(location: ChainLocation, onUpgradeStep: OnUpg
 }
 
 /**
- * Begins a new chain of the network in a temporary folder, which is removed when the chain is closed.
+ * Begins a new chain of the network in a temporary folder. `close` removes the folder.
  *
  * @param clock clock with which the chain detects and refuses blocks from the future
  */
@@ -161,8 +161,9 @@ export async function openIndexedSnapshot(location: ChainLocation): ReturnType<t
 }
 
 /**
- * A clock that never shows a time before the timestamp of the tip of a stored chain. The clock of the node that stored
- * the blocks may have been ahead of this machine's clock, for example in a devnet.
+ * A clock that never shows a time before the timestamp of the tip of a stored chain. Without this clock, a command
+ * could take stored blocks for blocks from the future: the clock of the node that stored them may have been ahead of
+ * the clock of this machine, for example in a devnet.
  */
 export function clockOfChain(store: Pick<StoredChain, 'tip'>, params: ChainParams, clock = systemClock): Clock {
   const tipMs = momentMs(store.tip()?.timestamp ?? 0, params);

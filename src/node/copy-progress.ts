@@ -45,8 +45,8 @@ export async function copyWithProgress(
 }
 
 /**
- * Size of the copy divided by the size of the original; undefined while one of the two data files does not exist. A
- * complete copy may be smaller than the original, because it has no free pages.
+ * Size of the copy divided by the size of the original; undefined while one of the two data files does not exist. The
+ * result may stay below 1, because the copy has no free pages.
  */
 function shareOf(copy: string, original: string): number | undefined {
   const [done, whole] = [copy, original].map((folder) => sizeOf(join(folder, DATA_FILE)));

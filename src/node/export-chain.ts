@@ -21,19 +21,19 @@ export interface ExportOptions {
   readonly from: number;
   readonly to: number;
   /**
-   * Path of the file, or a function that receives the text. If the path ends in `.gz`, the text is compressed. The
-   * function must throw an error when it cannot write the text.
+   * Path of the file, or a function that receives the text. If the path ends in `.gz`, the export compresses the
+   * text. The function must throw an error when it cannot write the text.
    */
   readonly file: string | ((text: string) => void);
   readonly onProgress?: (height: number) => void;
 }
 
 /**
- * Writes a range of blocks. A file appears at its path only when it is complete. Output to a device or a pipe is
- * written directly.
+ * Writes the blocks from height `from` to height `to`. A regular file appears at its path only when it is complete. If
+ * the path is a device or a pipe, the export writes to it directly.
  *
- * @throws ProtocolError `CHAIN_FILE_UNWRITABLE` with the file and the reason; errors of the function that receives the
- *   text
+ * @throws ProtocolError `CHAIN_FILE_UNWRITABLE`, with the file and the reason, when the file cannot be written; errors
+ *   of the function that receives the text
  */
 export async function exportChain(options: ExportOptions): Promise<void> {
   const { file } = options;
@@ -41,7 +41,8 @@ export async function exportChain(options: ExportOptions): Promise<void> {
     await writeBlocks(options, { write: (text) => Promise.resolve(file(text)) });
     return;
   }
-  // A rename would destroy a device such as `/dev/null`, so the export uses a draft only for a regular or new file.
+  // The rename at the end would replace a device such as `/dev/null`. Therefore the export writes and renames a draft
+  // only if the path is a regular file or does not exist.
   const isReplaced = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isReplaced ? `${file}.part` : file;
   try {
@@ -77,7 +78,7 @@ interface TextSink {
   write(text: string): Promise<void>;
 }
 
-/** A stream, with or without compression. Writing waits while the stream's buffer is full. */
+/** Writes text to a stream, with or without compression. A write waits while the stream's buffer is full. */
 class Sink implements TextSink {
   readonly #disk: Writable;
   readonly #first: Writable;

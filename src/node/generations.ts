@@ -31,7 +31,8 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
       rivalsAtOurHeight: true,
       blocksPerAnswerMax: 33,
       // On the wire of generation 2, each transaction repeats the members of its block, so a frame is longer than the
-      // JSON of its blocks. This limit on the JSON is therefore only about a third of `FRAME_BYTES_MAX`.
+      // JSON of its blocks. Therefore this limit on the JSON is only about a third of `FRAME_BYTES_MAX`, the maximum of
+      // a frame.
       blocksAnswerBytesMax: 1_000_000,
       sharedPerAnswerMax: 100,
     },

@@ -15,8 +15,8 @@ import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
 /**
- * Maximum number of cached searches, finished or not. This number equals the default maximum of transactions in a queue
- * of the pool (`pool.transactionsPerQueueMax`).
+ * Maximum number of cached searches, finished or not. By default, a full queue of the pool has as many transactions
+ * (`pool.transactionsPerQueueMax`), so each of them can have a search.
  */
 const REMEMBERED_MAX = 1_000;
 /**
@@ -48,9 +48,10 @@ export interface GroupSignersParts {
 export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**
- * Creates the search for signers. If the budget of a client is used up before the search ends, the node refuses the
- * request. The search keeps its results for the next request. All clients share these results until the transaction
- * gets another signature, its group changes, or the search leaves the cache.
+ * Creates the function that finds the signers of transactions. A cache keeps the search for each transaction, finished
+ * or not, for later requests of all clients. The function begins a new search when the transaction has another
+ * signature or its group has changed. If the budget of a client is used up before the search ends, the function refuses
+ * the request.
  *
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up
@@ -140,7 +141,7 @@ class Search {
     );
   }
 
-  /** Tries the next pair. Called only while `signers` is undefined. */
+  /** Tries the next pair of a member and a signature. The caller calls `step` only while `signers` is undefined. */
   step({ rules, state, verify }: GroupSignersParts): void {
     const publicKey = this.#group.members[this.#hasSigned.length];
     const signature = this.#unassigned[this.#at];

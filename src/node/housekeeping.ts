@@ -41,8 +41,8 @@ export interface HousekeepingOptions {
 }
 
 /**
- * Runs the jobs at their times. The schedule begins `beginsAfterMs` after the call. If a job throws an error, the error
- * is logged, and the job runs again at its next time.
+ * Runs the jobs at their times. The schedule begins `beginsAfterMs` after the call. If a job throws an error, the
+ * function logs the error, and the job runs again at its next time.
  */
 export function startHousekeeping(
   jobs: HousekeepingJobs,

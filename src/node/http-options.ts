@@ -18,7 +18,8 @@ const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
 /**
  * @param keepsConnections true to keep idle connections open without a time limit
- * @throws ProtocolError `TLS_FILE_UNREADABLE` with the file and the reason
+ * @throws ProtocolError `TLS_FILE_UNREADABLE`, with the name of the option, the file and the reason, if the TLS key or
+ *   certificate cannot be read
  */
 export function httpOptionsOf({ http }: Pick<Config, 'http'>, observer: Observer, keepsConnections: boolean) {
   return {
@@ -62,7 +63,7 @@ function connectionsMaxOf({ connectionsMax: wanted }: HttpConfig, observer: Obse
   return connectionsMax;
 }
 
-/** @throws ProtocolError `TLS_FILE_UNREADABLE` with the file and the reason */
+/** @throws ProtocolError `TLS_FILE_UNREADABLE` like `httpOptionsOf` */
 function tlsOptionsOf(http: HttpConfig) {
   const read = (option: 'tlsKeyFile' | 'tlsCertificateFile'): Buffer => {
     const file = http[option];

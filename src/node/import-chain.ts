@@ -1,4 +1,4 @@
-/** Imports the blocks of a file into a store. Each new block is verified as if a peer had sent it. */
+/** Imports the blocks of a file into a store. The import verifies each new block like a block from a peer. */
 
 import { availableParallelism } from 'node:os';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -20,8 +20,8 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
- * Maximum number of groups of blocks in memory. While the main thread applies one group, worker threads read the next
- * groups.
+ * Maximum number of groups of lines in memory. A group contains the lines of `BLOCKS_PER_COMMIT` blocks. While the main
+ * thread applies one group, worker threads read the next groups.
  */
 const GROUPS_AHEAD_MAX = 3;
 /** Number of lines in one job of a thread. With full blocks, a job takes about ten milliseconds. */
@@ -52,7 +52,7 @@ export interface ImportOptions {
   /** Names of networks, for the error about a file of another network. */
   readonly networks?: NetworkNames;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Stops the import after the blocks that are being applied. */
+  /** Stops the import after the group of blocks that the main thread is applying. */
   readonly signal?: AbortSignal;
 }
 
@@ -60,13 +60,13 @@ export interface ImportOptions {
 interface ReadJob {
   readonly numbers: readonly number[];
   /**
-   * One item for each line: its block or the line itself. The item is the line itself if the line contains no valid
-   * block, or if the line contains block 1.
+   * One item for each line: its block, or the line itself if the line contains no valid block. A line with block 1 also
+   * stays a line: the import does not validate block 1, but compares it with the genesis block of the network.
    */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
 
-/** A block that follows the previous block of the import. The first block of an import follows a block of the chain. */
+/** A block that the chain does not have yet. Its parent is the block of the previous line, or the tip of the chain. */
 interface TakenBlock {
   readonly lineNumber: number;
   readonly block: Block;
@@ -80,7 +80,7 @@ interface RefusedLine {
 }
 
 /**
- * Appends the blocks of the file to the chain. Blocks that the chain already has are skipped, so a repeated import
+ * Appends the blocks of the file to the chain. The import skips blocks that the chain already has, so a repeated import
  * continues where an interrupted import ended. A genesis block in the file must be the genesis block of the network.
  *
  * @returns the number of imported blocks and transactions, and the height of the chain
@@ -93,8 +93,8 @@ export async function importChain(options: ImportOptions): Promise<ImportResult>
   const reading = await failureOf(async () => {
     wasStopped = await readInto(run, options);
   });
-  // The blocks that were read are applied even if reading the file failed. If a block is refused, the refusal is
-  // reported before the reading error.
+  // If reading the file failed, the import still applies the blocks that it has read. If the import refuses one of
+  // these blocks, the message of the error names the refusal before the reading error.
   const takingOver = await failureOf(() => run.takeRest());
   const broken = isUnreadable(reading) ? withTip(reading, run.progress.height) : reading;
   const ending = await failureOf(() => run.end());
@@ -150,8 +150,8 @@ function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
   const [first] = failures;
   if (first === undefined) return;
-  // One cause, such as a full disk, often makes the writes of blocks and the writes of indexes fail. Errors with the
-  // same code are reported once.
+  // One cause, such as a full disk, often makes the writes of blocks and the writes of indexes fail. Therefore the
+  // message contains only the first of several errors with the same code.
   const differing = failures.filter((failure, at) => at === failures.findIndex((each) => isAlike(each, failure)));
   if (differing.length === 1 || !(first instanceof ProtocolError)) throw first;
   throw new ProtocolError(first.code, first.data, differing.map(messageOf).join('; then: '), {
@@ -235,22 +235,22 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // If one of these promises rejects, `take` or `takeRest` throws the error when it awaits the group. Until then, the
-    // empty handlers prevent Node.js from treating the rejection as unhandled.
+    // If the promise of a job or of the group rejects, `take` or `takeRest` throws the error when it awaits the group.
+    // Until then, the empty handlers prevent Node.js from treating the rejection as unhandled.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);
   }
 
   /**
-   * Applies a group. If the signal has stopped the import, the group is not applied.
+   * Applies a group after the previous group. If the signal has stopped the import by then, the group is not applied.
    *
-   * @param before resolves when the previous group is on the disk
+   * @param before promise of the previous group (see `#underWay`)
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. Before that, the event loop runs once and passes newly read lines to the
-    // worker threads, which can then work at the same time.
+    // Applying blocks keeps this thread busy. The event loop runs once before this work, and passes newly read lines to
+    // the worker threads. The worker threads can then read these lines while this thread applies the group.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -286,23 +286,27 @@ class ImportRun {
     await this.#append(group);
   }
 
-  /** Reads a line from which a thread could not read a valid block, or the line of block 1. */
+  /** Reads a line for which the line reader returned no block: the line has no valid block, or has block 1. */
   #look(line: Buffer): ReadBlock {
     return blockOfLine(textOfLine(line), this.#chain.rules.codec);
   }
 
   /**
-   * Refuses a block because its line differs from the block that was read from it (see `ReadBlock`).
+   * Refuses a block that differs from the line from which it was read.
    *
+   * @param fault the first difference (see `ReadBlock`)
    * @throws BlockRejected always
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
-    // If the rules also refuse the block, the reason of the rules is more helpful than the difference `fault`.
+    // If the block also breaks a rule, the error names this rule, which helps the user more than `fault` does.
     if (block.height > 1) await this.#chain.validator.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
   }
 
-  /** @throws ProtocolError `IMPORT_REFUSED` for the first line of a chain of another network */
+  /**
+   * @param first block or text of the first line of the file
+   * @throws ProtocolError `IMPORT_REFUSED` if the line holds the genesis block of another network
+   */
   #refuseForeign(first: Block | Buffer): void {
     const { genesis, file, networks } = this.#options;
     const foreign = networks && foreignGenesis(first, genesis);

@@ -1,7 +1,7 @@
 /**
  * Stores which signing records were imported on this machine, and into which folders. Only one node may use a signing
- * record. If an operator imports a copy of the record into another folder, the stored entry reveals the first import.
- * Each entry is a file in the folder of the watermarks.
+ * record. If an operator later imports a copy of the record into another folder, the stored entry reveals the first
+ * import. Each entry is a file in the folder of the watermarks.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -10,15 +10,14 @@ import { makeFolder } from '../store/disk/folder.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { idOfRecord, type SigningRecord } from './signing-record.ts';
 
-/** An entry about one import. */
 export interface ImportedRecord {
-  /** Folder into which the record was imported: the data folder of a node for one network. */
+  /** Absolute path of the data folder into which the record was imported. */
   readonly into: string;
   /** Unix time of the import in whole seconds. */
   readonly atS: number;
 }
 
-/** Number of digits of a record's id in a file name. This number is enough to distinguish records. */
+/** Number of hexadecimal digits of a record's id in a file name. 32 digits (128 bits) distinguish all records. */
 const ID_DIGITS = 32;
 
 export class ImportedRecords {
@@ -31,7 +30,7 @@ export class ImportedRecords {
     this.#folder = folder;
   }
 
-  /** Returns the entry of a signing record; undefined when there is none or it cannot be read. */
+  /** Returns the entry of a signing record; undefined when there is no entry or the entry cannot be read. */
   find(record: SigningRecord): ImportedRecord | undefined {
     let content: unknown;
     try {

@@ -21,13 +21,13 @@ export const JOURNAL_MODE = 0o600;
 /** Content of the lines of a journal. */
 export interface JournalContent {
   readonly known: Map<PublicKey, Known>;
-  /** The last recorded identity of the file; undefined when no line has one. */
+  /** The identity in the last line that identifies the file; undefined when the journal has no such line. */
   readonly identity: FileIdentity | undefined;
-  /** Checksum of the newest of all lines about delegates; undefined when no delegate has a line. */
+  /** Checksum of the newest line about a delegate; undefined when the journal has no such line. */
   readonly newest: string | undefined;
   /**
-   * True when the journal has the line whose checksum is in the fingerprint. Also true when there is no fingerprint, or
-   * when the fingerprint has no checksum.
+   * True when the journal has the line whose checksum is in the fingerprint (`journal-fingerprint.ts`). Also true when
+   * there is no fingerprint, or when the fingerprint contains no checksum of a line.
    */
   readonly hasNamedLine: boolean;
   readonly lines: number;
@@ -36,10 +36,10 @@ export interface JournalContent {
 }
 
 /**
- * Reads all lines; creates the file if it does not exist. A damaged last line is removed. A crash interrupted the write
- * of this line, so the block of this line never left the node.
+ * Reads all lines; creates the file if it does not exist. A damaged last line is removed. The write of this line did
+ * not finish, and the node sends a block only after this write, so the block of this line never left the node.
  *
- * @param fingerprint checksum in the fingerprint file; undefined without such a checksum
+ * @param fingerprint checksum of a line, from the fingerprint file; undefined if no such file or checksum exists
  * @throws ProtocolError `JOURNAL_UNREADABLE` for a damaged line before the last line, or if the file cannot be read;
  *   errors of the system if the file cannot be created or shortened
  */
@@ -86,7 +86,10 @@ function wholeLines(file: string, content: Buffer, fingerprint?: string): Journa
   return { known, identity, newest, hasNamedLine, lines, bytes: start };
 }
 
-/** A restored backup of the file could lack the newest signatures. Without a record, the delegates wait instead. */
+/**
+ * The remedy for a damaged journal is never a backup of the journal, because a backup could lack the newest signatures.
+ * Without a journal, the delegates wait before they sign, which is safe.
+ */
 const REMEDY =
   'move the file away, then import the newest file of `bloomery forging export`, or start without a record: the ' +
   'delegates then wait before they sign, unless forging.riskDoubleForging is on';

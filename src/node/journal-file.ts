@@ -2,10 +2,11 @@
  * Stores the signing journal in a file. Each line contains a checksum, a space and JSON. A line is on the disk before
  * `record` returns, so after a restart the node knows the header of each block that it has sent. There are three kinds
  * of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the delegate
- * may have signed unknown headers. The third kind records that the delegate moved to another node, and is valid until
- * the next line of the delegate. A fourth kind of line identifies the file itself. A copy of the file does not match
- * this line, so the node recognises a journal from a backup. If a backup was written into the existing file, the
- * fingerprint beside the journal reveals the backup.
+ * may have signed headers that are not in the journal. The third kind records that the delegate moved to another node,
+ * and is valid until the next line of the delegate. A fourth kind of line holds the identity of the journal file
+ * (`file-identity.ts`). A copy of the file has another identity, so the node recognises a copy. A backup that was
+ * written into the existing file has the same identity; the fingerprint (`journal-fingerprint.ts`) reveals such a
+ * backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -34,16 +35,16 @@ import { systemClock } from './system.ts';
 
 export interface JournalOptions {
   /**
-   * Maximum number of lines in addition to one line for each delegate. When the file has more lines, it is rewritten
-   * with only the needed lines of each delegate. Default 20,000.
+   * Maximum number of lines in addition to one line for each delegate. When the file has more lines, the next write
+   * first replaces the file by a new file with only the newest facts about each delegate. Default 20,000.
    */
   readonly spareLinesMax?: number;
 }
 
-/** The journal of a node. The journal also records that a delegate moved to another node. */
 export interface JournalFile extends FolderJournal {
   /**
-   * Ends signing for a delegate on this node. When `move` returns, the line about the move is on the disk.
+   * Records that a delegate moved to another node, so that this node no longer signs for the delegate. When `move`
+   * returns, the line about the move is on the disk.
    *
    * @param atS Unix time in whole seconds
    */
@@ -81,8 +82,8 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
 }
 
 /**
- * Reads a journal without taking its lock. Taking the lock could displace the lock of a node in a paused container. The
- * displaced node could then no longer sign.
+ * Checks the lines of a journal without taking its lock. Taking the lock could displace the lock of a node in a paused
+ * container. The displaced node could then no longer sign.
  *
  * @param file existing journal
  * @returns name of the process that uses the journal; undefined when no process uses the journal
@@ -114,7 +115,7 @@ class FileJournal implements JournalFile {
   #closed = false;
   /** Identity of the file according to the last line that identifies the file. */
   #identity: FileIdentity | undefined;
-  /** Checksum of the newest of all lines about delegates. A new fingerprint gets this checksum. */
+  /** Checksum of the newest line about a delegate. A new fingerprint gets this checksum. */
   #newest: string | undefined;
   /**
    * True after `recordFileIdentity`. Also true if the opened journal had a line that identifies its file, and was not a
@@ -122,8 +123,8 @@ class FileJournal implements JournalFile {
    */
   #isIdentityRecorded: boolean;
   /**
-   * True if the opened journal had a fingerprint and `#isIdentityRecorded` was true at that time. Also true after
-   * `#renewFingerprint`.
+   * True after `#renewFingerprint`. Also true if the opened journal had a fingerprint, and the constructor set
+   * `#isIdentityRecorded` to true.
    */
   #hasFingerprint: boolean;
   readonly isCopied: boolean;
@@ -177,8 +178,8 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The second line marks the journal as complete for the delegate, which ends the delegate's wait. If a crash leaves
-    // only the first line, the delegate waits at least as long as before this call.
+    // The second line (`heldSinceS: 0`) marks the journal as complete for the delegate, which ends the delegate's wait.
+    // If a crash leaves only the first line, the delegate waits at least as long as before this call.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -207,8 +208,8 @@ class FileJournal implements JournalFile {
     const lines = entries.map(lineOf);
     const bytes = Buffer.concat(lines);
     this.#writing(() => {
-      // The file is rewritten before the new line is written, because no step may fail after the new line is on the
-      // disk.
+      // The file is rewritten before the new line is written. If the rewriting failed after the new line was on the
+      // disk, the file would contain a line that `#known` lacks.
       if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
       if (!this.#folderSynced) this.#syncFolder();
       this.#append(bytes);
@@ -222,8 +223,8 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The fingerprint is renewed before the node sends a block. Only a failed write or a power cut can therefore leave
-    // a fingerprint that is older than the line of the last block that the node sent.
+    // The fingerprint is renewed before the node sends the block. Therefore the fingerprint can be older than the line
+    // of the last sent block only after a failed write of the fingerprint, or after a power cut.
     if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 
@@ -273,8 +274,8 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * Writes the needed lines of each delegate to a new file, which then replaces the old file. The old file is complete
-   * and in use until the rename. After the rename, the new file is in use, even if a later step fails.
+   * Writes the newest facts about each delegate to a new file, which then replaces the old file. The old file is
+   * complete and in use until the rename. After the rename, the new file is in use, even if a later step fails.
    */
   #compact(): void {
     const draft = `${this.#file}.new`;

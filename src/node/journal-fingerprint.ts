@@ -1,11 +1,11 @@
 /**
  * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. It
- * contains its own file identity and the checksum of the newest line about a delegate in the journal. If the journal
- * records the identity of its own file, the node replaces the fingerprint by a new file after each new line. When a
- * backup is copied over existing files, these files keep their inodes and birth times, so the restored journal looks
- * genuine. If the node has replaced the fingerprint since the backup, the fingerprint reveals the backup. The identity
- * in a restored fingerprint differs from the identity of its file. If only the journal was restored, the journal lacks
- * the line whose checksum is in the fingerprint.
+ * contains the identity of its own file, and the checksum of the newest line about a delegate in the journal. If the
+ * journal records its own identity, the node replaces the fingerprint by a new file after each new line. When a backup
+ * is copied over existing files, these files keep their inodes and birth times, so the restored journal looks genuine.
+ * The fingerprint reveals the backup if the node has replaced the fingerprint since the backup. If the fingerprint was
+ * restored too, it contains the identity of an earlier file. If only the journal was restored, the journal lacks the
+ * line whose checksum is in the fingerprint.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -15,13 +15,13 @@ import { isFileIdentity, type FileIdentity } from './journal-lines.ts';
 
 /** Content of the fingerprint beside a journal. */
 export interface JournalFingerprint {
-  /** False when the fingerprint is a copy. */
+  /** False when the fingerprint contains the identity of another file: the fingerprint is a copy or from a backup. */
   readonly isSameFile: boolean;
-  /** Checksum of the newest of all lines about delegates; undefined for a journal without such a line. */
+  /** Checksum of the newest line about a delegate; undefined for a journal without such a line. */
   readonly newest: string | undefined;
 }
 
-/** Maximum size of a fingerprint. Every valid fingerprint is smaller. */
+/** Maximum size of a fingerprint in bytes. Every valid fingerprint is smaller. */
 const BYTES_MAX = 1024;
 
 /**
@@ -72,7 +72,7 @@ export function renewFingerprint(journalFile: string, newest: string | undefined
   }
 }
 
-/** The file keeps the name that earlier versions gave it. */
+/** Returns the path of the fingerprint. The file keeps its name from versions that called the fingerprint a marker. */
 function fingerprintFileOf(journalFile: string): string {
   return `${journalFile}.marker`;
 }

@@ -1,8 +1,8 @@
 /**
  * Computes the maximum memory that a node needs. Each queue, cache and buffer that peers or clients can fill has a
  * bound. The budget of a queue, cache or buffer is computed from this bound. With the default options, the sum of all
- * budgets and `BASE_BYTES` is below the lowest memory limit that can be configured. The default limit is higher, to
- * leave room for objects that V8 has not collected yet.
+ * budgets and `BASE_BYTES` is below the smallest value of `memory.limitMb` that the schema allows. The default of
+ * `memory.limitMb` is higher, to leave room for objects that V8 has not collected yet.
  *
  * To add a budget: export the bound from the file that defines it, and add an item to `budgetsOf`. The item multiplies
  * the bound by the largest size of an entry.
@@ -43,7 +43,7 @@ export interface Budget {
   /** File below `src/` that defines the bound. */
   readonly file: string;
   readonly bytesMax: number;
-  /** Computation of `bytesMax` from the bound. */
+  /** Explanation, in words, of how `bytesMax` follows from the bound. */
   readonly reckoning: string;
 }
 

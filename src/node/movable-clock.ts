@@ -1,11 +1,11 @@
 /**
- * A chain clock that can be stopped and set. Only nodes of a devnet use a movable clock (`cli/devnet/`). A node of
- * `bloomery start` uses the clock of the machine.
+ * A chain clock that can be stopped and set. Only the nodes that `bloomery devnet` starts use a movable clock. A node
+ * that `bloomery start` starts uses the clock of the machine.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
 
-/** Setting of a movable clock. Two processes on one machine with the same setting show the same time. */
+/** Setting of a movable clock. Clocks with the same setting in two processes on one machine show the same time. */
 export type ClockSetting =
   /**
    * The clock runs ahead of the machine's clock by `aheadMs`. With a negative value, this clock runs behind the
@@ -16,8 +16,9 @@ export type ClockSetting =
   | { readonly kind: 'frozen'; readonly atMs: number };
 
 /**
- * Shortest delay of timers on a frozen clock, in milliseconds; a delay of 0 stays 0. Without this minimum, code that
- * waits for a moment of the frozen clock would run in a busy loop, because the clock never reaches this moment.
+ * Shortest delay of timers on a frozen clock, in milliseconds; a delay of 0 stays 0. Code that waits for a time sets a
+ * timer again until the clock shows that time, which a frozen clock never does. Without this minimum, such code would
+ * run in a busy loop.
  */
 const FROZEN_DELAY_MS_MIN = 50;
 

@@ -40,7 +40,7 @@ export interface NodeApiDependencies {
   /** Default `any`. */
   readonly wantedPeers?: WantedPeers;
   readonly metrics?: { text(): Promise<string> } | undefined;
-  /** Returns the state of the processes that answer HTTP; undefined if the node itself answers. */
+  /** Returns the state of the reading processes; undefined if the node itself answers the HTTP requests. */
   readonly readers?: () => ReadersStatus | undefined;
 }
 

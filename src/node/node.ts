@@ -58,7 +58,7 @@ import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './syst
 
 export interface NodeOptions {
   readonly network: Network;
-  /** Folder for this node only; the node creates a missing folder. */
+  /** Data folder of the node and the network; no other node may use it. The node creates a missing folder. */
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
@@ -72,11 +72,11 @@ export interface NodeOptions {
 export interface NodeControl {
   /** Clock for slots and timestamps, instead of the machine's clock. */
   readonly chainClock: Clock;
-  /** True while delegates forge only on command and leave all other slots empty. */
+  /** True while delegates forge only in calls of `ForgingScheduler.forgeNow`, and leave all other slots empty. */
   isForgingSuspended(): boolean;
   /** Ed25519 implementation for the rules, instead of the process's backend. */
   readonly ed25519: Ed25519;
-  /** Wraps the verifier of signatures. */
+  /** Wraps the signature verifier, for example to accept the substitute key of a forked devnet. */
   verifier(over: Verifier): Verifier;
   /** See the option `isChecked` of `openChainStore`. */
   readonly isChainChecked?: boolean;

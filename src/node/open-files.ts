@@ -6,12 +6,12 @@
 
 import { readFileSync } from 'node:fs';
 
-/** File descriptors that the node needs besides HTTP: store, journals, log, peers, channels between processes. */
-const OTHER_FILES = 300;
 /**
- * Smallest share of the descriptors that HTTP connections get, even if fewer than `OTHER_FILES` remain for everything
- * else.
+ * Number of file descriptors that the node needs for everything except HTTP: store, journals, log, peers, channels
+ * between processes.
  */
+const OTHER_FILES = 300;
+/** Minimum share of the file descriptors for HTTP connections. This minimum has priority over `OTHER_FILES`. */
 const SHARE_MIN = 1 / 4;
 
 /**

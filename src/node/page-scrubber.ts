@@ -1,6 +1,6 @@
 /**
  * Scrubs the chain store: checks its pages while the node runs, a few at a time. A disk may lose or corrupt a page
- * without an error. If the database library later reads the damaged page, it may end the process. The scrubber also
+ * without an error, and the database library may end the process when it reads a damaged page. The scrubber also
  * compares the entries of the state with the checksum of the state, which reveals changed bytes inside a value.
  * Finally, the scrubber compares undo records and the note of the finalized height with their own checksums.
  */
@@ -30,8 +30,8 @@ const LOOK_MS = 1000;
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**
- * Maximum number of undo records that the scrubber checks, in one step of about 5 ms. The scrubber checks the undo
- * records of the highest blocks. Only a chain whose finalized height has not risen for hours has more undo records.
+ * Maximum number of undo records that the scrubber checks in a round: those of the highest blocks. One step checks all
+ * of them, and takes about 5 ms. A chain has more undo records only if its finalized height has not risen for hours.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Maximum number of pages with undo records that the scrubber checks in one step. */
@@ -40,7 +40,7 @@ const UNDO_PAGES_MAX = 4_000;
 const ROUND_MS = 60 * 60_000;
 
 export interface PageScrubber {
-  /** Resolves when the scrubber finds damage. The scrubber ends before the promise resolves. */
+  /** Resolves with an error when the scrubber finds damage. The scrubber then makes no further step. */
   readonly damaged: Promise<ProtocolError>;
   stop(): void;
 }
@@ -48,7 +48,7 @@ export interface PageScrubber {
 export interface PageScrubberOptions {
   readonly clock: Clock;
   readonly observer: Observer;
-  /** The open store. No other code may check the state of the store at the same time. */
+  /** The open store. No other code may call its `checkState`, because each call cancels the previous check. */
   readonly state: Pick<StoredChain, 'checkState' | 'recordDamage'>;
   /** Replaces `STATE_PAGES_PER_LOOK` in tests. */
   readonly statePagesPerLook?: number;
@@ -81,7 +81,7 @@ export function startPageScrubber(
   };
 
   const checkNextState = (running: StateCheck): PageCheck => {
-    // Pages are checked before the library reads entries from them.
+    // `checkPages` comes before `readTo`, because the library must not read entries from a damaged page.
     const found = checkPages(path, { from: from ?? STATE_RANGE.gte, to: STATE_RANGE.lt, pagesMax: statePages });
     if (found.damage !== undefined) return found;
     if (found.next !== undefined && Buffer.compare(found.next, STATE_RANGE.lt) < 0) {

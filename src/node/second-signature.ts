@@ -1,4 +1,4 @@
-/** Builds a signed transaction that registers a second key. */
+/** Builds a signed transaction that registers a second public key for the account of its sender. */
 
 import { defaultEd25519 } from '../crypto/ed25519.ts';
 import type { Rules } from '../protocol/rules.ts';

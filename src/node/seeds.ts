@@ -1,4 +1,4 @@
-/** Looks up the IPv4 addresses of seed peers, which the configuration may give as host names. */
+/** Looks up the IPv4 addresses of seed peers. The configuration may name a seed peer by its host name. */
 
 import { lookup } from 'node:dns/promises';
 import { messageOf } from '../primitives/errors.ts';

@@ -1,8 +1,8 @@
 /**
- * The signing record of a node, as a file for another node. For each delegate, the record has the last header that the
- * delegate signed, or a moment (`heldSinceS`), or both. Before this moment, the delegate may have signed headers that
- * the record does not contain. The file has a checksum. By default, the export of a record ends signing on the old
- * node, so that two nodes do not sign with one record at the same time.
+ * Exports the signing journal of a node to a file (signing record), and imports the file on another node. For each
+ * delegate, the record has the last header that the delegate signed, or a moment (`heldSinceS`), or both. Before this
+ * moment, the delegate may have signed headers that the record does not contain. The file has a checksum. By default,
+ * the export of a record ends signing on the old node, so that two nodes do not sign with one record at the same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -16,7 +16,7 @@ import { isSignedHeader } from './journal-lines.ts';
 
 export interface SigningRecord {
   readonly networkIdentifier: string;
-  /** Unix time in whole seconds. */
+  /** Unix time of the export, in whole seconds. */
   readonly exportedAtS: number;
   /**
    * True when a delegate may have signed headers later than the header in the record. Possible reasons: the old node
@@ -34,7 +34,7 @@ interface DelegateRecord {
 }
 
 const FORMAT = 'bloomery signing record 1';
-/** Maximum number of delegates, far above the number of delegates of any node. */
+/** Maximum number of delegates in a record, far above the number of delegates of any node. */
 const DELEGATES_MAX = 10_000;
 
 /**
@@ -63,14 +63,14 @@ export function moveRecord(journal: JournalFile, { delegates, exportedAtS }: Sig
   for (const { publicKey } of delegates) journal.move(publicKey, exportedAtS);
 }
 
-/** Id of a record, as hexadecimal text; all copies of the record have the same id. */
+/** Id of a record, as hexadecimal text. A record and its copies (`isCopy`) have the same id. */
 export function idOfRecord(record: SigningRecord): string {
   return checksumOf({ ...record, isCopy: false });
 }
 
 /**
- * True when a journal makes a record unnecessary. For each delegate of the record, the journal must have a signed
- * header that is not older than the header in the record. According to the journal, no delegate of the record may have
+ * True if the import of a record would add nothing to a journal. For each delegate of the record, the journal must have
+ * a signed header that is not older than the header in the record. The journal must not say that one of these delegates
  * moved to another node.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
@@ -86,8 +86,10 @@ export function textOfRecord(record: SigningRecord): string {
 }
 
 /**
- * @param file name of the file, for errors
- * @throws ProtocolError `SIGNING_RECORD_INVALID` that names the fault in the text
+ * Parses the text of a record.
+ *
+ * @param file name of the file with the text, for the error
+ * @throws ProtocolError `SIGNING_RECORD_INVALID` with the fault in its message, if the text is not a valid record
  */
 export function recordOfText(text: string, file: string): SigningRecord {
   const invalid = (reason: string): ProtocolError =>
@@ -117,7 +119,7 @@ export function recordOfText(text: string, file: string): SigningRecord {
   return record;
 }
 
-/** @throws ProtocolError `SIGNING_RECORD_OTHER` for a record of another network */
+/** @throws ProtocolError `SIGNING_RECORD_OTHER` if the record is not of the given network */
 export function checkNetwork(
   { networkIdentifier: other }: SigningRecord,
   { networkIdentifier }: Pick<ChainParams, 'networkIdentifier'>,
@@ -128,14 +130,17 @@ export function checkNetwork(
 }
 
 /**
- * Adds the content of a record to a journal. An older header never replaces a newer one. If the record and the journal
- * both have a header of a delegate, the journal gets the later header. In this header, `maxHeightPrevoted` and
- * `maxHeightPreviouslyForged` are raised if the other header requires higher values. A record is complete for a
- * delegate if it has a header of the delegate, and no signatures after this header are unknown. In this case, no
- * signatures of the delegate count as unknown in the journal any more. A copied record may lack later signatures. After
- * the import of a copy, the delegate therefore waits as if no signature before `nowS` were known.
+ * Adds the content of a record to a journal. If the record and the journal both have a header of a delegate, the
+ * journal gets the later header. The function raises `maxHeightPrevoted` and `maxHeightPreviouslyForged` of this header
+ * if the earlier header requires higher values.
  *
- * @param nowS chain time in whole seconds
+ * The function also sets the time before which signatures of the delegate may be unknown (`heldSinceS`):
+ * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`.
+ * - If the record has a header of the delegate that is not older than `heldSinceS` of the record, the record knows the
+ *   newest signature of the delegate, so the time is 0.
+ * - Otherwise, the time is the later one of the two times in the record and in the journal.
+ *
+ * @param nowS present chain time in whole seconds
  * @throws ProtocolError like `checkNetwork` and the writes of the journal
  */
 export function takeOver(
@@ -180,7 +185,7 @@ function isDelegateRecord(value: unknown): value is DelegateRecord {
   );
 }
 
-/** The checksum covers the members in a fixed order, regardless of their order in the file. */
+/** Checksum of the members of a record in a fixed order, regardless of their order in the file. */
 function checksumOf({ networkIdentifier, exportedAtS, isCopy, delegates }: SigningRecord): string {
   const parts = delegates.map(({ publicKey, last, heldSinceS }) => [
     publicKey,

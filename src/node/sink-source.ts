@@ -1,4 +1,4 @@
-/** Reads the chain of a data folder as the source of a sink. A node may write to the folder at the same time. */
+/** Reads the chain in a data folder, for a sink (`ChainSource`). A node may write to the folder at the same time. */
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,8 +22,8 @@ export interface StoreSourceOptions {
 }
 
 /**
- * Maximum number of blocks in one read by `changes`. The number is small, because the node cannot reuse freed pages
- * during a read.
+ * Maximum number of blocks in one read by `changes`. The number is small, because the node cannot reuse freed pages of
+ * the store during a read.
  */
 const BLOCKS_AT_ONCE = 200;
 /**
@@ -32,10 +32,10 @@ const BLOCKS_AT_ONCE = 200;
  */
 const FINAL_BLOCKS_AT_ONCE = 25;
 
-/** File of the store in its folder. When the operator restores a copy of the chain, another file gets this name. */
+/** Name of the data file of the store. When the operator restores a copy of the chain, another file gets this name. */
 const DATA_FILE = 'data.mdb';
 
-/** Calls `work` with the present chain; the store must not be used after the call. */
+/** Calls `work` with a snapshot of the chain. The snapshot must not be used after the call. */
 export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
 
 /**
@@ -53,8 +53,8 @@ export function openStoreSource(location: ChainLocation, options: StoreSourceOpt
   let reader = openLmdbReader(directory, systemClock);
   const look: LookAtStore = async (work) => {
     const present = inodeOf(file);
-    // If the operator has restored a copy of the chain, the folder contains another file. The file that is
-    // still open then never changes again.
+    // If the operator has restored a copy of the chain, the folder contains another data file. `reader` still has the
+    // earlier file open, which never changes again.
     if (present !== undefined && present !== inode) {
       await reader.close();
       inode = present;
@@ -76,7 +76,7 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-/** Makes a source from a store. `look` gives access to the store. */
+/** Makes a source for a sink. `look` gives access to the store of the chain. */
 export function storeSource(
   networkName: string,
   rules: Rules,
@@ -109,11 +109,11 @@ export function storeSource(
   };
 }
 
-/** The blocks that the source has reported. Each read of the store finds the changes since the previous read. */
+/** Compares the store with the blocks that the source has reported. Each call of `look` returns the new changes. */
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;
-  /** Ids of the reported blocks, by height, from the final height on. */
+  /** Ids of the reported blocks, by height. The first of them is the newest final block. */
   readonly #reported = new Map<number, string>();
   #next: number;
   #finalHeight = 0;
@@ -144,7 +144,7 @@ class ChainView {
     if (finalHeight > this.#finalHeight) {
       this.#finalHeight = finalHeight;
       found.push({ kind: 'final', height: finalHeight });
-      // The id of the newest final block is kept, so that the source notices a revert of this block.
+      // Keeps the id of the newest final block, so that the source also notices a revert of this block.
       for (const height of this.#reported.keys()) if (height < finalHeight) this.#reported.delete(height);
     }
     return { found, isAtTip: last >= tipHeight };
@@ -164,7 +164,7 @@ function blocksOf(store: StoredChain, fromHeight: number, toHeight: number): rea
   const blocks: Block[] = [];
   for (let height = fromHeight; height <= toHeight; height += 1) {
     const block = store.block(height);
-    // A revert may have made the chain shorter since its height was read.
+    // The chain may have become shorter since the caller read its height, because a node has reverted blocks.
     if (block === undefined) break;
     blocks.push(block);
   }

@@ -27,10 +27,14 @@ export interface StateMetricsSources {
   readonly memoryLimitBytes: number;
 }
 
-/** The file of the store that grows with the chain. */
+/** Name of the data file of the store. */
 const STORE_FILE = 'data.mdb';
 
-/** @returns a function that ends the measurements; the node calls the function when it closes */
+/**
+ * Registers the metrics of the chain, the pool, the delegates, the disk and the readers.
+ *
+ * @returns a function that ends the measurements; the node calls the function when it closes
+ */
 export function recordStateMetrics(sources: StateMetricsSources, metrics: MetricsRegistry): () => void {
   const { networkName, version, commit } = sources.api.identity;
   metrics.gauge('build_info', 1, { network: networkName, version, commit });
@@ -71,7 +75,7 @@ function recordReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): 
   for (const state of READER_STATES) {
     metrics.gauge('http_readers', readers.each.filter((each) => each.state === state).length, { state });
   }
-  // A reader number that is not in use at present gets the value 0.
+  // During the replacement of readers, up to `2 * wanted` readers run. A number that no reader uses gets the value 0.
   for (let reader = 1; reader <= 2 * readers.wanted; reader += 1) {
     const { memoryBytes = 0 } = readers.each.find((each) => each.reader === reader) ?? {};
     metrics.gauge('http_reader_memory_bytes', memoryBytes, { reader: String(reader) });

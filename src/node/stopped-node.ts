@@ -25,8 +25,8 @@ export interface StoppedNode {
 
 /**
  * Opens a read-only view of the state that a node's folder has at the time of the call. Queries of the chain get the
- * same answers as from a running node. The queue of received transactions contains all transactions in the transaction
- * journal that are readable and not confirmed. A stopped node has no peers, no diagnostics and no forging delegates.
+ * same answers as from a running node. All transactions of the transaction journal that are readable and not confirmed
+ * are in the state `received`. A stopped node has no peers, no diagnostics and no forging delegates.
  *
  * @throws ProtocolError like `openIndexedSnapshot`
  */
@@ -86,10 +86,7 @@ export async function openStoppedNode(
 /** A running node has a new nonce at each start; a stopped node has none. */
 const NO_NONCE = '0'.repeat(16);
 
-/**
- * Transactions that the node would try to restore at its start: all transactions in the journal that are readable and
- * not confirmed.
- */
+/** Transactions in the journal that are readable and not confirmed. At its start, the node tries to restore them. */
 function poolEntriesOf(file: string, store: ChainReader, { codec }: Rules): readonly PoolEntry[] {
   return readTransactionJournal(file).flatMap((entry) => {
     const transaction = transactionOf(entry, codec);

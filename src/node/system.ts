@@ -1,6 +1,6 @@
 /**
- * Provides the machine's clock and random numbers. The code in `src/node` passes these to the engine, the store and the
- * adapters. The tests of these parts use other clocks and random numbers.
+ * Provides the machine's clock and random numbers. The code in `src/node` passes them to the engine, the store and the
+ * adapters. Tests pass other clocks and random numbers.
  */
 
 import { randomBytes, randomInt } from 'node:crypto';
@@ -8,9 +8,9 @@ import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
 
-/** Longest delay of a timer of the runtime, in milliseconds. A timer with a longer delay would fire at once. */
+/** Longest delay that `setTimeout` accepts, in milliseconds. A timer with a longer delay would fire at once. */
 const DELAY_MS_MAX = 2_147_483_647;
-/** Number of random bits in a fraction. A double represents integers of this size exactly. */
+/** Number of random bits in a fraction. A double represents each integer of 48 bits exactly. */
 const FRACTION_BITS = 48;
 
 export const systemClock: Clock = {
@@ -38,7 +38,7 @@ export const systemTimes: ProcessTimes = {
   },
 };
 
-/** Resolves after the event loop has run the work that waits now. */
+/** Resolves after the event loop has run the callbacks that are ready now. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const systemRandom: Random = {

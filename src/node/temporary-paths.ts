@@ -1,6 +1,6 @@
 /**
- * Removes the temporary files and folders of a command, also when a signal ends the command early. A signal ends a
- * process without its `finally` blocks, so the signal handlers call `removeTemporaryPaths`.
+ * Removes the temporary files and folders of a command, also when a signal ends the command early. A process that a
+ * signal ends does not run its `finally` blocks, so the signal handlers call `removeTemporaryPaths`.
  */
 
 import { rmSync } from 'node:fs';
@@ -20,8 +20,8 @@ export function registerTemporary(path: string): () => void {
 }
 
 /**
- * Calls `work`, and removes the files and folders at the paths before and after the call. An earlier run may have been
- * killed and may have left files there.
+ * Calls `work`, and removes the files and folders at the paths before and after the call. The removal before the call
+ * is for files that an earlier, killed run of the command has left.
  */
 export async function withTemporaryPaths<T>(paths: readonly string[], work: () => Promise<T>): Promise<T> {
   for (const path of paths) remove(path);
@@ -33,7 +33,7 @@ export async function withTemporaryPaths<T>(paths: readonly string[], work: () =
   }
 }
 
-/** Removes all temporary files and folders before this process ends. @returns their number */
+/** Removes all registered files and folders. Call the function before the process ends. @returns their number */
 export function removeTemporaryPaths(): number {
   for (const path of temporary) remove(path);
   const { size } = temporary;

@@ -1,10 +1,10 @@
 /**
  * Stores the transaction journal as a file of lines (`checked-lines.ts`). A line holds a transaction, a signature of a
- * member of a multisignature account, or the ids of transactions that are no longer needed. Appending does not block
- * the node. Lines that arrive while the disk is busy are written together with one flush. The content of the file is
- * not trusted, so the engine checks all transactions again at its start. If the journal file was removed or replaced
- * while the node runs, the next append writes all needed lines to a new file. Without the new file, the content would
- * be lost when the node closes the removed file.
+ * member of a multisignature account, or the ids of transactions that are no longer needed. All writes are
+ * asynchronous. Lines that arrive during a write go to the disk together in the next write. The node does not trust the
+ * content of the file, so the engine checks all transactions of the file again at the start of the node. If the file
+ * was removed or replaced while the node runs, the next append writes all needed lines to a new file. Without the new
+ * file, the content would be lost when the node closes the removed file.
  */
 
 import { renameSync } from 'node:fs';
@@ -23,11 +23,11 @@ import { takeLock, type ProcessLock } from '../store/disk/process-lock.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 import { systemClock } from './system.ts';
 
-/** The file is rewritten when its outdated lines have this number of bytes more than its needed lines. */
+/** The node rewrites the file when the outdated lines exceed the needed lines by more than this number of bytes. */
 const SPARE_BYTES = 1024 * 1024;
 /**
- * Maximum size in bytes of a file that the node reads at its start. This size has room for twice the needed lines, the
- * spare bytes, and lines that arrive while the disk is busy.
+ * Maximum size in bytes of a file that the node reads at its start. The node rewrites a file that is longer than twice
+ * its needed lines plus `SPARE_BYTES`, so the files of the node stay below this maximum.
  */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;
@@ -38,8 +38,8 @@ export function transactionJournalOf(dataDirectory: string): string {
 }
 
 /**
- * Opens the journal of a node; creates the file if the file does not exist. Skips damaged lines, and renames an
- * unreadable file. In both cases, the node logs a warning.
+ * Opens the journal of a node, or creates an empty journal if the file does not exist. Skips damaged lines. Renames a
+ * file that it cannot read, and creates an empty journal. In both cases, the node logs a warning.
  *
  * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when
  *   the file cannot be created
@@ -111,10 +111,10 @@ class TransactionJournalFile implements TransactionJournal {
   /** Identity of the open file. */
   #opened: OpenFile;
   #fileBytes: number;
-  /** Lines that were not handed to the system yet. */
+  /** Lines for the next write. */
   #lines: Buffer[] = [];
   #isRewriteDue: boolean;
-  /** The running write; `#next` is the next write. */
+  /** The write that runs now. `#next` is the write that starts after it. */
   #writing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #closed = false;
@@ -127,7 +127,7 @@ class TransactionJournalFile implements TransactionJournal {
     this.#opened = opened;
     this.#entries = entries;
     this.#fileBytes = bytes;
-    // A damaged file is rewritten, because the next line would otherwise continue an incomplete line.
+    // The first write replaces a damaged file. If the write appended, its first line could continue an incomplete line.
     this.#isRewriteDue = isDamaged;
   }
 
@@ -159,7 +159,7 @@ class TransactionJournalFile implements TransactionJournal {
   flush(): Promise<void> {
     if (this.#lines.length === 0 && this.#writing === undefined && !this.#isRewriteDue) return Promise.resolve();
     this.#next ??= (this.#writing ?? Promise.resolve())
-      // The callers of the earlier flush get the error of that flush.
+      // An error of the running write rejects the earlier calls of `flush`, and not this call.
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined;
@@ -175,8 +175,8 @@ class TransactionJournalFile implements TransactionJournal {
     if (this.#closed) return;
     try {
       await this.flush();
-      // Clients were told that the node keeps their transactions. If the file was removed or replaced, the transactions
-      // are therefore written to a new file.
+      // The node has told clients that it keeps their transactions. If the file was removed or replaced, the node
+      // therefore writes the transactions to a new file.
       if (await this.#isReplaced()) await this.#rewriteReplaced();
     } finally {
       this.#closed = true;
@@ -210,8 +210,8 @@ class TransactionJournalFile implements TransactionJournal {
   }
 
   /**
-   * True when the path leads to no file, to a file that is not the open file, or to a file to which another process
-   * wrote.
+   * True if no file is at the path, or if the file at the path is not the open file. Also true if the size of the file
+   * shows that another process wrote to it.
    */
   async #isReplaced(): Promise<boolean> {
     const found = await statIfPresent(this.#file);
@@ -220,7 +220,7 @@ class TransactionJournalFile implements TransactionJournal {
 
   async #rewriteReplaced(): Promise<void> {
     const found = await statIfPresent(this.#file);
-    // If the file at the path is not the open file, the node keeps it under a second name. The operator may need it.
+    // If another file is at the path, the node keeps that file under a second name, because the operator may need it.
     const isForeign = found !== undefined && !this.#isOpen(found);
     const aside = isForeign ? await keepAside(this.#file) : undefined;
     await this.#rewrite();
@@ -290,7 +290,8 @@ function load(file: string, observer: Observer): Loaded {
     const message = 'lines of accepted transactions are damaged and were skipped';
     observer.log('warn', 'TRANSACTION_JOURNAL_DAMAGED', message, { file, lines: damaged });
   }
-  // A crash may leave the last line incomplete. No client got an answer for the transaction of this line.
+  // A crash may leave the last line incomplete. No warning is necessary: the node answers a client only after the whole
+  // line is on the disk.
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }
 
@@ -366,7 +367,7 @@ function writeFailed(file: string, cause: unknown): ProtocolError {
   );
 }
 
-/** Gives the file a second name (a hard link). @returns the second name; undefined if the link cannot be made */
+/** Makes the hard link `<file>.replaced` to a file. @returns the path of the link; undefined if the call fails */
 async function keepAside(file: string): Promise<string | undefined> {
   const aside = `${file}.replaced`;
   try {
@@ -387,7 +388,7 @@ async function statIfPresent(file: string): Promise<(OpenFile & { readonly size:
   }
 }
 
-/** Flushes the folder, so that a created or renamed file survives a power cut. */
+/** Flushes the folder of the file to the disk, so that the name of a new file survives a power cut. */
 async function syncFolder(file: string): Promise<void> {
   const folder = await open(dirname(file), 'r');
   try {

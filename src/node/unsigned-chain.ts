@@ -1,9 +1,10 @@
 /**
  * Marks stores that may have blocks or transactions without valid signatures. On a devnet, the nodes accept unsigned
  * transactions of impersonated accounts. A forked devnet has a publicly known substitute key, which can replace the
- * key of any account or delegate. The nodes of a forked devnet also accept signatures that were made with this key. A
- * node does not verify stored blocks again. Therefore a node of a forked devnet, or of a devnet with impersonated
- * accounts, marks its store. A node outside a devnet refuses a marked store.
+ * key of any account or delegate. The nodes of a forked devnet also accept signatures of this key. Outside a devnet,
+ * such blocks and transactions are invalid, but a node does not verify the blocks in its store again. A node of a
+ * forked devnet, or of a devnet with impersonated accounts, therefore marks its store, and a node outside a devnet
+ * refuses a marked store.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -12,7 +13,7 @@ import type { NoteStore } from '../ports/store.ts';
 
 const NOTE: NoteName = 'chain/unsigned';
 
-/** Marks a store. Must be called before the node accepts the first unsigned block or transaction. */
+/** Marks a store. Call the function before the node accepts a block or transaction without a valid signature. */
 export function markUnsigned(store: NoteStore): void {
   if (store.note(NOTE) !== undefined) return;
   store.transact((writer) => {

@@ -1,7 +1,7 @@
 /**
- * Verifies a store. All its blocks above the genesis block are verified and applied to a new store that has only the
- * genesis block. After this replay, both stores must have the same content. `compareStores` lists the exceptions, for
- * example notes.
+ * Verifies a store. The verification applies all blocks of the store to a new store that has only the genesis block.
+ * After this replay, both stores must have the same content. The comment of `compareStores` lists the differences that
+ * are no fault, for example different notes.
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -12,10 +12,10 @@ import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { compareStores, type Difference } from '../store/chain/compare.ts';
 import { backfill, backfillWhenLagging } from './index-backfill.ts';
 
-/** Number of blocks in one commit. The number is large, because no other work of the process waits for the commit. */
+/** Number of blocks in one commit. The number is large, because the process has no other work that a commit delays. */
 const GROUP_BLOCKS = 340;
 
-/** The methods of the scratch chain that the verification uses. */
+/** The part of `Chain` that the verification uses to apply the blocks to the new store. */
 type ScratchChain = Pick<Chain, 'rules' | 'append'> & {
   readonly validator: Pick<Chain['validator'], 'precheckSignatures'>;
 };
@@ -35,11 +35,11 @@ export interface VerifyResult {
   readonly blockId: string;
   /** SHA-256 of the consensus state of the examined store, as hexadecimal text. */
   readonly digest: string;
-  /** Number of keys that were compared. */
+  /** Number of keys that `compareStores` has compared; 0 if the replay found a fault. */
   readonly keys: number;
   /**
-   * The first fault in words: a refused, missing or unreadable block, a difference between the stores, a damaged undo
-   * record, or a damaged note of the finalized height. Undefined when there is no fault.
+   * Description of the first fault; undefined if there is none. A fault is a block that is invalid, missing or
+   * unreadable, a difference between the stores, a damaged undo record, or a damaged note of the finalized height.
    */
   readonly deviation: string | undefined;
 }
@@ -80,14 +80,14 @@ async function replay(
     // While the blocks of a group are applied, other threads check the signatures of the following blocks.
     const next = group.fault === undefined ? readGroup(examined, group.end, tipHeight) : { ...group, blocks: [] };
     prechecked = chain.validator.precheckSignatures(next.blocks);
-    // A rejection of `prechecked` is handled before the group `next` is applied. Until then, the empty handler prevents
-    // Node.js from ending the process.
+    // The next iteration awaits `prechecked`. Until then, the empty handler prevents Node.js from ending the process
+    // because of an unhandled rejection.
     prechecked.catch(() => undefined);
     try {
       await chain.append(group.blocks, GROUP_BLOCKS);
       await backfillWhenLagging(scratch.store);
     } catch (error) {
-      // The caller may close the chain as soon as the result is returned, so the running checks must end first.
+      // The caller may close the chain as soon as it has the result, so the checks of signatures must end first.
       await prechecked.catch(() => undefined);
       if (error instanceof BranchRejected) return `${error.message} (${error.rejection.code})`;
       throw error;
@@ -101,9 +101,9 @@ async function replay(
 
 interface Group {
   readonly blocks: readonly Block[];
-  /** The last block of the group; if the group is empty, the last block of the previous group. */
+  /** The last block of the group; if the group is empty, the block before the group. */
   readonly end: BlockHeader;
-  /** Reason why the next block after the group cannot be used. */
+  /** Fault of the block after the group: the block is missing, is unreadable, or does not follow `end`. */
   readonly fault?: string;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Stores the watermarks of signatures as files, one for each delegate of a network. A watermark has the newest signed
  * header of a delegate. After a hand-over of the delegate to another node, the watermark also has the time of the
- * hand-over. By default, the files are outside of the data folder. Restoring a data folder from a backup then does not
- * change the watermarks, and the watermarks reveal that the restored signing journal is old. The lines of the files
- * have the same form as the lines of the journal.
+ * hand-over. By default, the files are outside of the data folder, so they do not change when the operator restores a
+ * data folder from a backup. The watermarks then reveal that the restored signing journal is old. The lines of the
+ * files have the same form as the lines of the signing journal (`journal-lines.ts`).
  */
 
 import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -25,7 +25,8 @@ const IDENTIFIER_DIGITS = 16;
  * Finds the folder for watermarks.
  *
  * @param configured a path, `none`, or an empty text for the default folder of the user
- * @param environment the default folder is `bloomery/signed` in its `XDG_STATE_HOME` (if unset, in `~/.local/state`)
+ * @param environment variables of the process; the default folder is `$XDG_STATE_HOME/bloomery/signed`, or
+ *   `~/.local/state/bloomery/signed` if `XDG_STATE_HOME` is not set
  * @returns undefined when the node stores no watermarks
  */
 export function watermarkFolderOf(configured: string, environment: NodeJS.ProcessEnv): string | undefined {
@@ -64,8 +65,8 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Replaces the whole file. The node does not wait for the flush. A power cut may lose the new content, but the
-   * journal already has it on the disk.
+   * Replaces the whole file, and does not wait for its flush to the disk. A power cut may lose the new content, but the
+   * signing journal already has the content on the disk.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
@@ -93,7 +94,10 @@ export class WatermarkFiles implements SigningWatermarks {
     }
   }
 
-  /** Removes an outdated file. If the journal were lost, the node would trust the file as the newest watermark. */
+  /**
+   * Removes a file that the node could not replace, because its watermark is outdated. Without the signing journal, the
+   * node would take this watermark for the newest.
+   */
   #remove(file: string): void {
     try {
       rmSync(file, { force: true });

@@ -6,7 +6,7 @@ import type { MemberSignature } from '../protocol/types.ts';
 import type { AnswerVerdict, IncomingCall } from './dialect.ts';
 import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText, own } from './frame-validation.ts';
 
-/** Name of the event that carries each call except `ping`. */
+/** Name of the SocketCluster event that carries each call except `ping`. */
 export const CALL = 'rpc-request';
 /** Maximum number of transactions, ids or signatures in one message, and of transaction ids in one request. */
 export const ITEMS_MAX = 25;
@@ -15,8 +15,8 @@ export const ITEMS_MAX = 25;
  */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum number of ids in a request for a common block. Release 3.0.2 sends at most 202 ids. Release 2.3.8 never sends
- * this request, but accepts up to 1000 ids from earlier releases.
+ * Maximum number of ids in a request for a common block. A node of lisk-sdk 3.0.2 sends at most 202 ids. A node of
+ * lisk-sdk 2.3.8 never sends this request, but accepts up to 1,000 ids from earlier releases.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
 /** Maximum number of transactions in one answer to a request for the pool or for signatures of pending transactions. */
@@ -31,7 +31,7 @@ export function malformed(reason: string): AnswerVerdict<never> {
   return { kind: 'malformed', offence: 'MALFORMED_MESSAGE', reason };
 }
 
-/** Reads the 1 to 25 well-formed signatures of a message; undefined for anything else. */
+/** Reads the signatures in a message; undefined unless `value` is a list of 1 to `ITEMS_MAX` well-formed signatures. */
 export function readMemberSignatures(value: unknown): readonly MemberSignature[] | undefined {
   if (!isListOfRecords(value, ITEMS_MAX) || value.length === 0) return undefined;
   const signatures: MemberSignature[] = [];
@@ -47,14 +47,12 @@ export function readMemberSignatures(value: unknown): readonly MemberSignature[]
   return signatures;
 }
 
-/** Reads the transactions in an answer. */
 export function readTransactions(result: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const transactions = own(result, 'transactions');
   if (!isListOfRecords(transactions, SHARED_PER_ANSWER_MAX)) return malformed('transactions are not a list');
   return answered(transactions);
 }
 
-/** Reads the signatures of pending transactions in an answer. */
 export function readPendingSignatures(result: Fields): AnswerVerdict<PeerAnswers['signatures']> {
   const signatures = own(result, 'signatures');
   if (!isListOfRecords(signatures, SHARED_PER_ANSWER_MAX)) return malformed('signatures are not a list');

@@ -29,7 +29,7 @@ export function call(procedure: string, data?: object): Outgoing {
   return { event: CALL, data: data === undefined ? packet : { ...packet, data }, call: true };
 }
 
-// ---- requests of ours ---------------------------------------------------------------------------------------------
+// ---- requests of this node ------------------------------------------------------------------------------------------
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
   // Each branch of `converse` returns the answer type of its own kind of request. TypeScript cannot infer this from the
@@ -56,10 +56,10 @@ function* converse(request: PeerRequest): Conversation<unknown> {
 }
 
 /**
- * Asks for the highest common block. A peer looks up only one id of each request. The ids are in ascending order of
- * height, and a peer that has one of the blocks also has all blocks below it. The node can therefore use a binary
- * search, with at most eleven calls for 1,000 ids. The search begins with the last id, because most peers have its
- * block.
+ * Asks a peer for the highest of the given blocks that the peer also has. A peer looks up only one id of each request.
+ * The ids are in ascending order of height, and a peer that has one of the blocks also has all blocks below it. The
+ * node can therefore use a binary search, with at most eleven calls for 1,000 ids. The search begins with the last id,
+ * because most peers have the block of this id.
  */
 function* highestCommonBlock(blockIds: readonly string[]): Conversation<PeerAnswers['highestCommonBlock']> {
   let known: PeerAnswers['highestCommonBlock'];
@@ -97,7 +97,7 @@ function unlessFailed<A>(
  * True if an answer reports a failed call in its data, like the answers of `packFailure`. Even an honest peer may send
  * an answer of this kind, for example while it is busy or stops.
  *
- * @param member name of the field that a successful answer has
+ * @param member name of a member that only a successful answer has
  */
 function isFailure(result: Fields, member: string): boolean {
   // Early releases misspell the name `success`.
@@ -121,8 +121,8 @@ function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
 }
 
 /**
- * Reads a peer list, and skips unusable entries. A list that is too long is an offence, but an answer without a list
- * counts as a refusal.
+ * Reads a peer list, and skips each entry that is too large or has no valid IPv4 address or port. A list of more than
+ * `PEER_LIST_MAX` entries is an offence. An answer without a list counts as a refusal.
  */
 function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
@@ -188,8 +188,8 @@ export function readCall(data: unknown): IncomingCall {
 }
 
 /**
- * Reads a text of ids. Commas separate the ids, and quotation marks may enclose them. Like all nodes of generation 2,
- * this node looks up only the first valid id.
+ * Reads the ids in a request for a common block. Commas separate the ids in the text, and quotation marks may enclose
+ * the ids. Like all nodes of generation 2, this node looks up only the first valid id.
  */
 function readIds(name: string, ids: unknown, request: (asked: ChainRequest) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');
@@ -235,13 +235,15 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 }
 
 /**
- * Packs the report of a failed call as data; undefined if the node should send an error instead.
+ * Packs the report of a failed call as data; undefined if the node must send an error instead.
  *
- * If the failed call asked for blocks after an unknown id, the answer is an empty list with `success: false`. A node of
- * release 2.3.8 that gets `success: false` for `blocks` reverts its own tip. Therefore `success: false` must not report
- * any other failure of a valid request for blocks. On inbound connections, the only other failure that is sent as data
- * is `BLOCKS_UNSOLICITED`; all others are sent as errors. On a connection that we dialled, no failure is sent as an
- * error, because release 2.3.8 bans a dialling node that sends an error.
+ * A node of lisk-sdk 2.3.8 that gets `success: false` for a request for blocks reverts its own tip. Only two failures
+ * of such requests therefore have `success: false`: this node does not have the block of the id (`BLOCK_UNKNOWN`), or
+ * the request has no valid block id (`BLOCKS_UNSOLICITED`).
+ *
+ * On an inbound connection, this node sends only these two failures as data, and all other failures as errors. On a
+ * connection that this node dialled, it sends all failures as data. lisk-sdk 2.3.8 bans a dialling node that sends an
+ * error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

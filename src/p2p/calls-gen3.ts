@@ -97,7 +97,7 @@ export function readCall(data: unknown): IncomingCall {
   }
 }
 
-/** For each kind of request, the function that packs the result in the form of release 3.0.2. */
+/** For each kind of request, the function that packs the result in the form of lisk-sdk 3.0.2. */
 const PACK_RESULT: Readonly<Record<ChainRequest['kind'], (result: unknown) => unknown>> = {
   tip: (block) => block,
   blocksAfter: (blocks) => blocks,
@@ -123,8 +123,8 @@ function packResult(call: AnsweredCall, result: unknown): unknown {
 }
 
 /**
- * Packs an entry of a peer list: IP address, port and height first, then all other members that the node knows, in the
- * order of the reference.
+ * Packs an entry of a peer list: first IP address, port and height, then the other known members in the order of
+ * `INFO_MEMBERS`.
  */
 function packPeer(peer: PeerInfo): object {
   const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };
@@ -163,9 +163,9 @@ function readResult(request: PeerRequest, result: unknown): AnswerVerdict<unknow
 }
 
 /**
- * Reads transactions, and skips the transactions that a block already contains. Release 3.0.2 sends a transaction from
- * its chain without most of the asset. If this node read the incomplete transaction, it would penalise an honest peer
- * for invalid data. The node gets the transaction with its block anyway.
+ * Reads transactions, and skips the transactions that a block already contains. A node of lisk-sdk 3.0.2 sends such a
+ * transaction without most of its asset. If this node did not skip the incomplete transaction, this node would penalise
+ * an honest peer for invalid data. This node gets the transaction with its block anyway.
  */
 function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transactions']> {
   const verdict = readTransactions(fields);
@@ -176,10 +176,10 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 }
 
 /**
- * Reads a peer list, and skips each entry that cannot be used. A peer that opens a connection can claim any address and
- * port as its own, in the parameter `options` of the WebSocket URL. A real node passes this address and port on to
- * every node that asks for the peer list. If one bad entry made the whole list invalid, a stranger could make this node
- * ban every honest node that passes the entry on.
+ * Reads a peer list, and skips each entry that is too large or has no valid IPv4 address or port. A peer that opens a
+ * connection can claim any address and port as its own, in the parameter `options` of the WebSocket URL. A lisk-sdk
+ * node passes this address and port on to every node that asks for the peer list. If one bad entry made the whole list
+ * invalid, a stranger could make this node ban every honest node that passes the entry on.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason });

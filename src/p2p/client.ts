@@ -69,7 +69,7 @@ export function dial(options: DialOptions): Dialled {
   webSocket.once('unexpected-response', (_request, response) => {
     const status = response.statusCode ?? 0;
     // A node of generation 2 refuses a banned address with HTTP 401. At this moment, no WebSocket is open yet, so the
-    // peer cannot send a close code.
+    // peer cannot send the close code for a ban (`CLOSE.forbidden`).
     link.terminate({ code: status === 401 ? CLOSE.forbidden.code : 1006, reason: `HTTP ${String(status)}` });
   });
   link.listen(on, dialect.events);

@@ -1,10 +1,10 @@
-/** Makes labels of close codes for metrics. */
+/** Returns the labels that metrics use for the close codes of connections. */
 
 import { CLOSE } from './dialect.ts';
 
 /**
- * Known close codes: the codes 1000 to 1015 of WebSocket (RFC 6455, 7.4.1, and later registrations), and the codes that
- * this node and releases of both generations use.
+ * Close codes that have a label of their own: the codes 1000 to 1015 of WebSocket (RFC 6455, 7.4.1, and later
+ * registrations), and the codes that this node and the lisk-sdk nodes of both generations use.
  */
 const LABELLED_CODES: ReadonlySet<number> = new Set([
   ...Array.from({ length: 16 }, (_, index) => 1000 + index),
@@ -13,7 +13,7 @@ const LABELLED_CODES: ReadonlySet<number> = new Set([
   ...[4100, 4102, 4103, 4418, 4420, 4429, 4500, 4501],
 ]);
 
-/** A peer may send any close code. Unknown codes share one label, because each label makes a new time series. */
+/** A peer may send any close code. All codes without their own label share one label, to limit the number of series. */
 export function codeLabel(code: number): string {
   return LABELLED_CODES.has(code) ? String(code) : 'other';
 }

@@ -30,11 +30,11 @@ import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
- * An answer to a push or a probe does not count as unsolicited if it has at most this number of bytes. These answers
- * need no content, so the maximum of other answers (`FRAME_BYTES_MAX`) would be too large.
+ * An answer to a push or a probe does not count as unsolicited if it has at most this number of bytes. Such an answer
+ * needs no content, so its maximum is much lower than the maximum for other answers (`FRAME_BYTES_MAX`).
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
-/** Shortest random pause before each measurement of the latency probe. The longest pause is 60 s. */
+/** Shortest random pause before each measurement of the latency probe, in milliseconds. The longest pause is 60 s. */
 const PROBE_MIN_MS = 20_000;
 const PROBE_SPREAD_MS = 40_001;
 
@@ -134,14 +134,14 @@ export class PeerConnection implements Connection {
     this.#offence('MESSAGE_RATE', detail);
   }
 
-  /** Penalises a peer that sent so many frames that its connection was closed. */
+  /** Penalises a peer that sent so many frames in one second that this node closed the connection. */
   flooded(detail: string): void {
     this.#offence('MESSAGE_FLOOD', detail);
   }
 
   /**
-   * Sends the info of this node to the peer. If the info changes faster than the rate allows, the newest info is sent
-   * when the rate allows the next push.
+   * Sends the info of this node to the peer. If the rate limit of the pushes (`#infoBucket`) is reached, the function
+   * waits until the limit allows a push, and then sends the newest info.
    *
    * @param early true on an accepted connection whose handshake this node has not answered yet
    */
@@ -158,7 +158,7 @@ export class PeerConnection implements Connection {
     const push = this.#context.dialect.infoPush(this.#context.ownInfo());
     if (early) this.#link?.sendEarly(push);
     else if (!push.call) this.#link?.emit(push);
-    // The acknowledgement of a push has no content. A missing acknowledgement has no effect.
+    // The node does not need the acknowledgement of a push, so a missing acknowledgement has no effect.
     else
       void this.#link
         ?.call(push, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other')
@@ -166,8 +166,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Asks for the peer's info, and stores it if it shows a compatible peer. An info that is malformed or too large is an
-   * offence. The duration of the call becomes the latency of the connection.
+   * Asks for the peer's info, and stores the info if it is valid and the peer is compatible. An info that is malformed
+   * or too large is an offence. The duration of the call becomes the latency of the connection.
    *
    * @returns the reason why the info is not accepted; undefined if it is accepted
    * @throws ProtocolError `CALL_FAILED` if the call fails, or if the answer reports a failed call
@@ -188,8 +188,9 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * @throws ProtocolError `REQUEST_FAILED` if too many requests wait, the generation does not have this request, or a
-   *   call fails. Also thrown if the peer refuses the request or sends a malformed answer
+   * @throws ProtocolError `REQUEST_FAILED` if `REQUESTS_PER_PEER_MAX` calls to the peer are unanswered, the generation
+   *   does not have this kind of request, or a call fails. The error is the same if the peer refuses the request or
+   *   sends a malformed answer.
    */
   async request<R extends PeerRequest>(request: R): Promise<AnswerTo<R>> {
     const failed = (reason: string, cause?: unknown): ProtocolError =>
@@ -212,8 +213,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Starts to measure the round trip with a ping every 20 to 60 s. Only the node that accepted the connection sends
-   * these pings.
+   * Starts a series of pings, which measure the round trip. The node waits 20 to 60 s (random) before each ping. Only
+   * the node that accepted the connection sends these pings.
    */
   startProbe(): void {
     this.#probe = this.#context.clock.after(PROBE_MIN_MS + this.#context.random.below(PROBE_SPREAD_MS), () => {
@@ -228,7 +229,7 @@ export class PeerConnection implements Connection {
       await this.#link?.call(ping, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other');
       this.#latencyMs = this.#context.clock.nowMs() - startMs;
     } catch {
-      // An unanswered probe has no effect: the heartbeat ends a dead connection.
+      // An unanswered ping has no effect here. The heartbeat ends a dead connection.
     }
     if (this.#link?.ended === undefined) this.startProbe();
   }
@@ -265,10 +266,10 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Stores the info that the peer sends about itself, if the info shows a compatible peer.
+   * Stores the info that the peer sends about itself, if the info is valid and the peer is compatible.
    *
-   * @param answered true if the info came in a call, to which the peer gets an answer
-   * @throws ProtocolError `INFO_REFUSED` if `answered` is true and the info is not accepted
+   * @param answered true if the peer sent the info in a call, which gets an answer; false if it sent an event
+   * @throws ProtocolError `INFO_REFUSED` if `answered` is true and the info is invalid or the peer is incompatible
    */
   #believe(value: unknown, answered: boolean): void {
     const verdict = this.#context.dialect.readInfo(value, this.#info);
@@ -290,8 +291,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Handles an error that a handler threw. The error can be an offence of the peer, an expected refusal, or an internal
-   * error. Only internal errors are logged.
+   * Evaluates an error that a handler threw: reports an offence of the peer (`PeerOffence`), ignores an expected
+   * refusal (`ProtocolError`), or logs any other error.
    */
   #raised(name: string, error: unknown): void {
     if (error instanceof PeerOffence) this.#offence(error.offence, error.message);
@@ -308,9 +309,10 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * Returns the kind of a request, which selects the budget for the answer. The node asks only the sync peer and same-tip
- * peers for blocks, the common block and the tip. Any peer can make the node send it a request of another kind, for
- * example by announcing a transaction.
+ * Returns the kind of a request. A large answer to a request of the kind `other` counts against a byte budget
+ * (`unsolicited-bytes.ts`), because any peer can cause such a request: for example, the node requests each new
+ * transaction that a peer announces. Answers of the kind `blocks` count against no budget, because the node sends these
+ * requests only to the sync peer and same-tip peers.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -15,11 +15,11 @@ export interface Gen2DialectOptions {
   /** Payload hash of the genesis block, 64 hexadecimal digits. */
   readonly nethash: string;
   /**
-   * Protocol version of this node as `major.minor`. If a peer sends a protocol version, its major number must be the
-   * same.
+   * Protocol version of this node as `major.minor`. If a peer sends a protocol version, the major numbers of both
+   * versions must be equal.
    */
   readonly protocolVersion: string;
-  /** Oldest accepted application version of peers that send no protocol version. The default is `1.0.0`. */
+  /** Oldest application version that this node accepts if a peer sends no protocol version. The default is `1.0.0`. */
   readonly minVersion?: string;
   /** Nonce that identifies this node in its messages: 16 characters. */
   readonly nonce: string;
@@ -43,14 +43,14 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
       protocolVersion: info.protocolVersion,
       height: info.height,
       nethash,
-      // The broadhash of a chain with only the genesis block is the nethash.
+      // The default is the nethash, which is the broadhash of a chain with only the genesis block.
       broadhash: info.broadhash ?? nethash,
       nonce: info.nonce,
       state: STATE,
     };
   }
 
-  /** The reason why a peer with this info is incompatible; undefined if it is compatible. */
+  /** Returns the reason why a peer with this info is incompatible, or undefined if the peer is compatible. */
   function incompatibility(info: PeerInfo): string | undefined {
     if (info.nethash !== nethash) return CLOSE.networkG2.reason;
     const isCompatible =
@@ -128,14 +128,14 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
 
     readEvent(event, data): IncomingEvent {
       if (event !== ENVELOPE) return readMessage(event, data);
-      // Real nodes send events without an envelope, but also accept events in an envelope.
+      // Real nodes send events without an envelope. Like real nodes, this node also accepts events in an envelope.
       const name = isRecord(data) ? own(data, 'event') : undefined;
       return isRecord(data) && typeof name === 'string' ? readMessage(name, own(data, 'data')) : { kind: 'ignored' };
     },
   };
 }
 
-/** Reads a message. Unknown members are ignored, because releases before 2.3.8 send additional members. */
+/** Reads a message. Ignores unknown members, because releases before 2.3.8 send additional members. */
 function readMessage(name: string, data: unknown): IncomingEvent {
   const bad = (reason: string): IncomingEvent => ({ kind: 'malformed', name, reason });
   if (!(MESSAGES as readonly string[]).includes(name)) return { kind: 'ignored' };
@@ -148,7 +148,7 @@ function readMessage(name: string, data: unknown): IncomingEvent {
   return typeof message === 'string' ? bad(message) : { kind: 'message', name, message };
 }
 
-/** Returns the message, or the reason why it is malformed. */
+/** Returns the message, or the reason why `data` is malformed. */
 function messageOf(name: string, data: Readonly<Record<string, unknown>>): PeerMessage | string {
   if (name === 'postBlock') {
     const block = own(data, 'block');
@@ -158,7 +158,7 @@ function messageOf(name: string, data: Readonly<Record<string, unknown>>): PeerM
     const items = own(data, 'transactions');
     const isList = Array.isArray(items) && items.length > 0 && items.length <= ITEMS_MAX;
     if (!isList) return 'transactions are not a list of 1 to 25';
-    // Items that are not objects are skipped, as in the reference.
+    // The reference also skips items that are not objects.
     return { kind: 'transactions', transactions: items.filter(isRecord) };
   }
   const signatures = readMemberSignatures(own(data, 'signatures'));

@@ -55,7 +55,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
     };
   }
 
-  /** The reason why a peer with this info is incompatible; undefined if it is compatible. */
+  /** Returns the reason why a peer with this info is incompatible, or undefined if the peer is compatible. */
   function incompatibility(info: PeerInfo): string | undefined {
     if (info.networkId !== networkIdentifier) return CLOSE.networkG3.reason;
     return isProtocolCompatible(info.protocolVersion, protocolVersion) ? undefined : CLOSE.protocol.reason;
@@ -73,7 +73,7 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
       const packed = packInfo(info) as Record<string, string | number | boolean>;
       const query: Record<string, string> = {};
       for (const name of INFO_MEMBERS) {
-        // The reference sends a missing advertiseAddress with an empty value, and omits other missing members.
+        // The reference sends an empty text for a missing `advertiseAddress`, and omits all other missing members.
         if (packed[name] !== undefined || name === 'advertiseAddress') query[name] = String(packed[name] ?? '');
       }
       return { ...query, options: JSON.stringify(packed) };
@@ -126,7 +126,7 @@ function packMessage(message: PeerMessage): Outgoing | undefined {
     case 'signatures':
       return emit('postSignatures', { signatures: message.signatures });
     case 'transactions':
-      // In generation 3, a node announces the ids of transactions. It sends whole transactions only as an answer.
+      // In generation 3, a node announces the ids of transactions. It sends whole transactions only on request.
       return undefined;
   }
 }

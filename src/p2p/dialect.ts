@@ -1,6 +1,7 @@
 /**
- * Defines the interface of a wire dialect. The two generations differ in path, names, envelopes, and the shape of
- * infos, calls and answers. In the module `p2p`, only the implementations of this interface know these differences.
+ * Defines the interface of a wire dialect. The two generations differ in the path of the URL, the names and envelopes
+ * of events, and the form of node infos, calls and answers. In the module `p2p`, only the implementations of this
+ * interface depend on these differences.
  */
 
 import type {
@@ -20,23 +21,24 @@ import type { Generation } from '../protocol/params.ts';
 export interface WireDialect {
   /** HTTP path of the upgrade request, ending with a slash. */
   readonly path: string;
-  /** True if a banned IP is refused with HTTP 401 instead of a close code. */
+  /** If true, the node refuses a banned IP with HTTP 401 during the upgrade; if false, with a close code afterwards. */
   readonly bansAtUpgrade: boolean;
   /**
-   * Names of the one-way events that this node receives. For an event in an envelope, the list has the name of the
-   * envelope.
+   * Names of the one-way events that this node receives: the name of the envelope, and the names of the events that a
+   * peer can send without an envelope.
    */
   readonly events: readonly string[];
   /**
-   * Generation of the protocol. In the table `RATES` (`ports/rates.ts`), the rows of this generation limit how often a
-   * node may use each procedure and event on a connection.
+   * Generation of the protocol. The rows of this generation in the table `RATES` (`ports/rates.ts`) limit how often a
+   * peer may use each procedure and event on a connection.
    */
   readonly generation: Generation;
   /**
-   * Packs the report of a failed call as the data of an ordinary answer; undefined if the node should send the failure
-   * as an error. `direction` is the direction of the connection.
+   * Packs the failure of a peer's call as the data of an ordinary answer. Returns undefined if this node should send
+   * the failure as an error.
    *
    * @param call the failed call; undefined if `readCall` refused the call
+   * @param direction `inbound` if the peer dialled this node
    */
   packFailure(call: AnsweredCall | undefined, failure: Failure, direction: 'inbound' | 'outbound'): object | undefined;
 
@@ -44,13 +46,13 @@ export interface WireDialect {
   packInfo(info: NodeInfo): object;
   /** The query of the WebSocket URL that this node dials. */
   query(info: NodeInfo): Record<string, string>;
-  /** Judges the query of the WebSocket URL of a dialling peer, with the checks in the order of the reference. */
+  /** Checks the query of the WebSocket URL of a dialling peer. The checks run in the order of the reference. */
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
-  /** Judges the info of a connected peer. The result has the given address, even if the peer sends another address. */
+  /** Checks the info of a connected peer. The accepted info has `address`, even if the peer sends another address. */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
-  /** The push of this node's info: a call in generation 2, an event in generation 3. */
+  /** Wraps the packed info of this node for sending: in a call in generation 2, in an event in generation 3. */
   infoPush(packed: object): Outgoing;
-  /** The call that asks for the peer's info. */
+  /** Returns the call that asks a peer for its info. */
   infoCall(): Outgoing;
   /**
    * Unpacks the info in the answer to `infoCall`.
@@ -60,8 +62,8 @@ export interface WireDialect {
   openInfoAnswer(answer: unknown): unknown;
 
   /**
-   * Makes the calls of a request; a request may need several calls. The generator yields each call, and the caller
-   * resumes the generator with the answer to this call. The generator returns the result of the request.
+   * Makes the calls of a request, which may need several calls. The generator yields each call, and the caller resumes
+   * the generator with the answer to this call. The generator returns the result of the request.
    *
    * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation does not have this request
    */
@@ -69,13 +71,13 @@ export interface WireDialect {
   /** Reads a call of the peer and determines its kind. */
   readCall(data: unknown): IncomingCall;
   /**
-   * Packs a result as an answer.
+   * Packs the result of a peer's call as the data of the answer.
    *
-   * @param peerId the peer that asked
+   * @param peerId the peer that made the call
    */
   packAnswer(call: AnsweredCall, result: unknown, peerId: PeerId): object;
 
-  /** Packs a message; undefined if this generation does not have this message. */
+  /** Packs a message for sending. Returns undefined if this generation does not have this message. */
   packMessage(message: PeerMessage): Outgoing | undefined;
   readEvent(event: string, data: unknown): IncomingEvent;
 }
@@ -85,13 +87,13 @@ export type Conversation<A> = Generator<Outgoing, AnswerVerdict<A>, unknown>;
 export interface Outgoing {
   readonly event: string;
   readonly data: unknown;
-  /** True if an answer is expected. */
+  /** True for a call, to which the peer sends an answer; false for a one-way event. */
   readonly call: boolean;
 }
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** `body` is an object that is sent instead of the reason text; set only where the reference sends an object. */
+  /** `body`: an object that this node sends instead of the text `close.reason`, where the reference sends an object. */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =
@@ -116,13 +118,13 @@ export interface Failure {
   readonly message: string;
   /** Name of the error in the answer to the peer. */
   readonly name?: string;
-  /** Code of the `ProtocolError` that caused the failure, or a code of the dialect; the peer does not get the code. */
+  /** Code of the `ProtocolError` that caused the failure, or a code of the dialect. The peer does not get this code. */
   readonly code?: string;
 }
 
 export type IncomingCall =
   | { readonly kind: 'info' | 'peers'; readonly name: string }
-  /** A push of the peer's info in the form of a call. */
+  /** A call with which the peer sends its info without a request from this node. */
   | { readonly kind: 'push'; readonly name: string; readonly value: unknown }
   | { readonly kind: 'request'; readonly name: string; readonly request: ChainRequest }
   | {
@@ -138,7 +140,7 @@ export type IncomingEvent =
   | { readonly kind: 'ignored' }
   | { readonly kind: 'malformed'; readonly name: string; readonly reason: string };
 
-/** Close codes and reasons of the reference (both generations), except `overflow`. */
+/** Close codes and reasons. All are those of the reference (both generations), except `overflow`. */
 export const CLOSE = {
   self: { code: 4101, reason: 'Peer cannot connect to itself' },
   networkG2: { code: 4104, reason: 'Peer nethash did not match our own' },
@@ -148,8 +150,8 @@ export const CLOSE = {
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
   /**
-   * Close code that only this project uses, because the reference has no code for an overflow. Nodes of the reference
-   * dial again after an unknown code.
+   * For a peer whose small frames exceed its budget by more than `FLOOD_BYTES_MAX`. Only this project uses the code
+   * 4429, because the reference has no code for this case. Nodes of the reference dial again after an unknown code.
    */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {

@@ -1,7 +1,7 @@
 /**
- * Filters each received frame before the message layer (the SocketCluster library) gets it. The filter counts the
- * frame, parses it once, and drops it if it exceeds a limit or is not a frame of the protocol. The queue of the message
- * layer is unbounded, so no unwanted frame may pass.
+ * Filters each received frame before the message layer (the SocketCluster library) gets the frame. The filter counts
+ * and parses the frame. It drops a frame that exceeds a limit or is invalid. The queue of the message layer is
+ * unbounded, so the filter must drop all unwanted frames.
  */
 
 import { TokenBucket } from '../primitives/token-bucket.ts';
@@ -26,11 +26,11 @@ import { RateWindow } from './rate-window.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * A connection with this many frames in a second is closed at once, before the engine penalises the peer. Fewer than
- * 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
+ * Number of frames in a second at which the node closes the connection at once, before the engine penalises the peer.
+ * Fewer than 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/** Number of frames above the rate limit in one window (`RATE_WINDOW_MS`) for which the node penalises a peer once. */
+/** The node penalises a peer once for this many frames above the rate limit in one window (`RATE_WINDOW_MS`). */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
@@ -43,31 +43,31 @@ const HANDSHAKE_RID = 1;
 
 export interface FrameFilterEvents {
   /**
-   * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames that were dropped in one window because of the rate limit.
+   * Called for every `FRAMES_DROPPED_PER_CHARGE` frames that the filter drops in one window because of the rate limit.
    */
   overused(detail: string): void;
-  /** Called when the peer sent `FRAMES_PER_SECOND_CUT` frames in a second; the handler must close the connection. */
+  /** Called when a peer has sent `FRAMES_PER_SECOND_CUT` frames in a second. The handler must close the connection. */
   flooded(detail: string): void;
   /**
    * Called when the small frames of the peer exceed its budget by more than `FLOOD_BYTES_MAX`. Not even attackers can
    * make an honest peer send so many bytes. The handler must close the connection without a penalty for the address,
-   * and close the filter. Until the filter is closed, the handler is called again for each further frame that the
-   * budgets refuse.
+   * and call `FrameFilter.close`. Until then, the filter calls the handler again for each further frame that exceeds
+   * the budgets.
    */
   overflowed(detail: string): void;
 }
 
-/** The facts about a received message that are known before the message is decoded to text. */
+/** The facts about a received message that the node knows before it decodes the message to text. */
 export interface Arrival {
   readonly bytes: number;
   readonly seemsAnswer: boolean;
 }
 
-/** The arrival of each frame of a batch, except its first frame. All bytes of the batch count with the first frame. */
+/** For counting the frames of a batch after the first frame. `count` has already counted the bytes of the batch. */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
-  /** Budget for all bytes that the peer sends, except answers. */
+  /** Budget for the bytes that the peer sends without a request from this node. */
   readonly unsolicited: UnsolicitedBytesBudget;
   readonly #role: 'acceptor' | 'dialer';
   readonly #events: ReadonlySet<string>;
@@ -75,8 +75,8 @@ export class FrameFilter {
   readonly #on: FrameFilterEvents;
   readonly #second = new RateWindow(1_000);
   /**
-   * Limits the rate at which frames are read. The capacity of the bucket allows all frames that arrive at once from an
-   * honest peer after its connection was blocked for a while.
+   * Limits the rate at which the node reads frames. If the connection of an honest peer is blocked for a while, many
+   * frames arrive at once afterwards. The capacity of the bucket suffices for all these frames.
    */
   readonly #frames: TokenBucket;
   readonly #dropped = new RateWindow(RATE_WINDOW_MS);
@@ -105,18 +105,18 @@ export class FrameFilter {
     return this.#farewell;
   }
 
-  /** Number of messages and frames that were dropped so far. */
+  /** Number of messages and frames that the filter has dropped so far. */
   get ignored(): number {
     return this.#ignored;
   }
 
-  /** Drops all frames from now on. Otherwise, the library would still act on frames of a closed connection. */
+  /** Drops all frames from now on. Without this call, the library would still act on frames of a closed connection. */
   close(): void {
     this.#closed = true;
   }
 
   /**
-   * Counts a message on arrival, before anything else is done with it.
+   * Counts a message on arrival, before the node decodes or parses the message.
    *
    * @returns milliseconds for which reading from the connection must pause
    */
@@ -129,14 +129,14 @@ export class FrameFilter {
   }
 
   /**
-   * Parses a message for the message layer. The result is a heartbeat, a frame or a batch of frames; null if the
-   * message is dropped.
+   * Parses a message for the message layer. Returns a heartbeat, a frame or a batch of frames, or null if the filter
+   * drops the message.
    */
   admit(message: unknown): '#1' | '#2' | Frame | readonly (Frame | null)[] | null {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;
     if (!this.#frames.take(this.#clock.nowMs())) return this.#dropAboveRate();
-    // Nodes never send binary frames, so a binary message is dropped.
+    // The filter drops binary messages, which nodes never send: `#frame` refuses `undefined`.
     const value = typeof message === 'string' ? this.#parse(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
@@ -158,8 +158,8 @@ export class FrameFilter {
 
   #frame(value: unknown): Frame | null {
     const event = isRecord(value) ? own(value, 'event') : undefined;
-    // A frame with the members `event` and `rid` may have counted as an answer when it arrived. Events must count
-    // against the budgets, so a frame with both members is dropped.
+    // A frame with the members `event` and `rid` may have counted as an answer when it arrived, but `frameOf` reads it
+    // as an event. Events must count against the budgets, so the filter drops a frame with both members.
     if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
@@ -173,8 +173,8 @@ export class FrameFilter {
   }
 
   /**
-   * Passes one handshake only. If a second handshake passed, the library would perform it on the open connection, and
-   * report the connection twice.
+   * Passes one handshake only. After a second handshake, the library would report the same connection again as a new
+   * connection.
    */
   #handshake(cid: unknown): Frame | null {
     if (this.#role === 'dialer' || this.#handshaken || typeof cid !== 'number' || !Number.isSafeInteger(cid)) {
@@ -187,7 +187,7 @@ export class FrameFilter {
   #goodbye(data: unknown): null {
     const code = isRecord(data) ? infoCount(own(data, 'code')) : undefined;
     const payload = isRecord(data) ? own(data, 'data') : undefined;
-    // For one close code, the reference sends an object with a name instead of a text.
+    // For close code 4105, the reference sends an object with the member `name` instead of a text.
     const reason = infoText(isRecord(payload) ? own(payload, 'name') : payload) ?? '';
     if (code !== undefined && this.#farewell === undefined) this.#farewell = { code, reason };
     return null;
@@ -206,8 +206,8 @@ export class FrameFilter {
 }
 
 /**
- * Maximum number of frames of one peer that are read in a burst. The burst is `SAFETY` times the number of frames that
- * can arrive from an honest node in one second, so no honest peer is penalised.
+ * Maximum number of frames of one peer that the node reads at once. The maximum is `SAFETY` times the number of frames
+ * that can arrive from an honest node in one second, so the node penalises no honest peer.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));
@@ -222,8 +222,8 @@ function welcomeOf(data: unknown): object {
 }
 
 /**
- * The facts about a received message that are known before the message is decoded. The socket delivers each message as
- * one buffer.
+ * Returns the facts about a received message that the node knows before it decodes the message. The socket delivers
+ * each message as one buffer.
  */
 export function arrivalOf(data: unknown): Arrival {
   if (!Buffer.isBuffer(data)) return { bytes: 0, seemsAnswer: false };

@@ -1,17 +1,16 @@
 /**
- * Checks the size, nesting and shape of data from peers. No function of this file throws. For any input, each function
- * returns a value or `undefined`. Only an object's own members are read, so a member of its prototype never counts as
- * data from the peer.
+ * Checks the size, nesting and shape of data from peers. No function of this file throws because of invalid data. The
+ * functions read only an object's own members, so a member of its prototype never counts as data from the peer.
  */
 
 import { isIpv4 } from '../primitives/ip.ts';
 
 /**
- * Number of arrays and objects in a frame that add nothing to the weight of the frame (`unsolicited-bytes.ts`). The
+ * Number of arrays and objects in a frame that add nothing to its weight (see the head of `unsolicited-bytes.ts`). The
  * longest answers of real nodes contain 34 full blocks, or the rows of these blocks (`rows-gen2.ts`). Such an answer
- * has about 20,000 arrays and objects. The node also reads frames with more arrays and objects than `CONTAINERS_FREE`,
- * because an asset of generation 3 may contain any number of them. However, each array or object above
- * `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight.
+ * has about 20,000 arrays and objects. The node does not refuse a frame with more of them, because an asset of
+ * generation 3 may contain any number of arrays and objects. However, each array or object above `CONTAINERS_FREE` adds
+ * `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -19,7 +18,7 @@ const CONTAINER_BYTES = 8;
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
- * Maximum number of WebSocket frames that one message may consist of. Nodes send each message in one frame. The maximum
+ * Maximum number of WebSocket frames (fragments) in one message. Nodes send each message in one frame. The maximum
  * suffices for a proxy that splits the largest message into fragments of 48 kilobytes. No other limit counts fragments
  * before their message ends, and fragments may be empty. Without this maximum, a peer could make the node handle a
  * million fragments in a second.
@@ -57,9 +56,9 @@ export type Frame =
     };
 
 /**
- * Parses JSON from a peer; undefined if the text is not JSON or is nested too deeply. Members named `__proto__` are
- * removed. The text is not refused, because a block must stay readable if one of its transactions has a member of this
- * name. No rule of the protocol uses a member named `__proto__`.
+ * Parses JSON from a peer; undefined if the text is not JSON or is nested too deeply. Removes members named
+ * `__proto__`, which no rule of the protocol uses. The function does not refuse a text with such a member, because the
+ * node must be able to read a block even if one of its transactions contains the member.
  */
 export function parseJson(text: string): unknown {
   if (!isModest(text)) return undefined;
@@ -69,15 +68,15 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-  // Searching a million lists for `__proto__` takes as long as parsing them. So the value is searched only if its text
-  // may contain this name. Nearly no frame contains the name.
+  // Searching a million lists for `__proto__` takes as long as parsing them. So `tame` searches the value only if the
+  // text may contain `__proto__`, as nearly no text does.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
 }
 
 /**
  * Reduces a value to a frame with only the members that the message layer uses; undefined if the value is not a frame.
  *
- * @param events accepted event names; the library treats some other names as commands
+ * @param events accepted event names; the library treats some other event names as commands to itself
  */
 export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | undefined {
   if (!isRecord(value)) return undefined;
@@ -105,7 +104,7 @@ export function seemsAnswer(head: string): boolean {
 }
 
 /**
- * Weight, in bytes, that is added to the size of a frame for its arrays and objects above `CONTAINERS_FREE`. Parsing
+ * Weight, in bytes, that the arrays and objects above `CONTAINERS_FREE` add to the size of a frame. Parsing
  * arrays and objects takes ten times as long as parsing texts of the same size. The function counts opening brackets,
  * including brackets inside texts.
  */
@@ -135,8 +134,8 @@ export function infoText(value: unknown): string | undefined {
 }
 
 /**
- * Reads an integer of at least 0 from a number, or from decimal text without leading zeros (as in a query); undefined
- * for anything else.
+ * Reads an integer of at least 0. The value must be a number, or a decimal text without leading zeros (as in a query).
+ * The result is undefined for any other value.
  */
 export function infoCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && PLAIN_NUMBER.test(value) ? Number(value) : value;
@@ -203,9 +202,9 @@ function errorOf(error: unknown): { message: string; name: string } {
 }
 
 /**
- * Checks the nesting of a text before it is parsed. For a text that is not JSON, the result has no meaning. Only the
- * size of the frame limits the number of values, because an asset in a valid block may contain a million empty lists.
- * Parsing a million empty lists takes 0.1 to 0.6 s, and 80 to 130 MB of memory.
+ * True if the arrays and objects of a JSON text are not nested too deeply. For a text that is not JSON, the result has
+ * no meaning. The function does not limit the number of values, because an asset in a valid block may contain a million
+ * empty lists. Parsing a million empty lists takes 0.1 to 0.6 s, and 80 to 130 MB of memory.
  */
 function isModest(text: string): boolean {
   let depth = 0;
@@ -221,8 +220,8 @@ function isModest(text: string): boolean {
 }
 
 /**
- * Position of the quote that ends a JSON string; the length of `text` if no quote ends it. Most of a frame is inside of
- * strings, and `indexOf` is several times as fast as a loop over the characters.
+ * Position of the quote that ends a JSON string; the length of `text` if no quote ends it. The function uses `indexOf`,
+ * because most of a frame is inside of strings, and `indexOf` is several times as fast as a loop over the characters.
  *
  * @param from position after the opening quote
  */

@@ -23,14 +23,14 @@ export const INFO_MEMBERS = [
 
 /**
  * The value of `state` in each info that this node sends, about itself or about a peer; 2 means connected. A receiver
- * ignores the value, because it determines the states of its peers from its own connections.
+ * ignores the value, because the receiver's own connections show the states of its peers.
  */
 export const STATE = 2;
 
 const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height'] as const;
 
-/** Reads the known members of a node info, and omits impossible values. The result has the given address. */
+/** Reads a node info without its unknown members and impossible values. The result has the address `address`. */
 export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
   return readMembers(fields, address, TEXTS, COUNTS);
 }

@@ -24,7 +24,7 @@ export const INFO_MEMBERS = [
 const TEXTS = ['os', 'version', 'protocolVersion', 'networkId', 'lastBlockId', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as const;
 
-/** Reads the known members of a node info, and omits impossible values. The result has the given address. */
+/** Reads a node info without its unknown members and impossible values. The result has the address `address`. */
 export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(fields, address, TEXTS, COUNTS);
   const advertise = own(fields, 'advertiseAddress');

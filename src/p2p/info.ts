@@ -7,14 +7,14 @@ import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './fr
 /** A `PeerInfo` whose members can still be set. */
 type ReadInfo = { -readonly [Name in keyof PeerInfo]: PeerInfo[Name] };
 
-/** Names of the members of an info whose values have the type `Value`. The members of the address are left out. */
+/** Names of the members of an info whose values have the type `Value`, without `ip` and `wsPort` (the address). */
 type MembersOf<Value> = {
   [Name in Exclude<keyof PeerInfo, 'ip' | 'wsPort'>]-?: Required<PeerInfo>[Name] extends Value ? Name : never;
 }[Exclude<keyof PeerInfo, 'ip' | 'wsPort'>];
 
 /**
- * Reads the known members of an info, and omits members with impossible values. The result has the given address, even
- * if the peer sends another address.
+ * Reads the members of an info whose names are in `texts` or `counts`, and omits members with impossible values. The
+ * result has the address `address`, even if the peer sends another address.
  */
 export function readMembers(
   peerFields: Fields,
@@ -52,7 +52,7 @@ export type QueryInfo =
   | { readonly peerFields?: undefined; readonly close: CloseReason };
 
 /**
- * Reads the members of a query, with the checks in the order of the reference. A member of the JSON in the parameter
+ * Reads the members of a query. The checks run in the order of the reference. A member of the JSON in the parameter
  * `options` has priority over the parameter of the same name, because parameters hold numbers only as text.
  */
 export function readQueryInfo(

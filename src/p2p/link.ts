@@ -14,12 +14,12 @@ import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
  * Maximum number of unsent bytes for one peer: room for two messages of the largest size. A peer with more unsent
- * bytes reads too slowly, and the node disconnects it at the next message, call or answer to this peer.
+ * bytes reads too slowly. The node disconnects this peer when it has the next message, call or answer for the peer.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Maximum number of unsent bytes of all peers together. Above this maximum, the next message, call or answer to a peer
- * with more than `UNSENT_BYTES_FREE` unsent bytes disconnects this peer.
+ * Maximum number of unsent bytes of all peers together. Above this maximum, the node disconnects a peer with more than
+ * `UNSENT_BYTES_FREE` unsent bytes when it has the next message, call or answer for the peer.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
@@ -118,16 +118,16 @@ export class Link {
   }
 
   /**
-   * Sends a one-way event. If the connection is not open, nothing is sent. If the peer reads too slowly, nothing is
-   * sent, and the connection ends.
+   * Sends a one-way event. Sends nothing if the connection is not open. If the peer reads too slowly, ends the
+   * connection instead.
    */
   emit(outgoing: Outgoing): void {
     if (this.#writable()) void this.#socket.transmit(outgoing.event, outgoing.data);
   }
 
   /**
-   * Sends a message on an accepted connection whose handshake is not answered yet. If the message is a call, the
-   * library assigns its number (`cid`). Therefore no later call of the library has the same number.
+   * Sends a message on an accepted connection before the answer to the peer's handshake. If the message is a call, the
+   * number of the call (`cid`) comes from the library, so that no later call has the same number.
    */
   sendEarly({ event, data, call }: Outgoing): void {
     const frame = call ? { event, data, cid: takeCallId(this.#socket) } : { event, data };
@@ -150,7 +150,7 @@ export class Link {
     this.#end(reason);
   }
 
-  /** Cuts the connection at once. Received bytes that were not handled yet are dropped. */
+  /** Ends the connection at once, without a close frame. Drops all received messages that the node has not handled. */
   terminate(reason: CloseReason): void {
     this.filter.close();
     this.#webSocket.removeAllListeners('message');

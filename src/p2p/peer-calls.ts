@@ -9,7 +9,7 @@ import { PeerOffence, type PeerOffenceCode, type PeerId, type TransportHandlers 
 import type { AnsweredCall, Failure, IncomingCall, WireDialect } from './dialect.ts';
 import type { Answer } from './link.ts';
 
-/** Maximum number of requests of one peer that the node answers at the same time. */
+/** Maximum number of calls of one peer that the node answers at the same time. */
 const ANSWERS_PER_PEER_MAX = 32;
 /** If a peer sends no request for this time, the node forgets the counts of the peer's requests (`#requests`). */
 const REQUESTS_REMEMBERED_MS = 20_000;
@@ -30,11 +30,11 @@ export interface AskingPeer {
   /**
    * Stores the info that the peer sends about itself.
    *
-   * @throws ProtocolError `INFO_REFUSED` if the info shows an incompatible peer, or is malformed or too large
+   * @throws ProtocolError `INFO_REFUSED` if the peer is incompatible, or if the info is malformed or too large
    */
   believe(value: unknown): void;
   offence(offence: PeerOffenceCode, detail: string): void;
-  /** Called when the code that answers a call threw an error. */
+  /** Called when the code that answers a call has thrown an error. */
   raised(name: string, error: unknown): void;
 }
 
@@ -42,8 +42,9 @@ export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
   /**
-   * Number of requests since the last pause of more than `REQUESTS_REMEMBERED_MS`, and how many of them this node
-   * answered without a failure. A request that this node refuses before it looks for the answer does not count.
+   * Requests of the peer since the last pause of more than `REQUESTS_REMEMBERED_MS`: the number of all requests
+   * (`asked`), and the number that this node answered without a failure (`answered`). A request that this node refuses
+   * before it looks for the answer does not count.
    */
   #requests = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;
@@ -126,7 +127,7 @@ export class PeerCalls {
   }
 }
 
-/** The failure in the form that is sent to the peer, without the details of an internal error. */
+/** Returns the failure that this node reports to the peer, without the details of an internal error. */
 function failureOf(error: unknown): Failure {
   if (error instanceof ProtocolError) return { message: error.message, code: error.code };
   return { message: error instanceof PeerOffence ? error.message : 'Internal error' };

@@ -1,8 +1,8 @@
 /**
  * Limits TCP connections that have not finished their handshake (the WebSocket handshake and then the handshake of the
- * protocol). Each such connection takes memory, so the number of these connections is limited. If the limit is
- * exceeded, the address with the most such connections loses one of them. Therefore one address with many slow
- * connections cannot lock out other addresses.
+ * protocol). Each such connection takes memory, so this module limits their number. When a new connection exceeds the
+ * limit, the module closes a connection of the address that has the most unfinished handshakes. Therefore one address
+ * with many slow connections cannot lock out other addresses.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -20,8 +20,8 @@ interface PreHandshakeLimiterOptions {
   /** Maximum number of connections that have not finished their handshake. */
   readonly handshakesPendingMax: number;
   /**
-   * Maximum number of new connections from one address in ten seconds. Further connections are closed before anything
-   * is read.
+   * Maximum number of new connections from one address in ten seconds. The limiter closes further connections before
+   * the node reads any data from them.
    */
   readonly arrivalsPerIpMax: number;
 }
@@ -29,10 +29,10 @@ interface PreHandshakeLimiterOptions {
 /**
  * Limits on WebSocket handshakes. A stranger is an address at which the operator named no peer. A handshake takes about
  * 3 ms of the main thread. With the rate `HANDSHAKES_PER_SECOND`, the handshakes of all strangers together take about a
- * tenth of the main thread's time. Half of the burst (`HANDSHAKES_AT_ONCE_MAX`) and half of the rate are reserved for
- * the first handshake of each address in a window of ten seconds. Therefore a few addresses that connect again and
- * again do not lock out other addresses. When the limits are used up, further handshakes wait. The number of waiting
- * handshakes is limited by `handshakesPendingMax`.
+ * tenth of the main thread's time. The limiter reserves half of the burst (`HANDSHAKES_AT_ONCE_MAX`) and half of the
+ * rate for the first handshake of each address in a window of ten seconds. Therefore a few addresses that connect again
+ * and again do not lock out other addresses. When the limits are used up, further handshakes wait.
+ * `handshakesPendingMax` limits the number of waiting handshakes.
  */
 export const HANDSHAKES_AT_ONCE_MAX = 100;
 export const HANDSHAKES_PER_SECOND = 40;
@@ -61,7 +61,7 @@ export class PreHandshakeLimiter {
 
   /** Limits the handshakes of all strangers together. */
   readonly #handshakes = new TokenBucket(HANDSHAKES_AT_ONCE_MAX, 1_000 / HANDSHAKES_PER_SECOND);
-  /** Limits the repeated handshakes of all strangers: those after an address's first in a window (`#greeted`). */
+  /** Limits the handshakes of all strangers, except the first handshake of each address in a window (`#greeted`). */
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /** Handshakes of each address, counted in windows of ten seconds. */
@@ -81,7 +81,7 @@ export class PreHandshakeLimiter {
   /**
    * Registers a new connection.
    *
-   * @returns false if the connection was closed at once
+   * @returns false if the limiter has closed this connection
    */
   enter(socket: Cuttable, ip: string): boolean {
     let arrivals = this.#arrivals.get(ip);
@@ -95,7 +95,7 @@ export class PreHandshakeLimiter {
     return this.#pending.has(socket);
   }
 
-  /** Begins the WebSocket handshake of a connection, now or when the rate allows it. */
+  /** Calls `begin`, which begins the WebSocket handshake of a connection, as soon as the rate allows it. */
   greet(socket: Cuttable, ip: string, isNamed: boolean, begin: () => void): void {
     const isFirst = this.#waiting.length === 0;
     if ((isFirst || isNamed) && this.#takeHandshake(ip, isNamed)) return begin();
@@ -125,14 +125,14 @@ export class PreHandshakeLimiter {
     return (!isAgain || this.#handshakesAgain.take(nowMs)) && this.#handshakes.take(nowMs);
   }
 
-  /** Forgets a connection that finished its handshake or closed. */
+  /** Removes a connection that has finished its handshake or is closed. */
   leave(socket: Cuttable): void {
     this.#pending.delete(socket);
   }
 
   /**
-   * Closes one connection of the address that has the most connections with an unfinished handshake: the oldest of
-   * these connections. Honest connections finish their handshake quickly, so they are rarely the oldest.
+   * Closes the oldest unfinished connection of the address with the most unfinished handshakes. Honest connections
+   * finish their handshake quickly, so they are rarely the oldest.
    */
   #makeRoom(): void {
     const counts = new Map<string, number>();

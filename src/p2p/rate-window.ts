@@ -18,7 +18,7 @@ export class RateWindow {
    * @returns the number of uses in the present window, including the new uses
    */
   use(nowMs: number, count = 1): number {
-    // If the clock was set back, a new window starts, because the present window would last too long.
+    // If the clock was set back, a new window starts. Otherwise, the present window would last too long.
     if (nowMs - this.#startMs >= this.#windowMs || nowMs < this.#startMs) {
       this.#startMs = nowMs;
       this.#uses = 0;
@@ -69,8 +69,8 @@ export interface ByteRate {
 }
 
 /**
- * A token bucket of bytes. More bytes can be taken than the bucket has; the missing bytes are its debt. While the
- * bucket has a debt, the bytes that it gains reduce this debt.
+ * A token bucket of bytes. A caller may take more bytes than the bucket has. The missing bytes are the debt of the
+ * bucket. While the bucket has a debt, the bytes that it gains reduce this debt.
  */
 export class ByteBucket {
   readonly #rate: ByteRate;
@@ -92,7 +92,7 @@ export class ByteBucket {
     return this.#level;
   }
 
-  /** Takes bytes. The debt is limited, so that a peer never waits long because of bytes that were sent long ago. */
+  /** Takes bytes. `debtMax` limits the debt, so that a peer never waits long because of bytes that it sent long ago. */
   take(bytes: number, nowMs: number): void {
     const { capacity, debtMax = capacity } = this.#rate;
     this.#level = Math.max(-debtMax, this.level(nowMs) - bytes);

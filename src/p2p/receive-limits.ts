@@ -1,6 +1,6 @@
 /**
- * Limits how often one peer may use each procedure and event in a window. The limits are computed from the table
- * `RATES`.
+ * Limits how often one peer may use each procedure and event in a window of time (`RATE_WINDOW_MS`). The limits come
+ * from the table `RATES`.
  */
 
 import { limitsOf, RATE_WINDOW_MS, RATES } from '../ports/rates.ts';
@@ -29,8 +29,8 @@ export class ReceiveLimits {
   }
 
   /**
-   * Counts one message or call with this name. A name that is not in the table has no limit here. The frame filter
-   * limits the number of all frames.
+   * Counts one message or call with this name. A name that is not in the table `RATES` has no limit here. In addition,
+   * the frame filter limits the number of all frames.
    */
   use(name: string, nowMs: number): UseVerdict {
     const limits = this.#limits.get(name);

@@ -25,7 +25,7 @@ export class ReceivePause {
     this.#clock = clock;
   }
 
-  /** Pauses reading for at least this time from now; 0 has no effect. */
+  /** Pauses reading for at least `pauseMs` milliseconds from now; 0 has no effect. */
   waitFor(pauseMs: number): void {
     if (pauseMs <= 0) return;
     const untilMs = this.#clock.nowMs() + pauseMs;
@@ -51,7 +51,7 @@ export class ReceivePause {
     this.#goOn();
   }
 
-  /** Forgets all pauses of a closed connection, without resuming reading. */
+  /** Ends all pauses of a closed connection, but does not resume reading. */
   end(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -1,12 +1,12 @@
 /**
  * Packs and reads blocks as generation 2 sends them: as flat rows, in the order of the blocks. Each row contains a
  * block and one of its transactions. A block without transactions has one row. This file does not validate the values
- * of rows; the codec does.
+ * of rows. The block codec (`blockFromJson`) validates them later.
  */
 
 import { type Fields, isListOfRecords, isRecord, own } from './frame-validation.ts';
 
-/** For each member of a block, its column and the form of its value. */
+/** For each member of a block: its name, its column, and the form of its value. */
 const BLOCK_COLUMNS = [
   ['id', 'b_id', 'plain'],
   ['version', 'b_version', 'number'],
@@ -39,9 +39,9 @@ const TRANSACTION_COLUMNS = [
 ] as const;
 
 /**
- * For each member of an asset: the object in the asset that contains the member, the member's name, its column, and the
- * form of its value. The object is undefined if the asset itself contains the member. The columns are in the order of
- * the reference.
+ * For each member of an asset: the name of the object in the asset that contains the member, the name of the member,
+ * its column, and the form of its value. The first name is undefined if the asset itself contains the member. The
+ * columns are in the order of the reference.
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],
@@ -149,8 +149,8 @@ function cell(value: unknown, writing: Writing): unknown {
 
 function valueOf(value: unknown, writing: Writing): unknown {
   if (writing === 'number' && typeof value === 'string' && INTEGER.test(value)) return Number(value);
-  // Lists with more than `LIST_ENTRIES_MAX` entries are truncated. All lists that the protocol allows are shorter, so
-  // the codec refuses a truncated list as too long.
+  // `split` truncates a list with more than `LIST_ENTRIES_MAX` entries. The truncated list is still longer than the
+  // protocol allows, so the block codec refuses it.
   if (writing === 'list' && typeof value === 'string') return value.split(',', LIST_ENTRIES_MAX);
   return value;
 }

@@ -32,18 +32,18 @@ export interface ListenOptions {
   readonly clock: Clock;
   /** Time limit for each of the two handshakes of a new connection (see `TransportTimeouts.handshakeMs`). */
   readonly handshakeTimeoutMs: number;
-  /** Time after which a connection is closed if no message arrives, not even the answer to a heartbeat. */
+  /** If no message arrives for this time, not even an answer to a heartbeat, the node closes the connection. */
   readonly pongTimeoutMs: number;
   /**
    * Maximum number of connections at a time that have not finished their handshake. If a new connection exceeds the
-   * maximum, the server finds the address with the most such connections, and closes the oldest of them.
+   * maximum, the server closes the oldest unfinished connection of the address with the most unfinished handshakes.
    */
   readonly handshakesPendingMax: number;
   /** Maximum number of new connections from one address in ten seconds. */
   readonly arrivalsPerIpMax: number;
   /** Maximum number of TCP connections at a time, in any state. */
   readonly socketsMax: number;
-  /** The nonce of this node, to recognise a connection to itself. */
+  /** The nonce of this node. A peer with the same nonce is this node itself. */
   readonly nonce: string;
   readonly shared: SharedUnsolicitedBytesBudget;
   readonly on: ListenerEvents;
@@ -54,23 +54,24 @@ interface ListenerEvents {
   /** Whether the operator named a peer at an IP address. */
   isNamed(ip: string): boolean;
   /**
-   * Accepts the link of a compatible peer, or closes the link. If the link is still open when `accept` returns, the
-   * handshake is answered.
+   * Accepts the link of a compatible peer, or closes the link. If `accept` returns a function, the server answers the
+   * handshake.
    *
-   * @returns a function to call after the handshake was answered; undefined if the link was closed
+   * @returns the function that the server calls after it has answered the handshake; undefined if `accept` closed the
+   *   link
    */
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
   /**
-   * Called once for each `FRAMES_DROPPED_PER_CHARGE` frames of the peer that were dropped in one window
+   * Called for every `FRAMES_DROPPED_PER_CHARGE` frames of a peer that the frame filter drops in one window
    * (`RATE_WINDOW_MS`) because of the rate limit.
    */
   overused(link: Link | undefined, ip: string, detail: string): void;
-  /** Called when the peer sent so many frames that the connection was closed. */
+  /** Called after the server has closed a connection that received `FRAMES_PER_SECOND_CUT` frames in a second. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
-   * Called when the small frames of the peer exceeded its budget by more than `FLOOD_BYTES_MAX`. The connection is
-   * already closed, without a penalty for the address.
+   * Called after the server has closed a connection because small frames exceeded the budget of the peer by more than
+   * `FLOOD_BYTES_MAX`. The handler must not penalise the address.
    */
   overflowed(ip: string, detail: string): void;
 }
@@ -92,13 +93,13 @@ interface AcceptedConnection {
 type LinkedConnection = AcceptedConnection & { link: Link };
 
 /**
- * @throws ProtocolError `PORT_IN_USE` with port and host if the port is in use; `LISTEN_FAILED` for any other reason
+ * @throws ProtocolError with port and host: `PORT_IN_USE` if the port is in use; `LISTEN_FAILED` for any other reason
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limiter = new PreHandshakeLimiter(options);
   const connections = new AcceptedConnections(options, limiter);
-  // The HTTP server does not listen on a port. `passUpgrade` passes connections to it after they have asked for a
-  // WebSocket.
+  // The HTTP server does not listen on a port. `passUpgrade` passes a connection to the HTTP server after the
+  // connection has asked for a WebSocket.
   const http = createHttpServer({ maxHeaderSize: HEAD_BYTES_MAX }, ({ socket }) => {
     socket.destroy();
   });
@@ -147,7 +148,8 @@ function passUpgrade(socket: Socket, http: HttpServer, limiter: PreHandshakeLimi
     timeoutMs: options.handshakeTimeoutMs,
     passed: () => {
       const ip = ipOf(socket);
-      // The waiting socket has no other error listener, and an error without a listener would end the process.
+      // While the socket waits for the limiter, it has no other error listener. An error without a listener would end
+      // the process.
       const leave = (): void => void socket.destroy();
       socket.on('error', leave);
       limiter.greet(socket, ip, options.on.isNamed(ip), () => {
@@ -198,8 +200,8 @@ class AcceptedConnections implements ServerEvents {
         else connection.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // A prepended listener counts the bytes before the WebSocket's own listener emits the messages that end with these
-    // bytes.
+    // This listener must run before the WebSocket's own listener, which emits the messages. Otherwise, after the event
+    // `message`, the last bytes of the message would count as an unfinished message.
     socket.prependListener('data', (bytes: Buffer) => {
       this.#unfinished.arrived(webSocket, bytes.length, control);
     });

@@ -13,11 +13,11 @@ import { type ClientOptions, type ServerOptions, type WebSocket, WebSocketServer
 
 import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './frame-validation.ts';
 
-/** Time after which the TCP connection is destroyed if the peer does not answer the close frame. */
+/** Time after which `ws` destroys the TCP connection if the peer does not answer the close frame. */
 const CLOSE_TIMEOUT_MS = 2_000;
 /**
- * Protocol version whose heartbeats are the frames `#1` and `#2`. Both generations use this protocol version of the
- * library.
+ * Version of the SocketCluster protocol whose heartbeats are the frames `#1` and `#2`. The reference of each generation
+ * uses this version.
  */
 const PROTOCOL_VERSION = 1;
 const PING_INTERVAL_MS = 8_000;
@@ -27,7 +27,7 @@ interface CloseTimeout {
   readonly closeTimeout: number;
 }
 
-/** Members that the sockets of client and server have in common. */
+/** Members that the library's client sockets and server sockets have in common. */
 interface CommonSocket {
   readonly state: 'connecting' | 'open' | 'closed';
   transmit(event: string, data: unknown): Promise<void>;
@@ -58,7 +58,7 @@ interface ClientSocket extends CommonSocket {
 
 export type LibrarySocket = ServerSocket | ClientSocket;
 
-/** An action on a connection. The library asks this node whether to allow the action. */
+/** A WebSocket upgrade, a protocol handshake or a received frame. The library asks this node whether to allow it. */
 interface Action {
   readonly type: string;
   readonly data: unknown;
@@ -99,11 +99,11 @@ export interface ServerEvents {
   frame(socket: ServerSocket, text: unknown): unknown;
   /** Called for the handshake frame. Returns whether to answer the frame. */
   handshake(socket: ServerSocket): boolean;
-  /** Called when the handshake was answered. */
+  /** Called after the library has answered the handshake. */
   opened(socket: ServerSocket): void;
 }
 
-/** Lets the library serve the upgrades of an HTTP server. */
+/** Lets the library handle the WebSocket upgrades of an HTTP server. */
 export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeoutMs, on }: ServerOptionsOfNode): void {
   class ObservedServer extends WebSocketServer {
     constructor(options?: ServerOptions) {
@@ -133,7 +133,7 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeo
     authEngine: { verifyToken: () => Promise.resolve(null as never), signToken: () => Promise.resolve('') },
     // The middleware below has already decoded the frames.
     codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
-    // The types require an instance, but the library needs a class and calls `new`.
+    // By its type, `Server` must be an instance of a server. But the library calls `new` on it, so it must be a class.
     wsEngine: { Server: ObservedServer as never },
     wsEngineServerOptions: limits,
     // The types of streams and actions are `any` or incomplete. The types lack the parameter `packet` of the function
@@ -170,18 +170,18 @@ export interface ClientOptionsOfNode {
   readonly path: string;
   readonly query: Record<string, string>;
   /**
-   * Timeout of the TCP connect and the WebSocket upgrade together. The protocol handshake has a second timeout of the
+   * Timeout of the TCP handshake and the WebSocket upgrade together. The protocol handshake has a second timeout of the
    * same length.
    */
   readonly timeoutMs: number;
-  /** Decodes each frame. Must not throw: the library calls it inside a socket event. */
+  /** Decodes each frame. Must not throw, because the library calls `decode` in an event listener of the WebSocket. */
   decode(frame: unknown): unknown;
 }
 
 export interface Connecting {
   readonly socket: LibrarySocket;
   readonly webSocket: WebSocket;
-  /** Resolves when the handshake is answered. Stays pending if the handshake fails. */
+  /** Resolves when the server has accepted the handshake. Stays pending if the handshake fails. */
   readonly opened: Promise<void>;
 }
 
@@ -212,7 +212,8 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
   });
   const opened = client.listener('connect').once();
   client.connect();
-  // The types lack `isStale`, and give the data of calls and events as `any`. `connect` has created the transport.
+  // The library's types lack `isStale`, and give the data of calls and events as `any`. `connect` has already created
+  // the member `transport`.
   const socket = client as unknown as ClientSocket;
   // If a transport without heartbeats counted as stale, the library would silently dial a new connection for the next
   // message. A timer of the library ends a connection without heartbeats anyway.
@@ -221,9 +222,9 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
 }
 
 /**
- * Reserves the number of the next call of an accepted socket. A call that is sent without the library, before the
- * handshake is answered, needs a number that the library will not use again. The library has no public member for this
- * purpose.
+ * Reserves the number of the next call on an inbound connection. Before the answer to the handshake, this node sends a
+ * call without the library (`Link.sendEarly`). This call needs a number that the library will not use again. The
+ * library has no public member for this purpose.
  */
 export function takeCallId(socket: LibrarySocket): number {
   if (!('_nextCallId' in socket)) throw new Error('only an accepted connection sends before its handshake is answered');

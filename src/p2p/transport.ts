@@ -1,5 +1,5 @@
 /**
- * Implements the transport over sockets. The transport holds all open connections, inbound and outbound, by peer id.
+ * Implements `Transport` over WebSockets. The transport holds all open connections, inbound and outbound, by peer id.
  */
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -34,7 +34,7 @@ export interface TransportOptions {
   readonly host: string;
   /** Port to listen on; with 0, the system chooses a free port, which the node then announces. */
   readonly wsPort: number;
-  /** The info of this node. If it is absent, `announce` must be called before `start`. */
+  /** The info of this node. If `info` is absent, the caller must call `announce` before `start`. */
   readonly info?: NodeInfo;
   /** Maximum number of inbound connections at a time. Connections with an unfinished handshake do not count. */
   readonly inboundMax: number;
@@ -48,8 +48,8 @@ export interface TransportOptions {
 
 interface TransportTimeouts {
   /**
-   * Timeout for opening an outbound connection. The answer to its handshake has a second timeout of the same length.
-   * The default is 2,000, as in the reference.
+   * Timeout for opening the WebSocket of an outbound connection. The answer to the protocol handshake has a second
+   * timeout of the same length. The default is 2,000, as in the reference.
    */
   readonly dialMs: number;
   /** Timeout of a request. The default is 10,000. */
@@ -88,8 +88,8 @@ const TIMEOUTS: TransportTimeouts = {
 const HANDSHAKES_PENDING_MAX = 64;
 /**
  * Default maximum number of new connections from one address in ten seconds. Even if all nodes of a devnet share one
- * address and start at once, they open fewer connections than this maximum. A peer that was refused or dropped waits
- * for seconds before it dials again.
+ * address and start at once, they open fewer connections to this node than this maximum. Repeated dials add few
+ * connections, because a peer that was refused or dropped waits for seconds before it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
 /**
@@ -313,9 +313,9 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // An unfinished dial from us to the peer does not count as a duplicate. A node that runs the reference refuses
-    // our dial while it dials us. If this node did the same, both dials could fail. If both connections succeed,
-    // `#wins` keeps one of them.
+    // An unfinished dial from this node to the peer does not count as a duplicate. A peer that runs the reference
+    // refuses the dial of this node while the peer dials this node. If this node also refused, both dials could fail.
+    // If both connections succeed, `#wins` keeps one of them.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(
@@ -335,7 +335,7 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * If the maximum number of inbound connections is reached, disconnects one of them to make room for another peer.
+   * If the maximum number of inbound connections is reached, disconnects the peer that the handler `evict` chooses.
    *
    * @returns false if there is no room for another peer
    */
@@ -350,9 +350,9 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * Decides between two connections that result when both nodes dial each other at the same time. Both nodes keep the
-   * connection that the node with the smaller nonce dialled. If the peer has sent no nonce, the inbound connection
-   * stays.
+   * Returns whether to keep an outbound connection. If both nodes dialled each other at the same time, there are two
+   * connections. Both nodes keep the connection that the node with the smaller nonce dialled. If the peer has sent no
+   * nonce, this node keeps the inbound connection. If the outbound connection stays, this function closes the other.
    */
   #wins(dialled: PeerConnection): boolean {
     const rival = this.#peers.get(dialled.peerId);

@@ -1,26 +1,27 @@
 /**
- * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory, but the rate limits
- * count a message only when it is complete. The heartbeat ends a connection only after twenty seconds without a
- * complete message.
+ * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory. The rate limits do not
+ * bound this memory, because they count a message only when it is complete. The heartbeat does not bound this memory
+ * either, because it ends a connection only after twenty seconds without a complete message.
  *
- * All peers that have a block of three megabytes send it at the same time, so many large messages at once are normal.
- * Large messages take turns. At most `TURNS_MAX` large messages are received at a time. All other large messages wait
- * in their connections until a turn ends. A connection loses its turn only while other connections wait. It loses its
- * turn if it delivers hardly any bytes, or if its message takes so long that the heartbeat would end the waiting
- * connections. If several messages take too long, the slowest connection loses its turn first.
+ * Many peers may send a block of three megabytes at the same time, so many large messages at once are normal. A message
+ * of more than `BYTES_FREE` bytes is large. Large messages take turns: at most `TURNS_MAX` of them have a turn at a
+ * time. This node pauses the connections of all other large messages until a turn ends. A connection loses its turn
+ * only while other connections wait. The connection loses its turn if it is slow (`SLOW_BYTES`) at more than
+ * `SLOW_LOOKS_MAX` checks in a row, or if the turn lasts more than `TURN_LOOKS_MAX` checks. If several turns last too
+ * long, the slowest connection loses its turn first.
  *
- * A connection that loses its turn may be the slow connection of an honest node. This node therefore only pauses the
- * connection. Waiting connections that have not lost a turn get a turn first. During the pause, the bytes that the peer
- * sends collect in the socket. The parts of messages that these paused connections have delivered take memory, so the
- * sum of the parts is limited. A connection ends if its part of a message would make the sum exceed this limit. It also
- * ends if it loses a second turn with the same message. Otherwise, connections that send only a few bytes would get
- * turns forever.
+ * A connection that loses its turn may be the slow connection of an honest node. This node therefore pauses the
+ * connection instead of closing it. Waiting connections that have not lost a turn get a turn first. During the pause,
+ * the bytes that the peer sends stay in the buffers of the TCP connection. The parts of messages that arrived before
+ * the pause take memory, so `HELD_BYTES_MAX` limits their sum. This node closes a connection if its part of a message
+ * would make the sum exceed this limit. This node also closes a connection that loses a second turn with the same
+ * message. Otherwise, connections that send only a few bytes would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
 import { FRAME_BYTES_MAX } from './frame-validation.ts';
 
-/** Maximum number of large messages that are received at a time. */
+/** Maximum number of large messages that this node receives at a time. */
 export const TURNS_MAX = 8;
 /** Size up to which an unfinished message needs no turn. Most blocks and transactions are smaller. */
 export const BYTES_FREE = 64_000;
@@ -46,13 +47,14 @@ const LOOK_MS = 1_000;
 const SLOW_BYTES = 16_000;
 /**
  * Maximum number of checks in a row at which a connection may be slow. A connection that is also slow at the next
- * check loses its turn, if other connections wait. Most connections recover from packet loss in less time.
+ * check loses its turn, if other connections wait. Most connections recover from packet loss within these checks.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Number of checks that a turn may last while other connections wait. After this number, one connection loses its turn
- * at each check, the slowest connection first. A waiting connection must have time for its own message, before the
- * heartbeat ends the connection after 20 s without a complete message.
+ * Number of checks that a turn may last while other connections wait. At each check, the slowest connection whose turn
+ * lasts longer loses its turn, unless a connection loses its turn because of `SLOW_LOOKS_MAX` at this check. A waiting
+ * connection must have time for its own message, before the heartbeat ends the connection after 20 s without a complete
+ * message.
  */
 const TURN_LOOKS_MAX = 8;
 
@@ -93,7 +95,7 @@ interface Begun {
 /** @typeParam C identifies a connection */
 export class UnfinishedMessages<C> {
   readonly #clock: Pick<Clock, 'after'>;
-  /** Unfinished messages in the order in which they began; a message that loses its turn moves to the end. */
+  /** Unfinished messages in the order in which they began. A message that loses its turn moves to the end. */
   readonly #begun = new Map<C, Begun>();
   #turns = 0;
   #waiting = 0;
@@ -204,7 +206,7 @@ export class UnfinishedMessages<C> {
     begun.hasLostTurn = true;
     begun.heldBytes = begun.bytes;
     this.#heldBytes += begun.bytes;
-    // Moves the connection to the end, behind connections that lost a turn earlier.
+    // Moves the connection to the end of `#begun`, behind connections that lost a turn earlier.
     this.#begun.delete(connection);
     this.#begun.set(connection, begun);
     this.#turns -= 1;
@@ -213,8 +215,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Called when no connection waits. Sets the counters of each turn (`turnBytes` and `turnLooks`) to 0, unless the
-   * connection with this turn was slow at the last check.
+   * Called when no connection waits. Sets the counters of each turn (`turnBytes` and `turnLooks`) to 0. A connection
+   * that was slow at the last check keeps its counters, so it loses its turn sooner when other connections wait again.
    */
   #rest(): void {
     this.#timer?.cancel();

@@ -1,15 +1,16 @@
 /**
- * Limits the bytes of a peer that this node reads (parses), and how fast it takes bytes from the connection. The kind
- * of a frame is known only when the frame has been received completely. This module therefore has budgets for bytes,
- * which apply to frames of every kind. For each open request, one frame can count as its answer. All other frames count
+ * Limits how many bytes of a peer this node reads (parses), and how fast this node receives bytes from the connection.
+ * The node knows the kind of a frame only after it has read the frame. The budgets of this module therefore count the
+ * bytes of frames of every kind. For each open request, one frame can count as its answer. All other frames count
  * against the budgets of the peer and of all peers together.
  *
- * If a budget has no room for a frame, only that frame is dropped, without a penalty for its sender. Even honest nodes
- * can exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of these
- * blocks. If bytes arrive faster than an honest node sends, the excess waits in the connection (backpressure).
- * Strangers can provoke an honest node to send small frames, but only up to a limit. A connection that delivers more
- * small frames than this limit is closed. Large frames never close a connection, because they may be blocks that an
- * honest node passes on. A large frame that is dropped is not parsed, so it costs almost no processor time.
+ * If a budget has no room for a frame, this node drops only that frame, without a penalty for its sender. Even honest
+ * nodes can exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of
+ * these blocks. If bytes arrive faster than an honest node sends, this node pauses receiving from the connection
+ * (backpressure). Strangers can make an honest node send small frames, but only up to a limit (`FLOOD_BYTES_MAX`). This
+ * node closes a connection that exceeds this limit. Large frames never close a connection, because they may be blocks
+ * that an honest node passes on. This node does not read a large frame that it drops, so the frame costs almost no
+ * processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
  * (`seemsAnswer`). `UnsolicitedBytesBudget` counts such a frame as the answer, even if the frame is an event. The bytes
@@ -25,8 +26,8 @@ import { FRAME_BYTES_MAX } from './frame-validation.ts';
 import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
 
 /**
- * Maximum weight of a small frame. Small and heavy frames have separate budgets, so that a heavy block does not use up
- * the budget for its sender's other messages.
+ * Maximum weight of a small frame. All other frames are heavy. Small and heavy frames have separate budgets, so that a
+ * heavy block does not use up the budget for its sender's other messages.
  */
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
@@ -49,59 +50,64 @@ const HEAVIEST = 16_000_000;
 /** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one every seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
- * Part of `HEAVY_OF_ALL_PEERS` that only peers that we dialled can use. Therefore peers that dial us cannot use up the
- * budget for blocks from peers that we chose.
+ * Part of `HEAVY_OF_ALL_PEERS` for outbound peers only. Therefore inbound peers cannot use up the budget for blocks
+ * from the peers that this node chose.
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
- * Budget for heavy frames of all peers together: one of the heaviest blocks every four seconds. If a block is dropped,
- * the node gets it by synchronisation.
+ * Budget for heavy frames of all peers together: one of the heaviest blocks every four seconds. If this node drops a
+ * block, it later downloads the block in a sync.
  */
 const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
- * Budget of all peers together for heavy answers to requests of the kind `other` (see `RequestKind`). This budget is
- * needed because, every five seconds, any peer can make our node send a request of this kind to that peer.
+ * Budget of all peers together for heavy answers to requests of the kind `other` (see `RequestKind`). Every five
+ * seconds, each peer can make this node send such a request to that peer. Without this budget, each of these requests
+ * would allow a heavy answer.
  */
 export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
- * Budget for all bytes that are taken from a peer's connection, except answers. Dropped bytes count, too. If a peer
- * exceeds this budget, its further bytes wait in the connection.
+ * Budget for all bytes that this node receives from one peer, except answers. Dropped bytes count, too. If a peer
+ * exceeds this budget, this node pauses the connection.
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
- * Budget for all bytes that are taken from all connections together, except answers. When this budget is used up, peers
- * that send large frames or exceed their share (`ARRIVING_SHARE`) must wait.
+ * Budget for all bytes that this node receives from all peers together, except answers. When this budget is used up,
+ * this node pauses the connections that deliver frames of more than `SMALL_WEIGHT_MAX` bytes or exceed their share
+ * (`ARRIVING_SHARE`).
  */
 export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /**
- * Share of one peer in `ARRIVING_OF_ALL_PEERS`, for frames of any size. `ARRIVING_OF_ALL_PEERS` covers the rates of 128
- * such shares.
+ * Share of one peer in `ARRIVING_OF_ALL_PEERS`. Frames of any size count. The rate of `ARRIVING_OF_ALL_PEERS` is 128
+ * times the rate of a share.
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
- * Maximum number of bytes by which the small frames of a peer may exceed `SMALL_OF_PEER` within `FLOOD_WINDOW_MS`. A
- * connection that exceeds this maximum is closed, without a penalty for the address.
+ * Maximum number of bytes by which the small frames of a peer may exceed `SMALL_OF_PEER` within `FLOOD_WINDOW_MS`. This
+ * node closes a connection that exceeds this maximum, without a penalty for the address.
  *
  * Strangers can make an honest node pass on messages. In the minute after a blocked connection works again, 100 blocks,
  * 91 messages of transactions and 91 messages of signatures can arrive from an honest node (`ports/rates.ts`). If all
  * these messages had the maximum size of small frames, they would have 72 MB together. `FLOOD_BYTES_MAX` is one and a
  * half times 72 MB. At the rate of `ARRIVING_OF_PEER`, a flood exceeds this maximum after about half a minute.
  *
- * Connections that flood at the same time slow each other down, so each flooding connection delivers less in a minute.
- * While all peers together exceed `ARRIVING_OF_ALL_PEERS`, the window of a connection that exceeds its own budget is
- * therefore extended. Forty connections that flood are closed within five minutes. With eighty or more flooding
- * connections (`ARRIVING_OF_ALL_PEERS` divided by the rate of `SMALL_OF_PEER`), each connection delivers at most its
- * budget. These connections stay open, and their further bytes wait.
+ * Connections that flood at the same time share `ARRIVING_OF_ALL_PEERS`, so each of them delivers less in a minute.
+ * While all peers together exceed `ARRIVING_OF_ALL_PEERS`, this node therefore extends the window (`FLOOD_WINDOW_MS`)
+ * of each connection that exceeds its own budget. Forty connections that flood are closed within five minutes. With
+ * eighty or more flooding connections (`ARRIVING_OF_ALL_PEERS` divided by the rate of `SMALL_OF_PEER`), each connection
+ * delivers at most its budget. These connections stay open, and this node pauses them again and again.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
-/** Maximum pause of a connection. The pause is short, because the heartbeat ends a connection after 20 s of silence. */
+/**
+ * Maximum length in milliseconds of one pause of a connection. The maximum is small, because the heartbeat ends a
+ * connection from which this node receives nothing for 20 s.
+ */
 const PAUSE_MS_MAX = 5_000;
 /**
  * Maximum number of bytes of the messages that the node has read but not yet handled. This maximum is the sum of the
  * budget for small frames of all peers, the reserves of all connections, the budget for heavy frames, and the budget
  * for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for
- * heavy answers. Answers with blocks are counted where they are kept (`engine/sync/arrived-batches.ts`).
+ * heavy answers. `engine/sync/arrived-batches.ts` counts the answers with blocks.
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;
@@ -111,8 +117,8 @@ export function readAtOnceBytesMax(connections: number): number {
 
 /**
  * Kind of a request: `blocks` for blocks, the common block and the tip, and `other` for other data. The node sends
- * requests of the kind `blocks` only to the sync peer and same-tip peers. It may send requests of the kind `other` to
- * any peer.
+ * requests of the kind `blocks` only to the sync peer and same-tip peers. The node may send requests of the kind
+ * `other` to any peer.
  */
 export type RequestKind = 'blocks' | 'other';
 
@@ -128,9 +134,9 @@ export class SharedUnsolicitedBytesBudget {
 interface PendingRequest {
   readonly answerBytes: number;
   readonly what: RequestKind;
-  /** Whether a frame that may be the answer has arrived. */
+  /** Whether `arrived` has assigned a message to this request. */
   isArrived: boolean;
-  /** Whether a frame that may be the answer was read. */
+  /** Whether `mayRead` has assigned a frame to this request. */
   isRead: boolean;
 }
 
@@ -145,17 +151,17 @@ export class UnsolicitedBytesBudget {
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
   readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
-  /** The pending requests. `REQUESTS_PER_PEER_MAX` limits how many calls to one peer may wait. */
+  /** The pending requests: at most `REQUESTS_PER_PEER_MAX` requests for data, and a few pings and node infos. */
   readonly #pending: PendingRequest[] = [];
 
-  /** @param isDialled true for a peer that we dialled */
+  /** @param isDialled true for a peer that this node dialled */
   constructor(shared = new SharedUnsolicitedBytesBudget(), isDialled = false) {
     this.#shared = shared;
     this.#heavyFloor = isDialled ? -HEAVY_RESERVE : 0;
   }
 
   /**
-   * Registers a request that was sent to the peer.
+   * Registers a request to the peer. The caller calls this function before it sends the request.
    *
    * @param answerBytes maximum number of bytes of the answer
    */
@@ -181,7 +187,7 @@ export class UnsolicitedBytesBudget {
    * Counts the bytes of a message that arrived. A message that may be an answer to a pending request does not count.
    *
    * @param seems whether the message begins like an answer
-   * @returns milliseconds for which reading from the connection must pause
+   * @returns milliseconds for which this node must pause the connection
    */
   arrived(bytes: number, nowMs: number, seems: boolean): number {
     const request = seems ? this.#requestFor(bytes, 'isArrived') : undefined;
@@ -194,11 +200,10 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Decides whether to read a frame. A frame that is read also counts against the budgets. There are two exceptions: an
-   * answer to a request of the kind `blocks`, and an answer of at most `SMALL_WEIGHT_MAX`.
+   * Returns whether this node reads a frame. Each frame that the node reads counts against the budgets, with two
+   * exceptions: an answer to a request of the kind `blocks`, and an answer of at most `SMALL_WEIGHT_MAX`.
    *
-   * @param containerBytes returns the weight that is added to the size of the frame; called only if the decision
-   *   depends on it
+   * @param containerBytes returns the weight of the frame above its size; called only if the weight is needed
    * @param seems whether the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
@@ -229,16 +234,17 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // A frame beyond the budget of the peer is dropped, but counts towards `FLOOD_BYTES_MAX`. The window is extended
-    // while all peers together exceed `ARRIVING_OF_ALL_PEERS`. Otherwise, each of many flooding connections would stay
-    // below the maximum.
+    // The node drops a frame beyond the budget of the peer, but the frame counts towards `FLOOD_BYTES_MAX`. This
+    // function extends the window of this count while all peers together exceed `ARRIVING_OF_ALL_PEERS`. Otherwise,
+    // each of many flooding connections would stay below the maximum.
     if (this.#small.level(nowMs) < weight) {
       if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);
       return false;
     }
     this.#small.take(weight, nowMs);
-    // A frame that is dropped because other peers used up the shared budget does not count towards `FLOOD_BYTES_MAX`.
+    // The node also drops a frame if the shared budget and the peer's reserve have no room for the frame. Such a frame
+    // does not count towards `FLOOD_BYTES_MAX`, because other peers may have used up the shared budget.
     if (this.#shared.small.level(nowMs) >= weight) this.#shared.small.take(weight, nowMs);
     else if (this.#reserve.level(nowMs) >= weight) this.#reserve.take(weight, nowMs);
     else return false;

@@ -26,9 +26,10 @@ export type UpgradeVerdict = 'incomplete' | 'upgrade' | 'refused';
 /**
  * Judges the first bytes of a connection.
  *
- * @param head all bytes so far
+ * @param head all bytes that have arrived so far
  * @param path path of the upgrade request, without its query
- * @param seenBytes number of bytes of `head` that were judged `incomplete` before; these bytes are not searched again
+ * @param seenBytes number of bytes of `head` that an earlier call judged `incomplete`. This call does not search these
+ *   bytes again for the end of the headers
  */
 export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): UpgradeVerdict {
   const expected = METHOD + path;
@@ -39,7 +40,7 @@ export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): Upgrade
   if (next !== QUESTION_MARK && next !== SPACE) return 'refused';
   const end = head.indexOf(HEAD_END, Math.max(0, seenBytes - HEAD_END.length + 1));
   if (end < 0) return head.length < HEAD_BYTES_MAX ? 'incomplete' : 'refused';
-  // A client of the protocol sends only the request, and then waits for the answer.
+  // A client of the protocol waits for the answer before it sends more bytes, so no byte may follow the headers.
   if (end + HEAD_END.length !== head.length || head.length > HEAD_BYTES_MAX) return 'refused';
   return isUpgrade(head.toString('latin1', expected.length)) ? 'upgrade' : 'refused';
 }
@@ -82,14 +83,15 @@ export interface ScreenOptions {
   /** Time in which the whole request must arrive. */
   readonly timeoutMs: number;
   /**
-   * Called when a valid request has arrived. The connection is then paused, and the request can be read from it again.
+   * Called when a valid request has arrived. `screenUpgrade` has already paused the connection, and has put the bytes
+   * of the request back into the socket for the next reader.
    */
   passed(): void;
 }
 
 /**
- * Reads a new connection until it has asked for a WebSocket. The connection is destroyed as soon as its bytes cannot be
- * a valid request.
+ * Reads from a new connection until the connection has asked for a WebSocket. Destroys the connection as soon as its
+ * bytes cannot be a valid request, or if the request is not complete within `timeoutMs`.
  */
 export function screenUpgrade(socket: Socket, { path, clock, timeoutMs, passed }: ScreenOptions): void {
   let head: Buffer = Buffer.alloc(0);

@@ -8,8 +8,8 @@ import type { Block } from '../protocol/types.ts';
 export interface ChainRecord {
   /**
    * Number of the record. The first record of a store has number 1, and each later record has the next number, also
-   * after a restart. If a tool changed the chain without writing to the log, one number is skipped. The log then no
-   * longer returns the earlier records.
+   * after a restart. There is one exception: if a tool has changed the chain without writing to the log, the log skips
+   * one number when it is next opened. From then on, the log does not return the earlier records.
    */
   readonly sequence: number;
   readonly kind: 'applied' | 'reverted';
@@ -29,8 +29,8 @@ export interface ChainLog {
   /** Sequence number of the oldest record that the log returns; `last` + 1 if the log returns no record. */
   floor(): number;
   /**
-   * Finalized height after the newest record. If the log has no record, the finalized height when the log was opened.
-   * The value never falls.
+   * Finalized height after the newest record. If the log returns no record, the finalized height when the log was
+   * opened. The value never falls.
    */
   finalized(): number;
   /**
@@ -40,7 +40,7 @@ export interface ChainLog {
   records(from: number, limit: number): readonly ChainRecord[];
   /**
    * Returns the first record, from the sequence number `from` on, that reverted a block at `height`; undefined if there
-   * is none. The search skips most records, so it is fast even in a long log.
+   * is none. The search skips records that cannot revert this height, so the search is fast even in a long log.
    */
   firstRevert(height: number, from: number): ChainRecord | undefined;
   /**

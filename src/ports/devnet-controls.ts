@@ -1,15 +1,15 @@
 /**
- * Defines the controls of a devnet that its nodes offer to the dashboard. A node that was started with
- * `bloomery start` does not have these controls.
+ * Defines the interface through which the dashboard of a node controls the node's devnet. Only a node of a devnet has
+ * this interface, not a node that was started with `bloomery start`.
  */
 
 export interface DevnetControls {
   /**
-   * Sends an operation to the supervisor of the devnet, and resolves with the answer.
+   * Sends an operation to the supervisor of the devnet, and resolves with the result of the operation.
    *
    * @param operation name of an operation of the control port, such as `mine`
-   * @throws ProtocolError `CONTROL_UNKNOWN` if the dashboard does not offer the operation, `USAGE` for wrong
-   *   parameters, or the refusal of the supervisor
+   * @throws ProtocolError `CONTROL_UNKNOWN` if the dashboard does not offer the operation; `USAGE` for wrong
+   *   parameters; another code if the operation fails or takes too long
    */
   ask(operation: string, parameters: Readonly<Record<string, unknown>>): Promise<object>;
 }

@@ -1,8 +1,8 @@
 /**
  * Defines the signing journal. For each delegate, the journal has the newest signed header that this node knows. The
  * journal may also have a chain time for the delegate (`heldSinceS`). Before this time, the delegate may have signed
- * headers that the node does not know. A header is on disk before the node sends its block. Chain time is in whole
- * seconds since the epoch of the network.
+ * headers that the node does not know. A header is on disk before the node sends the block of the header. Chain time is
+ * in whole seconds since the epoch of the network.
  */
 
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -12,7 +12,8 @@ import type { PublicKey } from '../protocol/types.ts';
  * Evidence about the last signature of a delegate, from the delegate's `Watermark`, which is stored outside the data
  * folder. `agrees`: `SigningJournal.last` returns the header in the watermark. `later`: there is a watermark, but
  * `SigningJournal.last` returns an older header or none, so the journal is incomplete. `unknown`: there is no
- * watermark, or the watermark is older than the header that `SigningJournal.last` returns.
+ * watermark, the journal does not read watermarks, or the watermark is older than the header that `SigningJournal.last`
+ * returns.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -24,22 +25,24 @@ export interface RecalledHeader {
 
 /**
  * A signing journal. A method that writes throws ProtocolError `JOURNAL_WRITE_FAILED` if the write fails,
- * `JOURNAL_TAKEN_OVER` if the lock of this process is gone, or `JOURNAL_CLOSED` after `close`.
+ * `JOURNAL_TAKEN_OVER` if this process has lost the lock of the journal, or `JOURNAL_CLOSED` after `close`.
  */
 export interface SigningJournal {
   /**
    * Returns the last header of the delegate in this journal, or the header in the watermark of the delegate if the
-   * watermark is newer. Returns undefined if neither has a header, or if this journal has no entry of the delegate.
+   * watermark is newer. Returns undefined if neither has a header. Also returns undefined if this journal has no entry
+   * of the delegate, even if there is a watermark (see `recalled`).
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
    * Chain time in whole seconds before which the delegate may have signed headers that are not in this journal.
-   * Undefined or 0 if the journal is complete for this delegate.
+   * Undefined if the journal has no such time; 0 after `adopt`. If the header from `last` has a timestamp at or after
+   * this time, the journal is complete for this delegate.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
    * Unix time in whole seconds at which the delegate was handed over to another node; undefined if the delegate was not
-   * handed over.
+   * handed over, or has returned to this node.
    */
   movedAtS(publicKey: PublicKey): number | undefined;
   outside(publicKey: PublicKey): OutsideEvidence;
@@ -57,9 +60,9 @@ export interface SigningJournal {
   /**
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
-   * @throws ProtocolError `SIGNED_ELSEWHERE` if another process of this machine has signed for the delegate, or has
-   *   handed the delegate over. The method ignores a signature or hand-over that is older than this process, or older
-   *   than the last call of `adopt`, `record` or `hold` for the delegate.
+   * @throws ProtocolError `SIGNED_ELSEWHERE` if the delegate's watermark shows that another process of this machine has
+   *   signed for the delegate, or has handed the delegate over. Earlier changes of the watermark do not count: changes
+   *   before this journal was opened, or before the last call of `adopt`, `record` or `hold` for the delegate.
    *   `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
@@ -73,28 +76,31 @@ export interface SigningJournal {
 
 /** A journal that uses only its file, and not the watermarks outside of the data folder. */
 export interface FolderJournal extends SigningJournal {
-  /** All delegates in the journal. */
+  /** Returns all delegates that have an entry in this journal. */
   delegates(): readonly PublicKey[];
   /**
-   * Whether the file is, or may be, a copy or an earlier state of the original file. The journal may then be out of
-   * date.
+   * True if the journal file may be a copy of another journal file, or an earlier state of this file. The journal may
+   * then lack headers that a delegate signed later.
    */
   readonly isCopied: boolean;
-  /** Marks this file as the original file. The mark is on disk when this method returns. */
+  /**
+   * Stores the identity of the file, so that a later start of the node can detect a copy of the file. The identity is
+   * on disk when this method returns.
+   */
   recordFileIdentity(): void;
 }
 
 /**
- * The newest signed header of a delegate, stored outside of the data folder, and the hand-over of the delegate if there
- * was one.
+ * A record about one delegate, stored outside of the data folder: the newest signed header of the delegate, and the
+ * time of its hand-over if there was one.
  */
 export interface Watermark {
   readonly last?: SignedHeader;
   /** Unix time in whole seconds at which the delegate was handed over to another node. */
   readonly movedAtS?: number;
   /**
-   * Id of block 2, the first block after genesis, of the chain for which the header was signed. A network that is
-   * started again from its genesis block has the same name but another block 2.
+   * Id of block 2, the first block after genesis, of the chain for which the header was signed. If a network is started
+   * again from its genesis block, the new chain has the same network name, but another block 2.
    */
   readonly firstBlockId?: string;
 }

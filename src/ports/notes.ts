@@ -26,8 +26,7 @@ export const NOTES = {
  */
 export const FINALIZED_NOTE = 'chain/finalized' satisfies NoteName;
 
-/** Name of the note of the saved peer book. */
+/** Name of the note with the saved peer book. */
 export const PEER_BOOK_NOTE = 'peers/book' satisfies NoteName;
 
-/** The name of a note. */
 export type NoteName = { [K in keyof typeof NOTES]: K extends `${string}/` ? `${K}${string}` : K }[keyof typeof NOTES];

@@ -1,4 +1,7 @@
-/** Receives the log lines and the metrics of a module. Log lines have permanent codes. */
+/**
+ * Defines the observer, which receives the log lines and the metrics of a module. Each log line has a stable code, for
+ * which users can search.
+ */
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -7,7 +10,7 @@ export interface Observer {
   /** Returns an observer for the log lines and the metrics of the module `name`. */
   module(name: string): Observer;
   /**
-   * @param code permanent, upper-case, for example `BLOCK_APPLIED`
+   * @param code stable, upper-case, for example `BLOCK_APPLIED`
    * @param message short and fixed; variable data belongs in `fields`. `fields` must never contain private keys or
    *   passphrases
    */

@@ -84,7 +84,10 @@ export interface DelegateQuery extends PageRequest {
   readonly sort: Sort<'username' | 'rank' | 'voteWeight' | 'productivity' | 'missedBlocks' | 'producedBlocks'>;
 }
 
-/** Sort fields of blocks, except the height and the timestamp, whose order is the order of the chain. */
+/**
+ * The sort fields of blocks for which the store needs an index. The order by height or by timestamp is the order of the
+ * chain, so these two sort fields are not included.
+ */
 export type BlockAmountSort = 'totalAmount' | 'totalFee';
 
 /** A query for blocks. Times are in whole seconds since the epoch of the network. The bounds are inclusive. */
@@ -127,7 +130,10 @@ export interface TransactionQuery extends PageRequest {
   readonly maxAmount?: bigint;
   readonly fromTimestampS?: number;
   readonly toTimestampS?: number;
-  /** Pattern of SQL LIKE. The store matches the pattern against the UTF-8 bytes of the transfer data. */
+  /**
+   * Pattern of SQL LIKE. The store matches the pattern against the UTF-8 bytes of the transfer's data, so `_` stands
+   * for one byte.
+   */
   readonly dataPattern?: string;
   readonly sort: Sort<TransactionSort>;
 }
@@ -143,7 +149,10 @@ export interface TransactionEntry {
 }
 
 export interface DappQuery extends PageRequest {
-  /** If `transactionId` and `name` are both given, an application matches if it has this id or this name. */
+  /**
+   * If `transactionId` and `name` are both given, an application matches if its registration has this id, or if the
+   * application has this name.
+   */
   readonly transactionId?: TransactionId;
   /** The complete name of the application. */
   readonly name?: string;
@@ -166,7 +175,7 @@ export interface VoteQuery extends PageRequest {
   readonly sort: Sort<'username' | 'balance'>;
 }
 
-/** A multisignature account with its members. The members are sorted by balance, then by address. */
+/** A multisignature account with its members. The members are in ascending order of balance, then of address. */
 export interface GroupEntry {
   readonly account: Account;
   readonly members: readonly Account[];
@@ -189,15 +198,15 @@ export interface ChainQueries {
   delegates(query: DelegateQuery): Page<DelegateEntry>;
   /**
    * Finds the blocks that match a query. A query that no index answers and that has many candidates (blocks to examine)
-   * runs in chunks, and may fail with `QUERIES_BUSY`.
+   * runs in chunks, and may fail with `QUERIES_BUSY` like `transactions`.
    */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
    * Finds the transactions that match a query. A query that no index answers and that has many candidates (transactions
    * to examine) runs in chunks, and other work runs between the chunks.
    *
-   * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, and too many queries that run in chunks are
-   * already waiting
+   * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, but 16 other queries of this kind already
+   *   wait or run
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
@@ -208,13 +217,14 @@ export interface ChainQueries {
   accountBy(identity: AccountIdentity): Account | undefined;
   /**
    * Finds the voters of a delegate; the page is empty if `publicKey` is undefined or malformed. If no index answers the
-   * query and the delegate has many voters, the query runs in chunks, and may fail with `QUERIES_BUSY`.
+   * query and the delegate has many voters, the query runs in chunks, and may fail with `QUERIES_BUSY` like
+   * `transactions`.
    */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
   /** The group of a multisignature account; undefined for other accounts. */
   group(address: Address): GroupEntry | undefined;
-  /** The multisignature accounts that have `account` as a member, sorted by balance, then by address. */
+  /** The multisignature accounts that have `account` as a member, in ascending order of balance, then of address. */
   memberships(account: Account): readonly GroupEntry[];
   /** Number of transactions in the chain, including the transactions of the genesis block. */
   transactionCount(): number;

@@ -13,9 +13,12 @@
 
 import type { Generation } from '../protocol/params.ts';
 
-/** Kinds of messages and calls. The names of kinds do not depend on the generation. */
+/**
+ * Kinds of messages, and of calls (requests that the receiver answers). The names of kinds do not depend on the
+ * generation.
+ */
 export type RateKind =
-  /** An announcement of the node's own info. */
+  /** An announcement of the sender's node info, such as its tip. */
   | 'info'
   | 'infoRequest'
   | 'peersRequest'
@@ -32,8 +35,8 @@ export type RateKind =
   | 'probe';
 
 /**
- * A sender's rate to one peer. In any time `T`, the sender sends at most `burst` messages, plus one for each `everyMs`
- * of `T`.
+ * The maximum rate at which a sender sends to one peer. In any time `T`, the sender sends at most `burst` messages,
+ * plus one for each `everyMs` of `T`.
  */
 export interface Sending {
   /** Number of messages that may be sent at once, in addition to one message in each `everyMs`. */
@@ -75,8 +78,8 @@ export const RATE_WINDOW_MS = 10_000;
  */
 export const STALL_MS = 30_000;
 /**
- * The number of uses that are accepted in a window, divided by the number of uses that an honest node can cause in a
- * window. A use is a message or a call.
+ * A use is a message or a call. `SAFETY` is the number of uses that this node accepts from one peer in a window,
+ * divided by the maximum number of uses by an honest peer that can arrive in a window.
  */
 export const SAFETY = 1.5;
 /** The number of uses above which a peer loses points, divided by the number of accepted uses. */
@@ -140,7 +143,10 @@ const PROBES: Sending = { burst: 1, everyMs: 20_000 };
 /** Rate of announcements of this node's own tip. If the tip changes faster, only the newest tip is announced. */
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };
 
-/** The names of a message or call in the frames of generation 2 and of generation 3. */
+/**
+ * The names of a message or call in the frames of generation 2 and of generation 3. Undefined if the generation does
+ * not have the message or call.
+ */
 type WireNames = readonly [name2: string | undefined, name3: string | undefined];
 type Row = readonly [
   kind: RateKind,
@@ -149,7 +155,6 @@ type Row = readonly [
   reference: Sending | undefined,
   relayed?: true,
 ];
-/** A rate for each generation. */
 interface RateByGeneration {
   readonly 2: Sending;
   readonly 3: Sending;
@@ -208,8 +213,8 @@ export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS
 }
 
 /**
- * The number of uses in a window that are accepted (`takenMax`), and the number above which a peer loses points
- * (`penalisedAbove`). Uses above `takenMax` and up to `penalisedAbove` are dropped without a penalty.
+ * Returns the limits for the uses of one peer in a window. The node accepts `takenMax` uses, and drops all further
+ * uses. The peer loses points once in a window, for the first use above `penalisedAbove`.
  */
 export function limitsOf(row: RateRow): { readonly takenMax: number; readonly penalisedAbove: number } {
   const takenMax = Math.ceil(SAFETY * honestMax(row));
@@ -218,7 +223,7 @@ export function limitsOf(row: RateRow): { readonly takenMax: number; readonly pe
 
 /**
  * Maximum number of frames from one honest peer that can arrive in one second: its calls and messages, its answers to
- * calls of this node, and its heartbeats. All requests of a synchronisation share one rate.
+ * calls of this node, and its heartbeats. All requests of a synchronisation share one rate (`PACED`).
  */
 export function honestFramesMax(generation: Generation): number {
   const isPaced = ({ own }: RateRow): boolean => own === PACED;

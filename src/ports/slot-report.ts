@@ -11,17 +11,17 @@ export interface SlotFact {
   readonly timeMs: number;
   /** The module that reported the event: `chain` or `forge`. */
   readonly module: string;
-  /** A permanent code, such as `BLOCK_FORGED` or `BLOCK_REVERTED`. */
+  /** Stable code of the event, such as `BLOCK_FORGED` or `BLOCK_REVERTED`. */
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The known events of slots. */
+/** The events of slots that this node observed, with the owners of the slots. */
 export interface SlotReport {
   /**
-   * Unix time in milliseconds; events from before this time may be missing. For a slot with many events, the report has
-   * only the first events.
+   * Unix time in milliseconds; events from before this time may be missing. For each slot, the report has at most the
+   * first eight events.
    */
   readonly sinceMs: number;
   readonly slots: readonly {
@@ -30,7 +30,7 @@ export interface SlotReport {
     readonly forger?: SlotForger;
   }[];
   /**
-   * The latest times at which forging of a delegate was switched on or off since the start of the node, oldest first.
+   * The latest times since the start of the node at which forging of a delegate was switched on or off. Oldest first.
    */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
   /** The latest branches that this node left, oldest first. */
@@ -41,24 +41,24 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots whose owners were uncertain, oldest first. During such a range, this node got no new
-   * block, and other nodes may have begun another round.
+   * The latest ranges of slots at whose end the slot owners were uncertain, oldest first. During such a range, this
+   * node got no new block, and other nodes may have begun a later round.
    */
   readonly oldOrders: readonly OldOrder[];
 }
 
 /**
- * The owner of a slot. The owner is absent if the slot has no owner, or if this node cannot find the owner
+ * The owner of a slot. `SlotReport` has no `forger` for a slot that has no owner, or whose owner this node cannot find
  * (`engine/slot-owners.ts`).
  */
 export interface SlotForger {
   readonly publicKey: PublicKey;
   /** Username of the delegate; empty if the key belongs to no delegate. */
   readonly username: string;
-  /** The owner was taken from the order of forgers at this height. */
+  /** Height whose order of forgers determines the owner. */
   readonly height: number;
   /**
-   * False if the slot is after the tip of this node, and other nodes may have begun another round since the tip. This
+   * False if the slot is after the tip of this node, and other nodes may have begun a later round since the tip. This
    * node does not know the order of forgers in that round.
    */
   readonly isCertain: boolean;
@@ -70,7 +70,7 @@ export interface SlotRange {
 }
 
 interface OldOrder extends SlotRange {
-  /** The node took the owners of these slots from the order of forgers at this height. */
+  /** Height whose order of forgers this node used for these slots. */
   readonly height: number;
 }
 
@@ -88,8 +88,8 @@ interface LeftBranch {
   readonly fromSlot: number;
   readonly toSlot: number;
   /**
-   * Height of the first block of the new branch; undefined if the node had applied no block of the new branch when it
-   * left the old branch.
+   * Height of the first block of the next branch. Undefined if the node had applied no block of the next branch when it
+   * left this branch.
    */
   readonly forHeight?: number;
   readonly forBlockId?: string;

@@ -27,11 +27,11 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * counters, index entries of the block, and (except for the genesis block) an undo record of all overwritten values.
-   * The store writes the index entries of the block's transactions at the end of the store transaction, or later if
-   * indexing is deferred (`DeferrableIndexes`). After an error, the store transaction may contain a part of these
-   * writes. The caller must not catch the error inside the store transaction, because the store would then commit this
-   * part.
+   * its index entries, the new number of transactions in the chain, and an undo record of all overwritten values. The
+   * genesis block gets no undo record. The store writes the index entries of the block's transactions at the end of the
+   * store transaction, or later if indexing is deferred (`DeferrableIndexes`). If this method throws, the store
+   * transaction may contain a part of these writes. The caller must not catch the error inside the store transaction,
+   * because the store would then commit this part.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
@@ -47,7 +47,7 @@ export interface ChainWriter extends ChainReader, StateWriter {
   forgetUndo(upToHeight: number): void;
   /**
    * Stores a note of the node, such as the peer book. If `value` is undefined, the method removes the note. Notes are
-   * never consensus state.
+   * never part of the consensus state.
    */
   setNote(key: NoteName, value: Uint8Array | undefined): void;
 }
@@ -67,7 +67,7 @@ export interface NoteStore {
 export interface ChainStore extends ChainReader, NoteStore {
   /**
    * Runs `work` in one transaction. When this method returns, all writes of `work` are on disk, except in a temporary
-   * store. `work` must not be asynchronous.
+   * store (opened with `durable: false`). `work` must not be asynchronous.
    *
    * @throws the error of `work`, or ProtocolError `STORE_WRITE_FAILED` or `STORE_TAKEN_OVER` if the store cannot be
    *   written; the store then does not change
@@ -76,8 +76,8 @@ export interface ChainStore extends ChainReader, NoteStore {
   /** All note names that begin with the prefix, in ascending order. */
   noteKeys(prefix: string): readonly string[];
   /**
-   * SHA-256 of all consensus state in the order of keys, hexadecimal. Nodes with the same tip must have the same
-   * digest.
+   * SHA-256 over all entries of the consensus state, in the order of their keys; hexadecimal. Nodes with the same tip
+   * must have the same digest.
    */
   stateDigest(): string;
   /** Height of the lowest block that can be reverted; undefined if no block can be reverted. */
@@ -90,18 +90,18 @@ export interface BackfillLimits {
   /** A step of the backfill ends as soon as it has changed about this number of database pages. */
   readonly pagesMax?: number;
   /**
-   * Number of transactions that are read from the blocks at once. The block in which this number is reached is read to
-   * its end.
+   * If the missing entries are not in memory, the backfill computes them from the stored blocks, in parts. A part ends
+   * with the block in which it reaches this number of transactions.
    */
   readonly transactionsMax?: number;
 }
 
-/** The indexes of the transactions in a store. They may lag behind the chain while many blocks are appended. */
+/** The indexes of the transactions in a store. While indexing is deferred, the indexes may lag behind the chain. */
 export interface DeferrableIndexes {
   /**
    * Number of blocks whose transactions are not in the indexes of transactions yet, plus the number of these
-   * transactions. While the lag is above 0, lookups by id work, but queries of all other indexes of transactions lack
-   * results.
+   * transactions. While the lag is above 0, lookups by id find all transactions, but queries through the other indexes
+   * may miss transactions.
    */
   readonly indexLag: number;
   /**
@@ -110,19 +110,22 @@ export interface DeferrableIndexes {
    * until `resumeIndexing`.
    */
   deferIndexing(): void;
-  /** After this call, each call of `ChainStore.transact` writes all missing entries of the indexes. */
+  /** Ends the deferral. From now on, each call of `ChainStore.transact` writes all missing index entries. */
   resumeIndexing(): void;
   /**
    * Writes the missing entries into the indexes of transactions, in steps. Each step is one short transaction of the
    * store. The caller must not append a block between two steps. If the caller stops before the last step, the next
    * call or the next opening of the store completes the backfill.
    *
-   * @param limits sizes of the steps; with the default, each step fits into memory
+   * @param limits limits of the steps; the default limits bound the memory that the backfill takes
    */
   backfill(limits?: BackfillLimits): Iterable<void>;
 }
 
-/** The processes that query the indexes of a store. These processes do not show a chain whose indexes lag. */
+/**
+ * The processes that query the indexes of a store. While the indexes lag, these processes show the last state of the
+ * store with complete indexes.
+ */
 export interface IndexUsers {
   /**
    * True if no process is starting, and each process shows the chain as of the last call of `completed`, or a newer

@@ -1,14 +1,14 @@
 /**
- * Defines the transaction journal. The journal has each transaction that this node accepted from a client. It also has
- * each transaction from a peer for which a client sent a member's signature. If the journal is a file, a transaction is
- * on disk before the client gets its answer. The transaction stays in the journal until the node no longer expects a
- * revert of its block, or until the transaction expires or becomes invalid. If the journal has no room for a new
- * transaction, the node removes confirmed transactions from the journal, the earliest confirmed first.
+ * Defines the transaction journal. The journal has each transaction that this node accepted from a client. The journal
+ * also has a transaction from a peer if a client of this node sent a member's signature of the transaction. If the
+ * journal is a file, a transaction is on disk before the client gets its answer. A transaction stays in the journal
+ * until its block is final or at least one round below the tip, or until the transaction expires or becomes invalid. If
+ * the journal is full, the node removes confirmed transactions to make room, the earliest confirmed first.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
 
-/** A transaction in the form in which the node accepted it. */
+/** An entry of the journal: a transaction as the node accepted it, and the members' signatures that arrived later. */
 export interface JournaledTransaction {
   readonly id: TransactionId;
   /** Result of `Codec.transactionToJson`, with the members' signatures that existed when this entry was created. */
@@ -25,8 +25,8 @@ export interface JournaledTransaction {
 }
 
 /**
- * A journal with a maximum number of entries and a maximum number of bytes. If the journal is a file, an entry is on
- * disk when the next `flush` has resolved.
+ * A journal with a maximum number of entries and a maximum number of bytes. If the journal is a file, a new entry is on
+ * disk when the next call of `flush` has resolved.
  */
 export interface TransactionJournal {
   /** All entries, oldest first. */
@@ -45,11 +45,12 @@ export interface TransactionJournal {
   addSignature(signature: MemberSignature): void;
   remove(ids: readonly TransactionId[]): void;
   /**
-   * Resolves when all present entries are on disk. Calls that arrive during a write share the next write.
+   * Resolves when all entries and signatures that were added before this call are on disk. All calls that arrive during
+   * one write wait for the same next write.
    *
    * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED` if the file cannot be written, or
    *   `TRANSACTION_JOURNAL_TAKEN_OVER` if this process has lost the lock of the journal. After an error, new entries
-   *   are certain to be on disk only when a later flush has succeeded
+   *   may be missing on disk until a later call of `flush` succeeds
    */
   flush(): Promise<void>;
   close(): Promise<void>;

@@ -1,14 +1,14 @@
 /**
- * Defines the interface through which the engine uses the network: peers with their announced state, requests, and
- * one-way messages. The `p2p` module defines the names and shapes of frames. Each row of the table in `rates.ts` has
- * the name and the rates of one message or request. A name without a row has no rate limit of its own. The transport
- * passes on the JSON values of blocks and transactions without validating them. The engine decodes these values with
- * the `Codec` of the chain.
+ * Defines the interface through which the engine uses the network: connections to peers, the infos that peers send
+ * about themselves, requests, and messages without an answer. The `p2p` module defines the names and shapes of frames.
+ * Each row of the table in `rates.ts` has the name and the rates of one message or request. A name without a row has no
+ * rate limit of its own. The transport passes on the JSON values of blocks and transactions without validating them.
+ * The engine decodes these values with the `Codec` of the chain.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';
 
-/** Identifies a peer: `<IPv4>:<wsPort>`. Several ports at one IP address are several peers. */
+/** Identifies a peer: `<IPv4>:<wsPort>`. Two ports of the same IP address identify two peers. */
 export type PeerId = string;
 
 export interface PeerAddress {
@@ -43,14 +43,14 @@ export interface NodeInfo {
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** Generation 3 only: if false, the node asks its peers not to send its address to other nodes. */
+  /** Generation 3 only: if false, the peers should not tell other nodes the address of the sender. */
   readonly advertiseAddress?: boolean;
 }
 
 /**
- * The info of a peer. In the info of a connected peer, all members except `ip` are unproved statements of this peer.
- * But if this node dialled the peer, `wsPort` is the port that this node dialled. If another peer reported the peer,
- * all members are unproved statements of the reporting peer.
+ * The info of a peer. For a connected peer, `ip` is the address of the connection. If this node dialled the peer,
+ * `wsPort` is the dialled port; otherwise, `wsPort` is an unproved statement of the peer, like all other members. If
+ * another peer reported the peer, all members are unproved statements of the reporting peer.
  */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
@@ -79,8 +79,8 @@ export interface Connection {
   /** The last measured round trip in milliseconds; undefined before the first measurement. */
   readonly latencyMs: number | undefined;
   /**
-   * Share of the peer's recent requests that this node answered without an error, from 0 to 1; undefined if the peer
-   * sent no recent requests.
+   * Share of the peer's requests that this node answered without an error, from 0 to 1; undefined if the peer sent no
+   * request in the last 20 seconds. The count starts again after each pause of more than 20 seconds.
    */
   readonly responsiveness?: number | undefined;
 }
@@ -92,7 +92,7 @@ export type PeerRequest =
   /** Asks for the blocks after the block with this id. */
   | { readonly kind: 'blocksAfter'; readonly blockId: string }
   | { readonly kind: 'highestCommonBlock'; readonly blockIds: readonly string[] }
-  /** Asks for the transactions with these ids, or for transactions of the peer's pool if there are no ids. */
+  /** Asks for the transactions with these ids. Without `ids`, asks for transactions of the peer's pool. */
   | { readonly kind: 'transactions'; readonly ids?: readonly string[] }
   | { readonly kind: 'signatures' };
 
@@ -108,8 +108,8 @@ export interface PeerAnswers {
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
   /**
-   * The highest block of the peer's chain that has one of the ids in the request; undefined if the peer's chain has
-   * none of the ids.
+   * The highest block of the request (`blockIds`) that is in the peer's chain; undefined if the peer's chain has none
+   * of these blocks.
    */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
   readonly transactions: readonly unknown[];
@@ -118,7 +118,7 @@ export interface PeerAnswers {
 
 export type AnswerTo<R extends PeerRequest> = PeerAnswers[R['kind']];
 
-/** Messages without an answer, to peers and from peers. */
+/** Messages that the node sends to peers or receives from peers, and that get no answer. */
 export type PeerMessage =
   | { readonly kind: 'block'; readonly block: unknown }
   | { readonly kind: 'transactionIds'; readonly ids: readonly string[] }
@@ -127,14 +127,14 @@ export type PeerMessage =
   | { readonly kind: 'signatures'; readonly signatures: readonly MemberSignature[] };
 
 /**
- * Functions of the engine that handle everything that peers send. The handlers are set when the transport starts, and
- * never change.
+ * Functions of the engine that the transport calls for requests, messages and connections of peers. The handlers are
+ * set when the transport starts, and never change.
  */
 export interface TransportHandlers {
   /**
-   * Answers a peer's request. If this method throws a `ProtocolError`, the peer gets an error answer. In generation 2,
-   * some failures are sent as ordinary answers instead. If this method throws a `PeerOffence`, the asking peer also
-   * loses points.
+   * Answers a peer's request. If this method throws, the transport sends an error to the peer. In generation 2, the
+   * transport may report the failure in an ordinary answer instead (`packFailure` in `p2p/calls-gen2.ts`). If this
+   * method throws a `PeerOffence`, the asking peer also loses points.
    */
   answer(peerId: PeerId, request: PeerRequest): Promise<unknown>;
   message(peerId: PeerId, message: PeerMessage): void;
@@ -145,8 +145,8 @@ export interface TransportHandlers {
   updated(peerId: PeerId, info: PeerInfo): void;
   /**
    * Called when the peer broke the wire protocol. The transport closes the connection after the offence
-   * `MESSAGE_FLOOD`, and after an offence in the first info of a dialled peer. After other offences, the transport
-   * leaves the connection open.
+   * `MESSAGE_FLOOD`. The transport also closes the connection to a dialled peer whose first info is malformed or too
+   * large. After other offences, the transport leaves the connection open.
    */
   offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
   /**
@@ -155,8 +155,8 @@ export interface TransportHandlers {
    */
   admits(ip: string): boolean;
   /**
-   * Whether the operator named a peer at an IP address. A named peer can connect even while many strangers are
-   * connecting. If `isNamed` is absent, no peer is named.
+   * Whether an option of the node names a peer at this IP address. A named peer can connect even while many strangers
+   * are connecting. If `isNamed` is absent, no peer is named.
    */
   isNamed?(ip: string): boolean;
   /**
@@ -188,11 +188,11 @@ export type PeerOffenceCode =
   /** The peer's info about itself is larger than allowed. */
   | 'INFO_TOO_LARGE'
   /**
-   * The peer exceeded its rate limit for all frames by so many frames that it loses points. The transport dropped the
-   * frames above the limit.
+   * Within ten seconds, the peer sent 200 frames more than its rate limit for all frames allows
+   * (`p2p/frame-filter.ts`). The transport dropped these 200 frames.
    */
   | 'MESSAGE_RATE'
-  /** The peer sent so many frames in a second that the transport closed the connection. */
+  /** The peer sent 1,500 frames within one second. The transport closed the connection. */
   | 'MESSAGE_FLOOD'
   /** In a window of ten seconds, the peer used one procedure or event more than `penalisedAbove` times (`rates.ts`). */
   | 'PROCEDURE_RATE';
@@ -215,8 +215,8 @@ export interface Transport {
   /**
    * Sends a request to a peer, and resolves with the answer.
    *
-   * @throws ProtocolError `REQUEST_FAILED` with a `reason`: no connection, too many waiting requests, timeout, refused
-   *   or malformed; `PEERS_DISABLED` if the node runs without peers
+   * @throws ProtocolError `REQUEST_FAILED` with a `reason` if no request can be sent, or if the peer sends no answer in
+   *   time, refuses the request, or sends a malformed answer; `PEERS_DISABLED` if the node runs without peers
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /**
@@ -226,7 +226,7 @@ export interface Transport {
   send(peerId: PeerId, message: PeerMessage): void;
   /**
    * Replaces the info of this node, and sends the new info to each connected peer. If the info changes faster than the
-   * rate allows, the transport waits until the rate allows a message, and then sends only the newest info.
+   * rate limit (`rates.ts`) allows, the transport waits, and then sends only the newest info.
    */
   announce(info: NodeInfo): void;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 /**
- * Defines the interface that checks signatures: one signature on the calling thread, or many signatures in parallel.
+ * Defines the interface of the module that checks signatures: one signature on the calling thread, or many signatures
+ * on several threads.
  */
 
 import type { SignatureCheck } from '../protocol/types.ts';
@@ -8,10 +9,10 @@ export interface Verifier {
   /** Name of the library that makes the checks; the node writes this name to the log. */
   readonly backend: 'sodium' | 'noble';
   /**
-   * Estimated cost of all checks on the calling thread so far, in milliseconds of one core. A check whose result the
-   * verifier does not remember adds a fixed time: the time that `backend` takes for a check on an ordinary machine
-   * (`CHECK_MS`). The verifier does not measure the real time, because peers would then be charged more while the
-   * machine is busy.
+   * Estimated processor time of all checks on the calling thread so far, in milliseconds. Each check adds the time that
+   * `backend` takes for a check on an ordinary machine (`CHECK_MS`). A check whose result is in the cache of the
+   * verifier adds nothing. The verifier does not measure the real time. Otherwise, the node would charge peers more
+   * while the machine is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

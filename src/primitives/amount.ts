@@ -1,8 +1,7 @@
-/** Amounts are bigint counts of beddows. 1 LSK = 10^8 beddows. */
+/** Reads and writes amounts. An amount is a whole number of beddows, as a bigint. 1 LSK = 10^8 beddows. */
 
 /**
- * Largest amount of a transaction in beddows (2^63 - 1), and largest balance that the recipient of a transfer may
- * reach.
+ * Largest amount of a transaction, and largest balance that the recipient may have after a transfer: 2^63 - 1 beddows.
  */
 export const AMOUNT_MAX = 9_223_372_036_854_775_807n;
 

@@ -20,7 +20,8 @@ export function hexOf(bytes: Bytes): string {
  */
 export function bytesOfHex(hex: string): Buffer {
   const bytes = Buffer.from(hex, 'hex');
-  // Buffer.from stops without an error at the first character that is not a hexadecimal digit.
+  // Buffer.from stops without an error at the first character that is not a hexadecimal digit. The result is then too
+  // short for the text.
   if (bytes.length * 2 !== hex.length) throw new ProtocolError('HEX_INVALID', { hex: hex.slice(0, 80) });
   return bytes;
 }
@@ -84,8 +85,8 @@ export function writeU64BE(bytes: Bytes, value: bigint, at: number): void {
 }
 
 /**
- * Reads a big-endian unsigned 64-bit integer. Values below 2^53 fit into a double. Converting one double to a bigint is
- * faster than combining two bigints.
+ * Reads a big-endian unsigned 64-bit integer. A double represents each value below 2^53 exactly. For such a value,
+ * converting one double to a bigint is faster than combining two bigints.
  */
 export function readU64BE(bytes: Buffer, at: number): bigint {
   const high = bytes.readUInt32BE(at);

@@ -1,9 +1,9 @@
 /**
- * Computes with exact decimal numbers of any size, and with sums of these numbers. The node needs such numbers mainly
- * for amounts that no signature covers (`countedAmount`). Such an amount may have a fraction, a sign and an exponent. A
- * number is stored as sign, digits and exponent. A sum has limbs (blocks of digits) only for the decimal places that
- * its terms use. The number `1e999999999` therefore takes only a few bytes of memory. Computing the value of a sum
- * takes about 4 ms per million digits of its terms.
+ * Parses exact decimal numbers of any size (`Decimal`), and adds them up (`DecimalSum`). The node uses decimal
+ * numbers mainly for amounts that no signature covers (`countedAmount`). An amount of this kind may have a fraction, a
+ * sign and an exponent. A `Decimal` stores the sign, the digits and the exponent. The number `1e999999999` therefore
+ * takes only a few bytes of memory. A `DecimalSum` stores digits only for the decimal places that its terms use.
+ * Computing the value of a sum takes about 4 ms per million digits of its terms.
  */
 
 import { assert } from './errors.ts';
@@ -19,9 +19,9 @@ export interface Decimal {
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
- * Limit of the number library of lisk-sdk. The limit applies to the decimal place of a number's first non-zero digit.
- * Units are place 0, tens are place 1, and tenths are place -1. The library refuses a number whose place is above this
- * limit. The library treats a number as zero if its place is below the negative limit.
+ * Limit of the number library of lisk-sdk for the decimal place of a number's first non-zero digit. Units are place 0,
+ * tens are place 1, and tenths are place -1. The library refuses a number whose place is above this limit. The library
+ * treats a number as zero if its place is below the negative limit.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
@@ -35,9 +35,9 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
 /**
  * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
- * @returns undefined for any other text. Also undefined for a number that is too large for the number library of
- *   lisk-sdk (`REFERENCE_PLACES_MAX`), and for a zero whose exponent is too large. `ZERO` for a number that is too
- *   close to zero for the library
+ * @returns undefined for any other text, and for a number that the number library of lisk-sdk refuses as too large
+ *   (`REFERENCE_PLACES_MAX`); the library also refuses a zero with such a large exponent. `ZERO` for a number that the
+ *   library treats as zero
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());
@@ -74,14 +74,14 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 }
 
 /**
- * Number of decimal digits in one limb of a number. With 12 digits, adding thousands of limbs stays exact in JavaScript
- * numbers.
+ * A sum is computed in limbs (blocks of neighbouring digits), which are JavaScript numbers. This constant is the number
+ * of decimal digits in a limb.
  */
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
 /**
- * Maximum number of decimal terms in a sum. With more terms, the sum could be inexact. A block of 25 transactions needs
- * about fifty terms.
+ * Maximum number of decimal terms in a sum. 8,000 limbs of 12 digits add up to less than 2^53, so each JavaScript
+ * number is exact. A block of 25 transactions needs about fifty terms.
  */
 const TERMS_MAX = 8_000;
 /**
@@ -92,7 +92,7 @@ const WHOLE_LIMBS_MAX = 4;
 
 /** Neighbouring limbs of a number. */
 interface Limbs {
-  /** The first limb is the lowest. Its unit is `LIMB ** base`. */
+  /** The limb `values[index]` counts units of `LIMB ** (base + index)`. */
   readonly base: number;
   readonly values: Float64Array;
 }
@@ -127,8 +127,8 @@ export class DecimalSum {
   }
 
   /**
-   * Returns the sum as an integer; undefined if the sum is not a whole number. The result is also undefined for a sum
-   * with decimal terms that needs more than `WHOLE_LIMBS_MAX` limbs.
+   * Returns the sum as an integer; undefined if the sum is not a whole number. For a sum with decimal terms, the result
+   * is also undefined if the integer has more than 48 digits (`WHOLE_LIMBS_MAX`).
    */
   integer(): bigint | undefined {
     if (this.#terms.length === 0) return this.#whole;

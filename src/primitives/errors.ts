@@ -33,7 +33,7 @@ export class AssertionFailed extends Error {
   }
 }
 
-/** Throws `AssertionFailed` if the condition is false, because a false condition shows a defect of this program. */
+/** Throws `AssertionFailed` if the condition is false. The condition is false only if this program has a defect. */
 export function assert(condition: unknown, invariant: string): asserts condition {
   if (!condition) throw new AssertionFailed(invariant);
 }

@@ -1,4 +1,4 @@
-/** Reads the texts of IPv4 and IPv6 addresses. */
+/** Parses IPv4 and IPv6 addresses. */
 
 const IPV4 = /^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\.(?!$)|$)){4}$/;
 const IPV6_GROUP = /^[0-9a-fA-F]{1,4}$/;
@@ -25,9 +25,9 @@ const PREFIX_BYTES = 8;
 const MAPPED = '0,0,0,0,0,0,0,0,0,0,255,255';
 
 /**
- * Returns a text that identifies the owner of an address, usually one customer of a provider. For an IPv4 address, also
- * for one that is mapped into IPv6, the result is the IPv4 address. For any other IPv6 address, the result is its /64.
- * An argument that is not an address is returned unchanged.
+ * Returns a text that identifies the owner of an address, usually one customer of a provider. For an IPv4 address,
+ * and for an IPv4-mapped IPv6 address (`::ffff:192.0.2.1`), the result is the IPv4 address. For any other IPv6 address,
+ * the result is its /64 prefix. The function returns any other text unchanged.
  */
 export function addressPrefixOf(text: string): string {
   const bytes = ipBytes(text);
@@ -48,7 +48,7 @@ function ipv6Bytes(text: string): readonly number[] | undefined {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/** @param isLast true if the address ends with this half; an IPv4 address may then replace the last two groups */
+/** @param isLast true if the address ends with `half`; an IPv4 address may then replace the last two groups */
 function groupsOf(half: string, isLast: boolean): number[] | undefined {
   if (half === '') return [];
   const texts = half.split(':');

@@ -1,11 +1,11 @@
 /**
- * Reads the version of this software. The member `version` of `/node/constants` is another version: the version of
- * lisk-sdk with which the node is compatible.
+ * Reads the version of Bloomery from the member `build` of `/node/constants`. The member `version` of this answer is
+ * the version of lisk-sdk with which the node is compatible.
  */
 
 /**
- * @param build build as nodes report it: `v` and the version, then the time of the build if it is known
- * @returns the version of the software; undefined for an absent build, and for a text of another form
+ * @param build value of the member `build`: `v` and the version, then the time of the build if it is known
+ * @returns the version without the `v`; undefined if `build` is absent or has another form
  */
 export function softwareVersionOf(build: string | undefined): string | undefined {
   return /^v(\d\S*)/.exec(build ?? '')?.[1];

@@ -12,12 +12,12 @@
  */
 const WORK_SHARE = 0.5;
 /**
- * Milliseconds that work for other parties may take without a pause. This time is a small part of the shortest slot.
+ * Milliseconds that work for other parties may take without a pause: a small part of a slot, which takes at least 2 s.
  */
 const WORK_BURST_MS = 10;
 /**
- * If the budget has a debt of at least this number of milliseconds, it no longer charges work that cannot be postponed.
- * Without this limit, a flood of work that cannot be postponed would block other work even after the flood.
+ * While the budget has a debt of at least this number of milliseconds, `spend` charges nothing. Without this limit,
+ * other work would have to wait for a long time after a flood of work that cannot be postponed.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
@@ -27,7 +27,7 @@ export interface WorkShareOptions {
     nowMs(): number;
     after(delayMs: number, work: () => void): unknown;
   };
-  /** Share of the time, a number above 0 and at most 1; `WORK_SHARE` by default. */
+  /** Share of the main thread's time, a number above 0 and at most 1; `WORK_SHARE` by default. */
   readonly share?: number;
   /** `WORK_BURST_MS` by default. */
   readonly burstMs?: number;
@@ -68,9 +68,9 @@ export class WorkShare {
   }
 
   /**
-   * Starts to measure the time of some work.
+   * Starts to measure the time that a piece of work takes.
    *
-   * @returns a function that charges the time since the call of `begin`
+   * @returns a function that the caller calls at the end of the work, to charge the time since the call of `begin`
    */
   begin(): () => void {
     const startMs = this.#credit();

@@ -1,4 +1,7 @@
-/** Computes the broadhash: a digest of the last blocks of a chain, which peers compare. */
+/**
+ * Computes the broadhash: a digest of the last five blocks of a chain. Each node compares its broadhash with the
+ * broadhashes of its peers.
+ */
 
 import { sha256Hex } from '../crypto/hash.ts';
 import { utf8 } from '../primitives/bytes.ts';

@@ -102,7 +102,7 @@ export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed2
   };
 }
 
-/** SHA-256 of `nethash` and `communityIdentifier` without a separator, hexadecimal. */
+/** SHA-256 of the UTF-8 text `nethash + communityIdentifier`, hexadecimal. */
 export function networkIdentifierOf(nethash: string, communityIdentifier: string): string {
   return sha256Hex(utf8(nethash + communityIdentifier));
 }

@@ -8,8 +8,8 @@ import type { Address, BlockId, Signature, TransactionId } from './types.ts';
 export type Generation = 2 | 3;
 
 /**
- * Number of delegates in a round on all public networks, and the maximum for any network. The consensus rules use
- * `ChainParams.activeDelegates` of their network instead of this constant.
+ * Number of delegates in a round on all public networks, and the maximum for any network. The consensus rules read the
+ * parameter `activeDelegates` of the network instead of this constant.
  */
 export const ACTIVE_DELEGATES = 101;
 /** Maximum number of bytes that a block header may state as the length of the payload. */
@@ -33,8 +33,9 @@ export const FEES = {
 } as const;
 
 /**
- * Block rewards in beddows. Blocks below height `offset` have no reward. From `offset` on, each milestone is the reward
- * of `distance` blocks. The last milestone is the reward of all later blocks.
+ * Block rewards in beddows. Blocks below height `offset` have no reward. From `offset` on, the reward is the first
+ * milestone for `distance` blocks, then the second milestone for `distance` blocks, and so on. After the last change,
+ * the reward stays at the last milestone.
  */
 export interface RewardParams {
   readonly milestones: readonly bigint[];
@@ -77,8 +78,8 @@ export interface Exceptions {
   >;
   readonly ignoreDelegateListCacheForRounds: ReadonlySet<number>;
   /**
-   * Heights from which blocks may no longer contain an old transaction type; 0 if no block except the genesis block may
-   * contain the type. Generation 2 ignores `disableV1Transactions`.
+   * For each group of old transaction types, the height from which blocks may no longer contain these types; 0 if only
+   * the genesis block may contain them. Generation 2 ignores `disableV1Transactions`.
    */
   readonly precedent: {
     readonly disableDappTransfer: number;
@@ -95,8 +96,8 @@ export interface ChainParams {
   /** Length of a slot in seconds; at least 2. */
   readonly blockTimeS: number;
   /**
-   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round also has this number of blocks. The node
-   * computes the owner of a slot with this number, even if fewer delegates are registered.
+   * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round also has this number of blocks. If fewer
+   * delegates are registered, both uses of this number stay the same, and some slots have no owner (`ownerOfSlot`).
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;

@@ -9,7 +9,7 @@ import { firstHeightOf, roundOf, type RoundLength } from './rounds.ts';
 import { emptyAccount, type Account, type StateReader, type StateWriter } from './state.ts';
 import type { Address, BlockHeader, PublicKey } from './types.ts';
 
-/** Adds beddows to the vote weight of a delegate, at once or at the end of the round. */
+/** Adds beddows to the pending vote weight (generation 2) or to the vote weight (generation 3) of a delegate. */
 export type AddVoteWeight = (state: StateWriter, delegate: PublicKey, beddows: bigint) => void;
 
 /** The earnings of a forger in one round, in beddows. */
@@ -41,8 +41,8 @@ export function headersOfRound(state: StateReader, last: BlockHeader, params: Ro
 
 /**
  * Computes the earnings of a finished round. For each block, its generator earns an equal share of the round's fees,
- * and the reward of the block. The remainder of the division goes to the generator of the last block. An exception of
- * the network can change the fees and rewards of a round (`Exceptions.rounds`).
+ * and the reward of the block. The fees that remain after this division go to the generator of the last block. An
+ * exception of the network can change the fees and rewards of a round (`Exceptions.rounds`).
  *
  * @param headers all blocks of the round, in ascending order of height
  * @returns earnings by generator, in the order of the generators' first blocks
@@ -70,7 +70,12 @@ export function earningsOfRound(
   return earnings;
 }
 
-/** Adds one missed block to the count of each listed delegate that forged no block of the round. */
+/**
+ * Adds one missed block to the count of each delegate that forged no block of a round.
+ *
+ * @param list the delegate list of the round
+ * @param headers all blocks of the round
+ */
 export function countMissedBlocks(
   state: StateWriter,
   list: readonly PublicKey[],

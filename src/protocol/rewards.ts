@@ -3,15 +3,18 @@
 import { GENESIS_SUPPLY, type RewardParams } from './params.ts';
 
 /**
- * Number of the milestone at a height, counted from 0. The last milestone holds for all later heights. Heights below
- * the offset belong to the first milestone.
+ * Index of the milestone that applies at a height. The last milestone has no end. For heights below the offset, which
+ * have no reward, the index is 0.
  */
 export function milestoneAt(height: number, rewards: RewardParams): number {
   const passed = Math.max(0, Math.trunc((height - rewards.offset) / rewards.distance));
   return Math.min(passed, rewards.milestones.length - 1);
 }
 
-/** Full reward of the block at a height, in beddows; 0 below the offset. */
+/**
+ * Full reward of the block at a height, in beddows; 0 below the offset. In generation 3, a block with a wrong
+ * `maxHeightPreviouslyForged` earns only a quarter of this reward (`isCompliant`).
+ */
 export function rewardAt(height: number, rewards: RewardParams): bigint {
   if (height < rewards.offset) return 0n;
   return rewards.milestones[milestoneAt(height, rewards)] ?? 0n;

@@ -1,9 +1,9 @@
 /**
  * Computes the rounds and the order of their forgers. A round has `activeDelegates` blocks. After the genesis block and
- * after each round, the state stores the list of the delegates with the highest vote weights. Later votes do not change
- * this frozen list. The forgers of a round come from one of the frozen lists (`listIndexOf`). The number of the round
- * determines how the node shuffles this list. In a few rounds of a live network of generation 2, the node computes the
- * list again for each block (`isRecomputed`).
+ * after each round, the node stores the list of the delegates with the highest vote weights in the state. Later votes
+ * do not change this frozen list. The forgers of a round come from one of the frozen lists (`listIndexOf`). The number
+ * of the round determines how the node shuffles this list. In generation 2, the exceptions of a network can list rounds
+ * for which the node uses no frozen list, but computes a list for each block (`isRecomputed`).
  */
 
 import { sha256 } from '../crypto/hash.ts';
@@ -15,7 +15,7 @@ import type { PublicKey } from './types.ts';
 /** The number of blocks in a round. */
 export type RoundLength = Pick<ChainParams, 'activeDelegates'>;
 
-/** Number of the round that contains a height; the genesis block is the first block of round 1. */
+/** Number of the round that contains a height. The genesis block (height 1) is the first block of round 1. */
 export function roundOf(height: number, { activeDelegates }: RoundLength): number {
   return Math.ceil(height / activeDelegates);
 }
@@ -52,9 +52,9 @@ export function byWeight(a: Delegate, b: Delegate): number {
 }
 
 /**
- * The order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each hash determines four swaps, and
- * then one position is skipped. The first hash is SHA-256 of the round's number as decimal text. Each later hash is
- * SHA-256 of the previous hash.
+ * Shuffles a delegate list into the order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each
+ * hash determines four swaps, and then one position is skipped. The first hash is SHA-256 of the round's number as
+ * decimal text. Each later hash is SHA-256 of the previous hash.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];
@@ -73,7 +73,7 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
 
 /**
  * Index of the frozen list that a round uses. List 1 is frozen after the genesis block, and each later list n after
- * round n - 1. List n is used in round n + `offset`. Rounds before round 1 + `offset` also use list 1.
+ * round n - 1. Round n + `offset` uses list n. The rounds 1 to `offset` use list 1.
  */
 export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);

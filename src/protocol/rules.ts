@@ -1,8 +1,8 @@
 /**
- * Defines the interface between a generation and the engine. The implementations are synchronous, and do no input or
- * output. An implementation gets bytes, parameters, and a state reader or writer. It returns a decision, or throws a
- * rejection. Code of the engine must not depend on type numbers, byte layouts or fork rules. If the engine needs one of
- * these details, add a member to the interface.
+ * Defines the interface through which the engine uses the rules of a generation. All functions are synchronous. They
+ * read no files, network or clock: they get all data, such as the state, as arguments. Code of the engine must not
+ * depend on type numbers, byte layouts or fork rules. If the engine needs one of these details, add a member to the
+ * interface.
  */
 
 import type { ChainParams } from './params.ts';
@@ -31,9 +31,9 @@ export interface Rules {
   // ---- transactions -------------------------------------------------------------------------------------------------
 
   /**
-   * Makes the checks that need no state and are not part of parsing. The checks cover the primary signature, and
-   * whether the type of the transaction may occur in the context. In generation 2, the checks also cover the id and the
-   * fee that the transaction states.
+   * Makes the checks that need no state and that the parser of the transaction does not make. The checks cover the
+   * primary signature (the signature of the sender's first key), and whether the type of the transaction may occur in
+   * the context. In generation 2, the checks also cover the id and the fee that the transaction states.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
    *   timestamp of the tip. A field is undefined if lisk-sdk does not pass the field to its check. If the height is
@@ -45,7 +45,7 @@ export interface Rules {
     verify: SignatureOracle,
   ): readonly TransactionError[];
 
-  /** The reasons why the type of this transaction may not occur in a context. */
+  /** The reason why the type of this transaction may not occur in a context; an empty list if the type may occur. */
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
   /**
@@ -55,10 +55,11 @@ export interface Rules {
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Creates a search for the keys of all signatures except the primary signature: second keys and keys of group
-   * members. The search takes these keys from the state, and for the registration of a group also from the transaction.
-   * The search yields signature checks in several steps, so that other threads can make the checks in advance. The
-   * search returns no value, and no decision depends on the search.
+   * Creates a search for the keys that made the signatures of a transaction, except the primary signature: the second
+   * key, and the keys of members of a group (multisignature account). The search takes the possible keys from the
+   * state, and for the registration of a group from the transaction. The search yields signature checks in several
+   * steps, so that other threads can make the checks in advance. The search returns no value, and no decision depends
+   * on the search.
    *
    * @param state the state before the transaction, or the state at a nearby block
    * @returns undefined if the transaction has only its primary signature
@@ -67,7 +68,7 @@ export interface Rules {
 
   /**
    * Verifies a transaction alone, without changing `state`. Checks that the slot of the timestamp is not in the future,
-   * that the transaction is not in the chain, and that it can be applied to `state`. A transaction in
+   * that the transaction is not in the chain, and that the transaction can be applied to `state`. A transaction in
    * `inertTransactions` of the exceptions (an inert transaction) always gets the verdict `ok`.
    *
    * @param nowS present chain time in whole seconds since the epoch of the network
@@ -80,11 +81,13 @@ export interface Rules {
   ): TransactionVerdict;
 
   /**
-   * Applies the transactions of a batch, one after another, to a copy of `state`. Limits the spending of each sender to
-   * its balance before the batch. Returns a verdict for each transaction. A failing or pending transaction does not
-   * change the copy. However, its amount and fee count as spending of its sender. A transaction also fails if the chain
-   * already has it, or if the pool does not accept it (`poolFault`; in generation 2 also `forgingFault`). Transactions
-   * that the chain already has, and transactions above the spending limit, do not count as spending.
+   * Applies the transactions of a batch, one after another, to a copy of `state`. Returns a verdict for each
+   * transaction. A failing or pending transaction does not change the copy. A transaction also fails if the chain
+   * already has it, or if the pool does not accept it (`poolFault`; in generation 2 also `forgingFault`).
+   *
+   * If a sender has several transactions in the batch, they may spend at most its balance before the batch. The amounts
+   * and fees of failing and pending transactions count as spending, too. Transactions that the chain already has, and
+   * transactions that fail because they exceed this limit, do not count.
    */
   processTransactions(
     state: StateReader,
@@ -93,7 +96,8 @@ export interface Rules {
   ): readonly TransactionVerdict[];
 
   /**
-   * Adds a member's signature to a pending transaction.
+   * Adds a signature of a group member to a pending transaction, and removes false signatures of members that the
+   * function finds.
    *
    * @returns the transaction with the signature, and whether its signatures are complete. If the signature is refused,
    *   the result is the refusal
@@ -106,8 +110,8 @@ export interface Rules {
   ): { readonly transaction: Transaction; readonly complete: boolean } | MemberSignatureRefusal;
 
   /**
-   * Returns whether a transaction has enough signatures of members. A transaction needs members' signatures if its
-   * sender is a group, or if it registers a group.
+   * Returns whether a transaction has enough signatures of group members. A transaction needs these signatures if its
+   * sender is a multisignature account (a group), or if the transaction registers a group.
    *
    * - `none`: The transaction needs no signature of a member, and has none.
    * - `ready`: The transaction has enough signatures of members, and all are valid.
@@ -125,20 +129,20 @@ export interface Rules {
    *
    * - The member makes the asset too large or too deep.
    * - lisk-sdk cannot store the member.
-   * - The member states an amount that is not a whole number of beddows from 0 to 200 million LSK.
+   * - The member is named `amount`, and is not a whole number of beddows from 0 to 200 million LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
   /**
-   * Whether a confirmation of the transaction can make other transactions of its type invalid, for example because a
-   * username must be unique. When a block confirms a transaction with unique data, the pool verifies all transactions
-   * of this type again.
+   * Whether a block with the transaction can make other transactions of the same type invalid. For example, two
+   * delegates cannot register the same username. After a block with such a transaction, the pool verifies all its
+   * transactions of this type again.
    */
   hasUniqueData(transaction: Transaction): boolean;
 
   // ---- blocks -------------------------------------------------------------------------------------------------------
 
-  /** The signature checks of `validateBlock`: the header's signature and all primary signatures. */
+  /** The signature checks of `validateBlock`: the header's signature, and the primary signature of each transaction. */
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
@@ -152,20 +156,22 @@ export interface Rules {
 
   /**
    * Checks everything in a block that does not depend on the other blocks of its chain. The checks cover version,
-   * signature, payload and transactions, and whether the block names a previous block. In generation 2, they also cover
-   * the reward.
+   * signature, payload and transactions, and whether the block names a previous block. In generation 2, the checks also
+   * cover the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
-   *   slot (generation 2), because lisk-sdk checks them at this point. A block with several faults therefore gets the
-   *   message of lisk-sdk. In generation 2, the function does not refuse a block whose only fault is the slot
+   *   slot (generation 2). lisk-sdk makes this check at the same point, so a block with several faults gets the same
+   *   message as from lisk-sdk. In generation 2, a wrong slot only adds to the message about other faults: `applyBlock`
+   *   refuses a block whose only fault is the slot
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
 
   /**
    * Checks that the generator of a block owns the slot of the block. The parent of the block need not be the tip. If
-   * the delegate list of the round changes with each block, the function checks nothing. The check is cheap. The check
-   * is needed because strangers can make any number of blocks whose only fault is a wrong slot owner.
+   * the delegate list of the round changes with each block (`ignoreDelegateListCacheForRounds`), the function checks
+   * nothing. A stranger can sign any number of blocks whose only fault is the slot owner. This check refuses these
+   * blocks at little cost.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
@@ -198,7 +204,7 @@ export interface Rules {
   finalizedHeight(state: StateReader): number;
 
   /**
-   * Largest height with prevotes of at least two thirds of the active delegates, according to `state`; 0 if the
+   * The largest height that has prevotes of at least two thirds of the active delegates, according to `state`; 0 if the
    * generation has no finality.
    */
   maxHeightPrevoted(state: StateReader): number;
@@ -216,7 +222,7 @@ export interface Rules {
 
   // ---- forging ------------------------------------------------------------------------------------------------------
 
-  /** Chooses and orders the transactions of a block from candidates. */
+  /** Chooses transactions for a block from the candidates, and returns them in the order of the block. */
   selectTransactions(
     state: StateReader,
     candidates: readonly Transaction[],
@@ -292,8 +298,9 @@ export interface ApplyContext {
 export interface TipView {
   readonly header: BlockHeader;
   /**
-   * Chain time of receipt in whole seconds. Undefined if the node forged, downloaded or loaded the block, or if the
-   * block became the tip by a rollback. A block without a time of receipt counts as received in its slot.
+   * Chain time in whole seconds at which the node received the block from a peer. Undefined if the node forged the
+   * block, downloaded it in a sync, or loaded it from the store, or if a revert of later blocks made it the tip. A
+   * block without this time counts as received in its slot.
    */
   readonly receivedAtS?: number;
 }
@@ -339,8 +346,8 @@ export interface Codec {
    */
   encodeTransaction(transaction: Transaction): Uint8Array;
   /**
-   * @param id the id if the caller knows it, which saves computing a hash
-   * @param senderId the sender's address if the caller knows it, which saves computing a hash
+   * @param id the id of the transaction, if the caller knows it; the function then computes no hash for the id
+   * @param senderId the sender's address, if the caller knows it; the function then computes no hash for the address
    * @throws ProtocolError `TRANSACTION_BYTES_INVALID`
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
@@ -360,7 +367,7 @@ export interface Codec {
    */
   encodeHeader(header: BlockHeader): Uint8Array;
   /**
-   * @param id the id if the caller knows it, which saves computing a hash
+   * @param id the id of the block, if the caller knows it; the function then computes no hash
    * @throws ProtocolError `HEADER_BYTES_INVALID`
    */
   decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
@@ -372,8 +379,9 @@ export interface Codec {
    */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees cached bytes and digests. Without this call, the cached bytes and digests stay in memory as long as their
-   * transactions. For a caller that handles many blocks, each for a short time, this call reduces garbage collection.
+   * Frees the cached bytes and digests of all transactions. Without this call, they stay in memory as long as their
+   * transactions. A caller that handles many blocks, each for a short time, calls the function to reduce the work of
+   * the garbage collector.
    */
   forgetTransactions(): void;
 }

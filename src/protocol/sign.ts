@@ -38,12 +38,16 @@ export interface TransactionSigner {
    * does.
    */
   sign(request: SigningRequest): Transaction;
-  /** Signs a transaction as a member of a group, after its sender has signed it. */
+  /**
+   * Signs a transaction as a member of a multisignature group. The sender must have signed the transaction before,
+   * because the result contains the id of the transaction, and the id depends on the sender's signature.
+   */
   signAsMember(transaction: Transaction, keyPair: KeyPair): MemberSignature;
   /** Converts a transaction to JSON in the form that the generation uses. */
   toJson(transaction: Transaction): JsonObject;
   /**
-   * Reads a signed transaction from JSON. Checks its form and primary signature; in generation 2 also its id and fee.
+   * Reads a signed transaction from JSON. Checks its form and its primary signature (the signature of the sender's
+   * first key); in generation 2 also its id and fee.
    *
    * @throws TransactionRejected if no node accepts the form of the transaction
    * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature, for example for a signature made for

@@ -16,7 +16,7 @@ export function slotAt(epochTimeS: number, params: Timing): number {
   return Math.floor(epochTimeS / params.blockTimeS);
 }
 
-/** First second of a slot in chain time, which is the timestamp of an honestly forged block. */
+/** Start of a slot in chain time: the timestamp of a block that this node or lisk-sdk forges in the slot. */
 export function slotStartS(slot: number, params: Timing): number {
   return slot * params.blockTimeS;
 }

@@ -9,7 +9,7 @@ import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts'
 /** The group of a multisignature account; its members are in the order of the registration. */
 export interface MultisignatureGroup {
   readonly min: number;
-  /** The lifetime is stored and shown, but has no effect. */
+  /** In hours, from the registration of the group. The node stores and shows the lifetime, but never applies it. */
   readonly lifetime: number;
   readonly members: readonly PublicKey[];
 }
@@ -17,9 +17,9 @@ export interface MultisignatureGroup {
 export interface Account {
   readonly address: Address;
   /**
-   * The public key is set by the first outgoing transaction of the account, or when the account joins a group. Once
-   * set, the public key of an account never changes, except for its letter case. While the node applies a block, the
-   * key may have upper-case letters (`tx/apply.ts`). After the block, the key is in lower case.
+   * Set by the first outgoing transaction of the account, or by a transaction that makes the account a member of a
+   * group. Once set, the public key of an account never changes, except for its letter case. While the node applies a
+   * block, the key may have upper-case letters (`tx/apply.ts`). After the block, the key is in lower case.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
@@ -39,16 +39,16 @@ export interface Account {
 }
 
 /**
- * The record of a delegate, which the state stores in addition to the account. The registration of the delegate creates
- * this record.
+ * The data of a delegate that the state stores besides the delegate's account. The registration of the delegate adds
+ * these data to the state.
  */
 export interface Delegate {
   readonly publicKey: PublicKey;
   readonly address: Address;
   readonly username: string;
   /**
-   * Vote weight in beddows. In generation 3, this weight is the present weight. In generation 2, this weight is the
-   * weight at the end of the last completed round.
+   * Vote weight in beddows: the present weight in generation 3; the weight at the end of the last completed round in
+   * generation 2.
    */
   readonly voteWeight: bigint;
   /**
@@ -73,7 +73,7 @@ export interface StateReader {
   delegates(): Iterable<Delegate>;
   /**
    * The list of delegates that was stored under this index (`listIndexOf` in `rounds.ts`), highest vote weight first.
-   * The forging order of a round is a shuffled copy of such a list.
+   * The forging order of a round is a shuffled copy of one of these lists.
    */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
@@ -86,7 +86,7 @@ export interface StateReader {
    * that has no other place in the state.
    */
   fact(name: string): string | undefined;
-  /** Header of a block in the chain of this state. */
+  /** Header of the block at this height in the chain of this state. */
   header(height: number): BlockHeader | undefined;
   /** Whether the transaction is in the chain of this state. */
   hasTransaction(id: TransactionId): boolean;
@@ -99,7 +99,7 @@ export interface StateWriter extends StateReader {
   /** Stores a list under an index; `undefined` removes the list. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setBftState(bftState: Uint8Array): void;
-  /** Stores a fact under a name. Only a revert of the block removes the fact. */
+  /** Stores a fact under a name. Nothing removes the fact, except a revert of the block that stored it. */
   setFact(name: string, value: string): void;
 }
 
@@ -117,9 +117,9 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * Returns the account with another balance, and with a public key if one is given. Each transfer makes three such
- * copies. The function therefore copies the properties one by one: to spread objects of different shapes takes twenty
- * times as long.
+ * Returns a copy of the account with another balance, and with a public key if one is given. Each transfer makes three
+ * such copies, so the function must be fast. It copies the properties one by one. The spread syntax (`...account`)
+ * would take twenty times as long, because accounts do not all have the same properties.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;
@@ -149,8 +149,8 @@ const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
  * Collects changes to an underlying state, without changing this state. Afterwards, the caller writes or drops the
  * changes. The overlay returns the values that were written to it. The overlay reads all other values from the
  * underlying state. The node uses overlays to check transactions of the pool, to verify a single transaction, and to
- * apply a forged block before it signs the block. An overlay also collects the changes of a block until the node stores
- * these changes.
+ * apply its own unsigned block before it signs the block. An overlay also collects the changes of a block until the
+ * node stores these changes.
  */
 export class StateOverlay implements StateWriter {
   readonly #below: StateReader;

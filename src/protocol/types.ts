@@ -1,11 +1,12 @@
 /**
  * Defines the types of blocks and transactions. Both generations use the same types. The codec of each generation
- * converts values of these types to bytes and JSON, and back. No other code depends on the byte layout.
+ * converts values of these types to the bytes and JSON of the protocol, and back. Only the codecs depend on the byte
+ * layout of the protocol.
  */
 
 /**
- * Hexadecimal text of 32 bytes, in lower case. Exception: while the node applies a block, `Account.publicKey` may have
- * upper-case letters.
+ * Hexadecimal text of 32 bytes, in lower case. While the node applies a block, however, `Account.publicKey` may have
+ * upper-case letters, because nodes compare it with the text of the sender's key (`tx/apply.ts`).
  */
 export type PublicKey = string;
 /** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures`. */
@@ -27,8 +28,8 @@ export interface JsonObject {
 
 /**
  * The content of a transaction; the member `kind` names the kind of the transaction. Both generations have the first
- * five kinds, with different type numbers and bytes. Only generation 2 has the last three kinds. In the history of a
- * chain of generation 3, all kinds have the type numbers and bytes of generation 2.
+ * five kinds, with different type numbers and bytes. Only generation 2 has the last three kinds. The old blocks of a
+ * generation-3 chain that began as a generation-2 chain have the kinds, type numbers and bytes of generation 2.
  */
 export type Payload =
   | { readonly kind: 'transfer'; readonly amount: bigint; readonly recipientId: Address; readonly data?: string }
@@ -44,7 +45,7 @@ export type Payload =
       /** The amount, in beddows. The amount is 0 except in transactions for which the network has an exception. */
       readonly amount: bigint;
       /**
-       * Recipient of a vote of type 3 (generation 2, and the history of generation 3); undefined for a vote of type 11
+       * Recipient of a vote of type 3 (generation 2, and old blocks of generation 3); undefined for a vote of type 11
        * (generation 3).
        */
       readonly recipientId?: Address;
@@ -73,7 +74,7 @@ export type Payload =
 
 export type PayloadKind = Payload['kind'];
 
-/** The registration of an application. Such registrations occur only in the early history of live networks. */
+/** The registration of an application (dapp). Only old blocks may contain registrations (`Exceptions.precedent`). */
 export interface DappDescription {
   readonly category: number;
   readonly name: string;
@@ -113,17 +114,20 @@ export interface Transaction {
    * no signature covers it.
    */
   readonly recipientPublicKey?: PublicKey;
-  /** Details of the original JSON; undefined for nearly all transactions. */
+  /** Undefined for nearly all transactions, because the node can compute their original JSON from the other members. */
   readonly written?: OriginalJson;
 }
 
-/** Parts of a sender's JSON that nodes pass on although no signature covers them. */
+/** Members of a transaction as its sender wrote them in JSON. No signature covers this form, but nodes pass it on. */
 export interface OriginalJson {
-  /** The key as the sender wrote it, if it has upper-case letters. Within a block, nodes compare keys as texts. */
+  /**
+   * The key as the sender wrote it, if it has upper-case letters. Nodes accept such a key only in the block in which
+   * the account gets its public key (`tx/apply.ts`).
+   */
   readonly senderPublicKey?: string;
   /**
-   * JSON of the asset. The member is present only if the asset has unknown members, or members in a form that nodes do
-   * not write.
+   * JSON of the asset. Present only if the asset has unknown members, or members in another form than the node writes
+   * from the payload.
    */
   readonly asset?: string;
 }
@@ -145,17 +149,17 @@ export interface BlockHeader {
   /** Reward in beddows. */
   readonly reward: bigint;
   /**
-   * Number of bytes of the payload, as the generator states it. The stated size is signed and limited, but no node
-   * compares it with the real size.
+   * Number of bytes of the payload, as the generator states it. The generator signs this number, and nodes refuse a
+   * number above `PAYLOAD_BYTES_MAX`. However, no node compares the number with the real size.
    */
   readonly payloadLength: number;
   /** SHA-256 of the bytes of all transactions in their order, hexadecimal. */
   readonly payloadHash: string;
   readonly generatorPublicKey: PublicKey;
   readonly blockSignature: Signature;
-  /** Used in blocks of version 2 (generation 3); 0 in older blocks. */
+  /** See LIP-0014. Only blocks of version 2 (generation 3) contain this height; 0 for older blocks. */
   readonly maxHeightPreviouslyForged: number;
-  /** Used in blocks of version 2 (generation 3); 0 in older blocks. */
+  /** See LIP-0014. Only blocks of version 2 (generation 3) contain this height; 0 for older blocks. */
   readonly maxHeightPrevoted: number;
 }
 
@@ -180,12 +184,12 @@ export interface SignatureCheck {
   readonly signature: Uint8Array;
 }
 
-/** Returns the result of a check at once, either from the cache or by computing it. */
+/** Returns the result of a check synchronously, either from the signature cache or by verifying the signature. */
 export type SignatureOracle = (check: SignatureCheck) => boolean;
 
 /**
- * A search for the keys with which a transaction was signed. Each step yields checks, and receives their results in the
- * same order.
+ * A search for the keys with which a transaction was signed. Each step yields checks. The caller passes their results,
+ * in the same order, to the next step.
  */
 export type SignatureSearch = Generator<readonly SignatureCheck[], void, readonly boolean[]>;
 

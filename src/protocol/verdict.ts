@@ -1,6 +1,6 @@
 /**
- * Defines verdicts about data from peers and clients. A refusal contains a code of this node. If lisk-sdk has a message
- * for the reason of the refusal, the refusal also contains this message.
+ * Defines verdicts about data from peers and clients. Each refusal contains an error code of Bloomery, such as
+ * `POOL_FULL`. If lisk-sdk has a message for the reason of the refusal, the refusal also contains this message.
  */
 
 import { ProtocolError, type ErrorData } from '../primitives/errors.ts';
@@ -11,7 +11,7 @@ export interface TransactionError {
   readonly name: 'TransactionError' | 'TransactionPendingError';
   readonly message: string;
   readonly id: TransactionId | '';
-  /** Path of the refused member, for example `.asset.votes`. The path may be empty. */
+  /** Path of the refused member in the JSON of the transaction, for example `.asset.votes`. The path may be empty. */
   readonly dataPath: string;
   readonly actual?: string | number;
   readonly expected?: string | number;
@@ -29,7 +29,7 @@ export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
    * `unfit`: the sender is no multisignature account, the key belongs to no member, or the transaction already has the
-   * signature. The node did not verify the signature. `false`: the signature does not belong to the key.
+   * signature. In these cases, the node does not verify the signature. `false`: the signature is invalid for the key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -89,8 +89,8 @@ export type TransactionRejectionCode =
   /** Blocks at this height may not contain the type: `Transaction type <t> is currently not allowed.` */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
-   * The transaction has a wrong form, format or signature, and can never become valid. A peer that sends an invalid
-   * transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
+   * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
+   * invalid transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
    * member's signature that the pool refuses without verification. A peer that sends such a signature loses no
    * reputation.
    */
@@ -101,10 +101,10 @@ export type TransactionRejectionCode =
   | 'TRANSACTION_IN_FUTURE'
   /**
    * The transaction is not valid in the present state, for example because the sender cannot pay the fee. The code also
-   * applies to a transaction that the pool does not accept (`Rules.poolFault`).
+   * applies to a transaction that the pool refuses although a block may contain it (`Rules.poolFault`).
    */
   | 'TRANSACTION_NOT_APPLICABLE'
-  /** The named member did not make this signature for a pending transaction. */
+  /** The signature of a group member for a pending transaction is invalid for the key of this member. */
   | 'MEMBER_SIGNATURE_FALSE'
   /** The pool has no room: `Transaction pool is full`. */
   | 'POOL_FULL'
@@ -122,9 +122,8 @@ export type BlockRejectionCode =
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
   /**
-   * The block does not follow the tip, names no previous block although it is not block 1, or names a previous block
-   * although it is block 1. In generation 3, the code also applies to a block above height 1 that has the id of the
-   * genesis block.
+   * The block does not follow the tip. Block 1 must name no previous block, and each other block must name one. In
+   * generation 3, the code also applies to a block above height 1 that has the id of the genesis block.
    */
   | 'BLOCK_PREVIOUS_INVALID'
   /** The block's slot is in the future, or is not after the slot of the block's parent. */
@@ -159,7 +158,7 @@ export class BlockRejected extends ProtocolError {
   declare readonly code: BlockRejectionCode;
   readonly transactionErrors: readonly TransactionError[];
 
-  /** @param message the text that lisk-sdk uses */
+  /** @param message the message with which lisk-sdk refuses the same block */
   constructor(
     code: BlockRejectionCode,
     message: string,
@@ -174,8 +173,8 @@ export class BlockRejected extends ProtocolError {
 
 /**
  * Whether the clock of this node may have caused the refusal of a block. Honest nodes may have accepted the block by
- * their own clocks, so the sender may be honest. A block whose slot is not after the slot of its parent is invalid by
- * any clock.
+ * their own clocks, so the sender may be honest. A block with the code `BLOCK_TIMESTAMP_INVALID` has a slot in the
+ * future, or a slot that is not after the slot of its parent. Only the first of these faults depends on the clock.
  */
 export function isByClock({ code, data, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return Number(data['slot']) > Number(data['currentSlot']);
@@ -187,16 +186,19 @@ export function isByClock({ code, data, transactionErrors }: BlockRejected): boo
 export type ForkStatus =
   /** The block is the tip itself. The node ignores the block. */
   | 'same'
-  /** The block is the next block. The node applies it. */
+  /** The block follows the tip. The node verifies and applies the block. */
   | 'extends'
   /**
-   * The forger of the tip made a second block with the same parent, and fork choice does not prefer the second block.
-   * The node ignores the second block and logs a warning.
+   * The forger of the tip made a second block with the same parent. The node ignores the second block and logs a
+   * warning. In generation 2, the status is `tieBreak` instead if fork choice prefers the second block.
    */
   | 'doubleForging'
-  /** The block is another block with the parent of the tip, and should replace the tip. */
+  /**
+   * The block has the same parent as the tip, and fork choice prefers the block. The block replaces the tip, unless the
+   * tip is final.
+   */
   | 'tieBreak'
-  /** The block is the tip of a better chain. The node synchronises. */
+  /** The block is the tip of a better chain. The node screens the block, and then synchronises. */
   | 'betterChain'
   /** The block has any other relation to the tip. The node ignores it. */
   | 'discard';

@@ -19,7 +19,7 @@ export interface BalanceChange {
   /** Beddows; never 0. */
   readonly amount: bigint;
   readonly cause: Cause;
-  /** Id of the transaction that makes the change; undefined for the payout of a round. */
+  /** Id of the transaction that makes the change; undefined for fees and rewards that a round pays to its delegates. */
   readonly transactionId: TransactionId | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface AccountChange {
   readonly after: Account;
 }
 
-/** Undo record of a block: the values before the block. */
+/** Undo record of a block: the earlier values of the state entries that the block overwrote. */
 interface Undo {
   readonly height: number;
   readonly accounts: readonly (readonly [Address, Account | undefined])[];
@@ -79,9 +79,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     return this.#headers.get(height);
   }
 
-  /**
-   * Always false. This state keeps no transaction ids, because the node has refused blocks that repeat a transaction.
-   */
+  /** Always false: the blocks come from a node, and the node has refused blocks that repeat a transaction. */
   hasTransaction(): boolean {
     return false;
   }

@@ -1,4 +1,4 @@
-/** Checks that a sink was created for the chain and the range size with which a command opens it. */
+/** Checks that a sink has the chain and the size of ranges that a command expects. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { SinkIdentity } from './sink.ts';

@@ -28,8 +28,8 @@ export interface LeaseHolder {
  *
  * @param sink name in messages, for example `the database chain`
  * @param owner name of the process that holds the sink
- * @param until Unix time in milliseconds at which the lease ends without a renewal; undefined for a lock, which lasts
- *   as long as its process
+ * @param until Unix time in milliseconds at which the lease ends without a renewal; undefined for the folder lock of a
+ *   Parquet sink, which lasts as long as its process
  */
 export function sinkInUse(sink: string, owner: string, until: number | undefined, cause?: unknown): ProtocolError {
   if (until === undefined) {

@@ -8,7 +8,7 @@ import type { HeightSpan, RangeDraft, Sink, SinkBlock, SinkIdentity, SinkPlace }
 import { rowsDraft } from './rows-draft.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
-/** Content of a memory sink. Like the content of a disk, this content remains when the sink object no longer exists. */
+/** Content of a memory sink. A test can open the content of an earlier `MemorySink` again with a new `MemorySink`. */
 export interface MemorySinkContent {
   identity: SinkIdentity | undefined;
   readonly ranges: { readonly span: HeightSpan; readonly lastBlockId: BlockId; readonly rows: Rows }[];
@@ -96,8 +96,8 @@ export class MemorySink implements Sink {
   }
 
   /**
-   * Checks the lease and makes the change in one step. Therefore a process that lost the lease during a pause changes
-   * nothing.
+   * Checks the lease, renews it and makes the change, without an `await` between these steps. Therefore a sink that
+   * lost the lease during `beforeWrite` changes nothing.
    */
   async #write(change: () => void): Promise<void> {
     await this.#options?.beforeWrite?.();

@@ -1,5 +1,5 @@
 /**
- * Makes the rows of a chain's blocks for the tables of a sink. The maker applies the blocks again, from the genesis
+ * Makes the rows of a chain's blocks for the tables of a sink. `RowMaker` applies the blocks again, from the genesis
  * block on, with the rules of the network, but does not verify signatures. The last block of a round pays the
  * delegates. The accounts before and after this block show what each delegate was paid, and which delegates missed a
  * block.

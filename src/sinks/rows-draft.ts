@@ -4,7 +4,7 @@ import type { BlockId } from '../protocol/types.ts';
 import type { HeightSpan, RangeDraft } from './sink.ts';
 import { joinedRows, type Rows } from './tables.ts';
 
-/** @param putRange does the work of `RangeDraft.put` with all rows of the range */
+/** @param putRange stores a range; `RangeDraft.put` calls this function with all rows of the range */
 export function rowsDraft(putRange: (span: HeightSpan, lastBlockId: BlockId, rows: Rows) => Promise<void>): RangeDraft {
   const parts: Rows[] = [];
   return {

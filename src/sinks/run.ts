@@ -49,25 +49,26 @@ export interface SinkProgress {
 }
 
 /**
- * Maximum number of blocks in one write to the tail. Until the sink has caught up with the chain, the run collects this
- * number of new blocks before it writes them. An insert into ClickHouse has a fixed cost, which equals the cost of the
- * rows of about 100 blocks. With 1,000 blocks in an insert, the fixed cost is about a tenth of the cost of the insert.
+ * Maximum number of blocks in one write to the tail, if `TAIL_RANGES_AT_ONCE` does not set a lower limit. Until the
+ * sink has caught up with the chain, the run collects this number of new blocks before it writes them. An insert into
+ * ClickHouse has a fixed cost, which equals the cost of the rows of about 100 blocks. With 1,000 blocks in an insert,
+ * the fixed cost is about a tenth of the cost of the insert.
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
- * Maximum size of one write to the tail, in ranges: the write contains at most as many blocks as these ranges. The
- * first block may be inside a range, so the write touches at most 51 ranges. In ClickHouse, each partition of the tail
- * contains the blocks of one range, and a server refuses an insert into more than 100 partitions.
+ * Maximum number of blocks in one write to the tail, as a number of ranges. The first block of a write may be inside a
+ * range, so the write touches at most 51 ranges. In ClickHouse, each partition of the tail contains the blocks of one
+ * range, and a server refuses an insert into more than 100 partitions.
  */
 const TAIL_RANGES_AT_ONCE = 50;
 /** Number of blocks between two progress reports of a replay. */
 const REPLAY_REPORT_BLOCKS = 10_000;
 
 /**
- * Fills the sink until the signal is aborted or, without `follows`, until the sink has all blocks of the chain. The
- * caller then ends the sink and closes the source, also after an error.
+ * Fills the sink until the signal is aborted. If `follows` is false, the function also ends when the sink has all
+ * blocks of the chain. The caller then ends the sink and closes the source, also after an error.
  *
- * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the final part of the sink is not a part of the chain,
+ * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the chain does not contain the final part of the sink,
  *   `SINK_REVERTED_BELOW` when a block that counted as final was reverted, the errors of `RowMaker`, and the errors of
  *   the source and the sink
  */
@@ -80,8 +81,8 @@ export async function runSink(run: SinkRun): Promise<void> {
     genesisBlockId: params.genesisBlockId,
     rangeBlocks: run.rangeBlocks,
   };
-  // The source is read before the sink is opened. If the source cannot be read, for example because the flags name
-  // another network, the run fails before it creates tables in the sink.
+  // This call reads the source before `begin` opens the sink. If the run cannot read the source, for example because
+  // the flags name another network, the run fails before it creates tables in the sink.
   await source.finalHeight();
   const place = await sink.begin(identity);
   const maker = new RowMaker(source.rules);
@@ -94,7 +95,7 @@ export async function runSink(run: SinkRun): Promise<void> {
 class SinkWriter {
   readonly #run: SinkRun;
   readonly #maker: RowMaker;
-  /** Maximum number of blocks in one write to the tail. */
+  /** The lower of the limits `TAIL_BLOCKS_AT_ONCE` and `TAIL_RANGES_AT_ONCE`, in blocks. */
   readonly #tailBlocksAtOnce: number;
   /** Last height of the final part of the sink. */
   #finalHeight: number;
@@ -130,8 +131,8 @@ class SinkWriter {
   async replay(): Promise<void> {
     const { source, signal } = this.#run;
     if (this.#finalHeight === 0) return;
-    // The replay of a large chain takes long, so a chain that is shorter than the final part is refused before the
-    // replay.
+    // The replay of a large chain takes long. Therefore this method first refuses a chain that is shorter than the
+    // final part.
     const height = await source.height();
     if (height < this.#finalHeight) throw this.#tooShort(height);
     for await (const block of source.blocks(1, this.#finalHeight)) {
@@ -194,7 +195,7 @@ class SinkWriter {
     await written;
   }
 
-  /** Throws if the chain became shorter during the read, so that the source did not deliver the whole range. */
+  /** Throws if the source did not deliver the whole range, because the chain became shorter during the read. */
   #refuseShortRange({ toHeight }: HeightSpan): void {
     const height = this.#maker.tip()?.height ?? 0;
     if (height === toHeight) return;
@@ -208,8 +209,8 @@ class SinkWriter {
   }
 
   async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
-    // If the tail of the sink has a block of another branch in this range, this block and all blocks above it are
-    // reverted first. Otherwise the blocks above the range would stay in the tail, and readers would see rows of two
+    // If the stored tail has a block of another branch at a height of this range, first revert this block and all
+    // blocks above it. Otherwise the blocks above the range would stay in the tail, and readers would see rows of two
     // branches.
     await this.#revertFrom(
       this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),
@@ -259,15 +260,15 @@ class SinkWriter {
   }
 
   /**
-   * Checks the parent of the next block if the tail is empty. All blocks below the tail count as final. If the newest
-   * final block is not the parent of the next block, this final block was reverted.
+   * Throws if the tail is empty and the parent of the next block is not the last block that the row maker applied. The
+   * chain has then reverted this last block, although all blocks below the tail count as final.
    */
   #checkParent({ previousBlockId }: Block): void {
     const parent = this.#tail.length === 0 ? this.#maker.tip() : undefined;
     if (parent !== undefined && parent.id !== previousBlockId) throw this.#revertedBelow(parent.height);
   }
 
-  /** The remedy depends on the block: a new run can replace blocks above the last range, but not blocks of a range. */
+  /** A new run can replace a block above the last range of the sink. No run can replace a block of a stored range. */
   #revertedBelow(height: number): ProtocolError {
     const remedy =
       height > this.#finalHeight ? 'start the command again' : 'create the sink again with a larger --depth';
@@ -290,7 +291,7 @@ class SinkWriter {
     this.#tail.pop();
   }
 
-  /** Makes the tail of the sink equal to the tail of the chain. */
+  /** Makes the stored tail of the sink equal to `#tail`. */
   async #write(): Promise<void> {
     const { sink } = this.#run;
     await this.#revertFrom(this.#stored.findIndex(({ blockId }, index) => this.#tail[index]?.blockId !== blockId));

@@ -1,10 +1,10 @@
 /**
- * The contract of a sink, which stores the rows of a chain. `docs/guides/analytics.md` says how to add a sink. Every
- * sink passes the suite `test/sinks/contract.ts`.
+ * The interface of a sink, which stores the blocks of a chain as rows. `docs/guides/analytics.md` says how to add a
+ * sink. Every sink passes the tests of `test/sinks/contract.ts`.
  *
  * A sink has two parts. The final part consists of complete ranges of heights, from height 1 on. All ranges have the
  * same size, which belongs to the identity of the sink. A stored range never changes. The tail consists of the blocks
- * above the final part. The blocks of the tail may be reverted.
+ * above the final part. The node may still revert these blocks.
  */
 
 import type { BlockId } from '../protocol/types.ts';
@@ -25,7 +25,7 @@ export interface BlockPlace {
   readonly blockId: BlockId;
 }
 
-/** Position of a sink, which the sink reads from its own tables or files. */
+/** Shows how far a sink has copied the chain. The sink reads this position from its own tables or files. */
 export interface SinkPlace {
   /** Last block of the newest range; undefined while the sink has no range. */
   readonly final: BlockPlace | undefined;
@@ -40,8 +40,8 @@ export interface HeightSpan {
 }
 
 /**
- * Collects the rows of a range, block by block. A sink may convert the rows of each block immediately to the form in
- * which it stores them. The objects of a hundred thousand rows would take much more memory than this form.
+ * Collects the rows of a range, block by block. A sink may convert the rows of each block to its storage format at
+ * once, because a hundred thousand rows take much more memory as objects than in this format.
  */
 export interface RangeDraft {
   /** Adds the rows of the next block. */
@@ -62,8 +62,10 @@ export interface SinkBlock extends BlockPlace {
 
 /**
  * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process that was paused
- * for a long time may lose the sink: it no longer has the lease or the folder lock of the sink. After the loss, this
- * process changes nothing that readers see: its calls throw `SINK_LEASE_LOST`, even calls that began before the loss.
+ * for a long time may lose the sink: the process no longer has the lease or the folder lock of the sink. After the
+ * loss, this process changes nothing that readers see. Its writes throw `SINK_LEASE_LOST`, even writes that began
+ * before the loss.
+ *
  * The caller waits for the end of each call to the sink before it makes another call. Only `draftRange` and
  * `RangeDraft.add` may be called during another call.
  */
@@ -85,26 +87,26 @@ export interface Sink {
   /**
    * Adds blocks to the top of the tail, in ascending order. A block that the tail already has (same height and id)
    * stays as it is. Before the call, the caller reverts each block of the tail that has the height of a new block but
-   * another id. After a crash during this call, the tail may have only the lowest of the new blocks, but never a part
-   * of a block.
+   * another id. After a crash during this call, the highest of the new blocks may be missing. The tail never contains a
+   * part of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
-   * Removes the blocks of the tail above a height. Does nothing if the tail has no such blocks. After a crash
-   * during this call, the tail may still have the lowest of these blocks.
+   * Removes the blocks of the tail above a height, if the tail has any. After a crash during this call, the lowest of
+   * these blocks may still be in the tail.
    */
   revertTail(toHeight: number): Promise<void>;
   /**
-   * Releases and closes the sink. May be called more than once, and also when `begin` failed or was never called. The
-   * caller first waits for the end of its other calls.
+   * Releases and closes the sink. May be called more than once, and also if `begin` failed or was never called. Before
+   * the call, the caller waits for the end of its other calls.
    */
   end(): Promise<void>;
 }
 
 /**
- * Returns the heights of the range that follows another range.
+ * Returns the heights of the range that follows a given range.
  *
- * @param height last height of the other range; 0 to get the first range of a sink
+ * @param height last height of the given range; 0 to get the first range of a sink
  */
 export function rangeAfter(height: number, rangeBlocks: number): HeightSpan {
   return { fromHeight: height + 1, toHeight: height + rangeBlocks };

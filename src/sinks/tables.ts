@@ -48,7 +48,7 @@ const SINK_TABLES = {
     id: 'u64',
     type: 'u8',
     kind: 'text',
-    /** Seconds since the epoch of the network, as the sender wrote it. */
+    /** Timestamp that the sender wrote, in seconds since the epoch of the network. */
     timestamp: 'i32',
     sender: 'text',
     sender_key: 'text',
@@ -56,9 +56,9 @@ const SINK_TABLES = {
     recipient: 'text',
     amount: 'i64',
     fee: 'i64',
-    /** Data field of a transfer. */
+    /** Data field of a transfer; otherwise empty. */
     data: 'text',
-    /** Username that a delegate registration registers. */
+    /** Username in a delegate registration; otherwise empty. */
     username: 'text',
   },
   balance_changes: {
@@ -70,7 +70,7 @@ const SINK_TABLES = {
     amount: 'i64',
     /** `transfer`, `fee`, `reward` or `genesis`. */
     cause: 'text',
-    /** 0 for the payout of a round. */
+    /** 0 for a fee or a reward that a round pays to a delegate. */
     transaction_id: 'u64',
   },
   votes: {
@@ -82,7 +82,7 @@ const SINK_TABLES = {
     voter: 'text',
     delegate: 'text',
     delegate_key: 'text',
-    /** 1 for a vote, -1 for a vote that is withdrawn. */
+    /** 1 for a vote, -1 for the withdrawal of a vote. */
     change: 'i8',
   },
   rounds: {
@@ -96,7 +96,7 @@ const SINK_TABLES = {
     delegate_key: 'text',
     /** Number of blocks of the round that the delegate forged. */
     forged: 'u32',
-    /** 1 if the delegate was in the list of the round and forged no block of the round; otherwise 0. */
+    /** 1 if the delegate was in the delegate list of the round but forged no block of the round; otherwise 0. */
     missed: 'u32',
     rewards: 'i64',
     fees: 'i64',
@@ -108,11 +108,11 @@ const SINK_TABLES = {
     time: 'time',
     /** 0 for the signature of the block itself. */
     transaction_id: 'u64',
-    /** `block`, `sender`, `second` or `member`. */
+    /** `block`, `sender`, `second` (by the second key of the sender), or `member` (of a multisignature group). */
     kind: 'text',
     /**
-     * Public key of the signer. Empty for the signature of a member of a multisignature group, because such a signature
-     * does not name a key.
+     * Public key of the signer. Empty for the signature of a member of a multisignature group, because the transaction
+     * does not say which member signed.
      */
     signer_key: 'text',
     signature: 'text',

@@ -1,7 +1,7 @@
 /**
- * Declares the metrics that are recorded by the modules of a node. Modules name metrics without the prefix `bloomery_`.
- * The registry refuses recordings of metrics that are not declared here. The registry itself adds the number of refused
- * recordings and, with its option `isOfProcess`, the metrics of the process.
+ * Declares the metrics that the modules of a node record. Modules name metrics without the prefix `bloomery_`. The
+ * registry (`MetricsRegistry`) refuses recordings of metrics that are not declared here. The registry itself adds a
+ * metric for the number of refused recordings. With its option `isOfProcess`, it also adds the metrics of the process.
  */
 
 type MetricKind = 'counter' | 'gauge' | 'histogram';

@@ -10,7 +10,7 @@ import { ProtocolError, messageOf } from '../primitives/errors.ts';
 export interface LogSink {
   /** Writes one or more whole lines, line feeds included. This function never throws. */
   write(lines: string): void;
-  /** Number of failed writes. A failed write usually loses one line. */
+  /** Number of failed writes. A write usually contains one line, so this is about the number of lost lines. */
   readonly linesLost: number;
   close(): void;
 }
@@ -18,8 +18,8 @@ export interface LogSink {
 /** Limits on log files. If a sink has no `Rotation`, its only file grows without limit. */
 export interface Rotation {
   /**
-   * Maximum size of the file in bytes. If a write would exceed this size, the file is renamed first, unless it is
-   * empty.
+   * Maximum size of the file in bytes. Before a write that would exceed this size, the sink renames the file and starts
+   * a new file. An empty file is not renamed.
    */
   readonly bytesMax: number;
   /** Number of renamed files that are kept, as `<file>.1` (the latest) and so on; at least 1. */
@@ -49,7 +49,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
       const from = age === 1 ? file : `${file}.${age - 1}`;
       if (existsSync(from)) renameSync(from, `${file}.${age}`);
     }
-    // The file has been renamed. If the new file cannot be opened now, the next write must not rotate again.
+    // The file has been renamed. If `openLog` throws now, the size 0 prevents a second rotation in the next write.
     sizeBytes = 0;
     descriptor = openLog(file);
     sizeBytes = fstatSync(descriptor).size;
@@ -93,7 +93,7 @@ export interface LineStream {
 export function streamSink(stream: LineStream): LogSink {
   let linesLost = 0;
   let closed = false;
-  // The node must continue to run when its terminal or pipe was closed.
+  // Without a listener for this event, the node would end with an error when its terminal or pipe is closed.
   stream.on?.('error', () => {
     linesLost += 1;
   });

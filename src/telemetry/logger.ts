@@ -111,8 +111,8 @@ function sinkOf(target: ObserverOptions['target']): LogSink {
 }
 
 /**
- * Writes pino's JSON lines in the wanted format. If lines were lost, an additional line after the next written line
- * reports the number of lost lines.
+ * Writes pino's JSON lines in the format of `options.format`. If lines were lost, an additional line after the next
+ * written line reports the number of lost lines.
  */
 function lineWriter(sink: LogSink, options: ObserverOptions): (json: string) => void {
   const nowMs = options.nowMs ?? Date.now;

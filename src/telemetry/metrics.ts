@@ -6,7 +6,7 @@ import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface MetricsOptions {
-  /** Metrics that may be recorded. Default: all metrics of a node. */
+  /** The metrics that code may record. Default: `DECLARATIONS`, which has all metrics of a node. */
   readonly declarations?: Readonly<Record<string, MetricDeclaration>>;
   /**
    * Maximum number of series for each metric name. Peers choose the values of some labels, so the number of different
@@ -96,11 +96,10 @@ export class MetricsRegistry {
   }
 
   /**
-   * Calls `set` each time before the metrics are read. Use `beforeReading` for metrics that are measured when they are
-   * read, such as sizes.
+   * Registers `set`. The method `text` calls `set` each time before it reads the metrics. Use `beforeReading` for
+   * metrics that are measured only when somebody reads them, such as sizes.
    *
-   * @returns a function that ends the calls of `set`; until the function is called, all objects that `set` uses stay in
-   *   memory
+   * @returns a function that removes `set`; until its call, all objects that `set` uses stay in memory
    */
   beforeReading(set: () => void): () => void {
     this.#beforeReading.add(set);
@@ -121,7 +120,7 @@ export class MetricsRegistry {
     this.#registry.removeSingleMetric(PREFIX + name);
   }
 
-  /** Returns all metrics in the text format, except gauges without a value. */
+  /** Returns all metrics in the text format of Prometheus, except gauges without a value. */
   text(): Promise<string> {
     for (const set of this.#beforeReading) set();
     return this.#registry.metrics();

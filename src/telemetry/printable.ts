@@ -1,6 +1,8 @@
-/** Turns the fields of a log line into small plain values without secrets, cycles or very long texts. */
+/** Turns the fields of a log line into JSON values of limited size, without secrets and without cycles. */
 
-/** Maximum depth of nesting that is shown. Five levels are enough for an error with its cause and data. */
+/**
+ * Maximum number of nested levels that a log line shows. Five levels are enough for an error with its cause and data.
+ */
 const DEPTH_MAX = 5;
 const ITEMS_MAX = 50;
 const TEXT_CHARS_MAX = 2_000;
@@ -8,17 +10,21 @@ const BYTES_SHOWN_MAX = 128;
 
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
 const HIDDEN = '[hidden]';
-/** Minimum length of a secret that `finished` replaces in texts. Shorter secrets occur in many ordinary words. */
+/**
+ * Minimum length of a secret that `finished` replaces in texts. A shorter secret may be part of many ordinary words.
+ */
 const SECRET_CHARS_MIN = 4;
 
 export type Printable = null | boolean | number | string | readonly Printable[] | { readonly [key: string]: Printable };
 
 /**
- * Converts the fields of a log line to plain values. A member whose name denotes a secret shows `[hidden]`, at any
- * depth. `[hidden]` also replaces this secret in all other texts of the fields, because an error message may quote the
- * secret. A secret shorter than `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and
- * bytes become hexadecimal text. Long texts, byte arrays and lists are shortened. An error becomes an object with name,
- * message and stack, and with code, data and cause if the error has them. The function never throws.
+ * Converts the fields of a log line to JSON values. The value of a member at any depth is a secret if the name of the
+ * member matches `SECRET_NAME`. The result shows `[hidden]` instead of a secret. `[hidden]` also replaces this secret
+ * in all other texts of the fields, because an error message may quote the secret. A secret shorter than
+ * `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and bytes become hexadecimal text.
+ * Long texts, byte arrays and lists are shortened. Members of an object after the first `ITEMS_MAX` are left out. An
+ * error becomes an object with name, message and stack, and with code, data and cause if the error has them. The
+ * function never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
@@ -109,14 +115,14 @@ function learn(secret: unknown, secrets: Set<string>, depth = DEPTH_MAX): void {
   }
 }
 
-/** The entries of a map as members of an object, so that the name of a member can denote a secret. */
+/** Converts the entries of a map to members of an object, so that `SECRET_NAME` also applies to the keys of the map. */
 function membersOfMap(map: ReadonlyMap<unknown, unknown>): object {
   return Object.fromEntries(Array.from(map, ([key, value]) => [String(key), value]));
 }
 
 /**
- * Replaces secrets in texts, and then shortens long texts. In the reverse order, a secret at the end of a shortened
- * text could be incomplete, and its remaining part would be shown.
+ * Replaces secrets in texts, and then shortens long texts. If the function shortened a text first, the cut could split
+ * a secret, and the first part of the secret would stay visible.
  */
 function finished(value: Printable, secrets: readonly string[]): Printable {
   if (typeof value === 'string') return shortened(secrets.reduce((text, one) => text.replaceAll(one, HIDDEN), value));

@@ -1,6 +1,6 @@
 /**
- * Checks the arguments of a test's calls before the devnet starts or changes anything. The TypeScript types are not
- * enough, because tests may be written in plain JavaScript.
+ * Checks the arguments that a test passes to `bloomery/testing`, before the devnet starts or changes. The TypeScript
+ * types are not enough, because tests may be written in plain JavaScript.
  */
 
 import { MINING_MODES, type MiningMode } from '../cli/devnet/mining.ts';

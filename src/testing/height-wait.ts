@@ -6,9 +6,9 @@ import type { Clock } from '../ports/clock.ts';
 export interface HeightWait {
   readonly nodes: readonly (Pick<AgentLink, 'ask'> & { readonly index: number })[];
   readonly isClosed: () => boolean;
-  /** The clock of the machine. The chain's clock is unsuitable, because the devnet can stop it. */
+  /** The process clock, for the pauses between polls. The chain clock is unsuitable, because it can be stopped. */
   readonly clock: Clock;
-  /** Time limit by the clock of the machine, in milliseconds; default `TIMEOUT_MS`. */
+  /** Time limit in milliseconds of real time (not of the chain clock); default `TIMEOUT_MS`. */
   readonly timeoutMs?: number;
 }
 

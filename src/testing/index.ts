@@ -1,5 +1,5 @@
 /**
- * `bloomery/testing`: a devnet for tests of applications, in the process of the test. See
+ * `bloomery/testing`: a devnet inside the process of a test, for testing applications. See
  * docs/guides/test-applications.md.
  */
 
@@ -28,8 +28,8 @@ export type {
 
 /**
  * Starts a devnet in this process. The nodes keep all data in memory, and listen for HTTP on free ports of the loopback
- * address. Any number of devnets may run at once. `close` ends the devnet. With `await using`, the devnet ends at the
- * end of the scope.
+ * address. Any number of devnets may run at once. `close` ends the devnet. A devnet that is declared with `await using`
+ * ends at the end of its scope.
  *
  * @throws an error that names the fault if the options, the network folder or its `accounts.json` are invalid
  */

@@ -1,4 +1,4 @@
-/** A devnet in the caller's process: nodes in memory, one clock, and the functions that tests call. */
+/** A devnet in the caller's process: all nodes keep their data in memory and share one chain clock. */
 
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
 import { DevnetAccounts } from '../cli/devnet/devnet-accounts.ts';
@@ -49,7 +49,7 @@ interface Kept extends TimeState {
   readonly facts: Snapshot;
 }
 
-/** Port of the first node in the memory network. No program can see this port, because the network is in memory. */
+/** Port in the `MemoryNetwork` address of the first node. No node opens this port on the machine. */
 const FIRST_PORT = 5000;
 /**
  * The number of snapshots is limited because each snapshot keeps copies of the chain, pool and signing journal of every
@@ -78,7 +78,7 @@ export class MemoryDevnet implements TestDevnet {
   readonly #snapshots = new Map<string, Kept>();
   readonly #faults = new MemoryFaults(() => this.#nodes);
   #groups: readonly (readonly number[])[] = [];
-  /** Resolves when the other nodes have accepted or refused all transactions that `#arrived` has sent to them. */
+  /** Resolves when the nodes have accepted or refused all transactions that `#arrived` has sent to them. */
   #handing: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
@@ -313,9 +313,9 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   /**
-   * Passes on a transaction that the node `at` accepted. In the mining mode `instant`, the timekeeper gets the
-   * transaction. In the other modes, all other nodes of the same group get the transaction at once, because the next
-   * slot may belong to a delegate of any node.
+   * Passes on a transaction that the node `at` accepted. In the mining mode `instant`, the timekeeper sends the
+   * transaction to the other nodes and mines blocks. In the other modes, all other nodes of the same group get the
+   * transaction at once, because the next slot may belong to a delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {

@@ -1,4 +1,4 @@
-/** Sets slow links, lossy links and clock offsets in a devnet in the caller's process, as `bloomery devnet` does. */
+/** Sets delays and losses of messages, and clock offsets of nodes, in a devnet that runs in the caller's process. */
 
 import { DELAY_MS_MAX, delayMsOfText, lossOfText, SKEW_MS_MAX, skewMsOfText } from '../cli/devnet/parse-faults.ts';
 import { DevnetFaults } from '../cli/devnet/faults.ts';
@@ -13,8 +13,8 @@ export class MemoryFaults {
   }
 
   /**
-   * @throws RangeError or ProtocolError `USAGE` if the delay is invalid or longer than a minute, or if a node does not
-   *   exist
+   * @throws ProtocolError `USAGE` if the delay is an invalid text; RangeError if the delay is a number outside of 0 to
+   *   `DELAY_MS_MAX`, or if a node does not exist
    */
   delay(by: string | number, nodes: readonly number[] | undefined): Promise<void> {
     const delayMs =
@@ -23,7 +23,10 @@ export class MemoryFaults {
     return this.#sendFaults();
   }
 
-  /** @throws RangeError or ProtocolError `USAGE` if the share is invalid or a node does not exist */
+  /**
+   * @throws ProtocolError `USAGE` if the share is an invalid text; RangeError if the share is a number outside of 0 to
+   *   1, or if a node does not exist
+   */
   lose(share: string | number, nodes: readonly number[] | undefined): Promise<void> {
     const loss = typeof share === 'string' ? lossOfText(share) : within(share, 0, 1, 'the share of messages');
     this.#faults.lose(loss, this.#checked(nodes));
@@ -31,8 +34,8 @@ export class MemoryFaults {
   }
 
   /**
-   * @throws RangeError or ProtocolError `USAGE` if the clock offset is invalid or longer than a day, or if the node
-   *   does not exist
+   * @throws ProtocolError `USAGE` if the clock offset is an invalid text; RangeError if the clock offset is a number of
+   *   more than a day, or if the node does not exist
    */
   skew(node: number, by: string | number): Promise<void> {
     const words = 'the distance of the clock in milliseconds';

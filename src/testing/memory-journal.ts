@@ -1,4 +1,4 @@
-/** A signing journal in memory, for a node of a devnet in memory. The entries are never written to a file. */
+/** A signing journal in memory, for a node of a devnet in memory. */
 
 import type { FolderJournal } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';

@@ -1,6 +1,6 @@
 /**
- * A node in the caller's process that stores its chain, journals and pool in memory. The HTTP port is the only port
- * that the node opens on the machine.
+ * A node that runs in the caller's process, and keeps its chain, journals and pool in memory. The HTTP port is the only
+ * port that the node opens on the machine.
  */
 
 import { loadConfig } from '../config/load.ts';
@@ -94,8 +94,8 @@ export class MemoryNode implements AgentLink {
       memory: {
         keyValue: this.#keyValue,
         journal: this.#journal,
-        // The transaction journal is empty at each start. When the devnet reverts to a snapshot, `takeIn` restores the
-        // pool.
+        // The transaction journal is empty at each start. A node starts again only when the devnet reverts to a
+        // snapshot, and `takeIn` then restores the pool.
         transactionJournal: new MemoryTransactionJournal(),
       },
       transport: this.#options.memoryNetwork.transport(this.#options.address),
@@ -114,7 +114,7 @@ export class MemoryNode implements AgentLink {
   }
 
   /**
-   * Copies the state of the node. The caller must prevent the forging of blocks during the copy.
+   * Copies the chain, the signing journal and the pool. The caller must prevent the forging of blocks during the copy.
    *
    * @throws Error if the node is closed
    */

@@ -1,7 +1,7 @@
 /**
- * Connects nodes in one process. Messages pass through JSON text, like on a real wire, and arrive in a later iteration
- * of the event loop. During a partition, messages to nodes of another group do not arrive, and requests to them fail.
- * The connections stay open, as they do for some time when a real cable is cut.
+ * Connects nodes in one process. Each message is converted to JSON text and back, as between two machines, and arrives
+ * in a later iteration of the event loop. During a partition, messages to nodes of another group do not arrive, and
+ * requests to these nodes fail. The connections stay open, as they do for some time when a real cable is cut.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -35,8 +35,8 @@ export class MemoryNetwork {
   readonly clock: Clock;
   readonly #members = new Map<PeerId, MemoryTransport>();
   /**
-   * Callbacks of dials to nodes that do not listen yet. A callback stays here until the node listens, even if the wait
-   * of its dial is over.
+   * Callbacks of dials to nodes that do not listen yet. A callback stays here until the node listens, even after the
+   * dial has stopped waiting.
    */
   readonly #awaited = new Map<PeerId, readonly (() => void)[]>();
   #groups: ReadonlyMap<PeerId, number> = new Map();
@@ -196,7 +196,8 @@ class MemoryTransport implements Transport {
 
   accept(dialer: MemoryTransport): CloseReason | undefined {
     if (this.#handlers?.admits(dialer.#address.ip) !== true) return NOT_LISTENING;
-    // Two nodes may dial each other at the same time, but they share one connection.
+    // If two nodes dial each other at the same time, the second dial is refused, because two nodes share one
+    // connection.
     if (this.#lines.has(dialer.peerId)) return dialer.#lines.has(this.peerId) ? DUPLICATE : undefined;
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());
     return undefined;

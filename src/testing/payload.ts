@@ -1,4 +1,4 @@
-/** Converts the payload that a test gives to `send` into a payload of the protocol. */
+/** Converts the payload that a test passes to `send` (a `TransactionPayload`) into a `Payload` of the protocol. */
 
 import { addressOf } from '../crypto/keys.ts';
 import { hexOf } from '../primitives/bytes.ts';

@@ -27,8 +27,7 @@ export async function passphraseOf(
 }
 
 /**
- * Only this function loads the list of BIP-39 words. The list is not needed for the name of an account, or for a call
- * with `anyPassphrase`.
+ * Imports the list of BIP-39 words only here, because a call of `passphraseOf` with an account does not need the list.
  */
 async function isOfBip39(passphrase: string): Promise<boolean> {
   const { validateMnemonic } = await import('@scure/bip39');

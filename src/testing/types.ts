@@ -7,8 +7,9 @@ export interface DevnetOptions {
   /** Number of nodes, from 1 to 16; default 1. */
   readonly nodes?: number;
   /**
-   * When nodes forge blocks: when a transaction arrives (`instant`, the default), only when `mine`, `fund` or `heal` is
-   * called (`on-demand`), or in each slot (`interval`). A slot of the packaged devnet lasts two seconds.
+   * When nodes forge blocks. `instant` (the default): when a transaction arrives. `on-demand`: only when the test calls
+   * `mine`, `fund` or `heal`. `interval`: in each slot. Bloomery contains one packaged devnet of each generation, with
+   * slots of two seconds.
    */
   readonly mine?: MiningMode;
   /**
@@ -18,13 +19,14 @@ export interface DevnetOptions {
   readonly generation?: 2 | 3;
   /**
    * Number of delegates in each round of the packaged devnet, from 1 to 101; default 101. In generation 3 with 5
-   * delegates, a block is final after 7 to 11 more blocks. Not allowed together with `network`.
+   * delegates, a block is final after 7 to 11 more blocks. Not allowed together with `network`, because a network has
+   * its own number of delegates.
    */
   readonly delegates?: number;
   /**
    * Name or folder of the network; default: the packaged devnet. The folder must contain `accounts.json` with the
-   * accounts, and `forgers.json` with the encrypted passphrases of the delegates. The command `bloomery genesis create`
-   * makes such a folder.
+   * accounts, and `forgers.json` with the encrypted passphrases of the delegates and their password. The command
+   * `bloomery genesis create` makes such a folder.
    */
   readonly network?: string;
   /**
@@ -36,11 +38,11 @@ export interface DevnetOptions {
 
 export type MiningMode = 'instant' | 'on-demand' | 'interval';
 
-/** An account with a published passphrase. Never use the account on another network. */
+/** An account whose passphrase `accounts.json` of the network contains. Never use the account on another network. */
 export interface TestAccount {
   /**
-   * Name of the account. In the packaged devnet, `genesis` has nearly all funds, `account_1` to `account_10` have
-   * 100,000 LSK each, and `genesis_1`, `genesis_2` and so on are delegates.
+   * Name of the account. In the packaged devnet, `genesis` has nearly all funds. `account_1` to `account_10` have
+   * 100,000 LSK each. `genesis_1`, `genesis_2` and so on are delegates.
    */
   readonly name: string;
   readonly address: string;
@@ -72,7 +74,7 @@ export interface Mined {
   readonly emptySlots: number;
   readonly height: number;
   readonly blockId: string;
-  /** Time of the chain's clock after the mined slots. */
+  /** Time of the chain clock after the mined slots. */
   readonly time: Date;
 }
 
@@ -122,22 +124,23 @@ export interface TestDevnet {
   readonly network: NetworkFacts;
   /** @throws an error for a name that no account has */
   account(name: string): TestAccount;
-  /** Present time of the chain's clock. */
+  /** Present time of the chain clock. */
   now(): Date;
   /**
    * Mines the next `slots` slots (1 to 10,000; default 1). In each slot, the delegate of the slot forges a block.
    * If this delegate cannot forge, the slot stays empty, and `emptySlots` counts the slot. Without a partition, all
    * nodes have the blocks when the promise resolves. In a partition, only the nodes in the group of the forging node
-   * get the block.
+   * get its block.
    *
    * @throws RangeError for an invalid number of slots
    */
   mine(slots?: number): Promise<Mined>;
   /**
-   * Resolves when all nodes have at least this height. In a partition, each group must reach the height with its own
-   * blocks. `waitForHeight` forges no blocks.
+   * Resolves when the tip of each node has at least the height `height`. In a partition, each group must reach the
+   * height with its own blocks. `waitForHeight` forges no blocks.
    *
-   * @param options `timeoutMs` is the time limit in milliseconds, by the clock of the machine; default 30,000
+   * @param options `timeoutMs` is the time limit in milliseconds of real time (not of the chain clock); default
+   *   30,000
    * @throws RangeError for an invalid height or time limit
    * @throws an error with the height of each node if the time limit passes first
    * @throws an error if the devnet is closed
@@ -146,24 +149,25 @@ export interface TestDevnet {
   /** Changes the mining mode. @throws an error for an unknown mode */
   setMining(mode: MiningMode): Promise<void>;
   /**
-   * Sets the chain's clock ahead: to a moment (a `Date`, or a text such as `2027-01-01`), or by a duration (`90s`,
-   * `15m`, `1h`, `2d`, `3w`, `1y`). All skipped slots stay empty. Resolves with the new time of the chain's clock.
+   * Sets the chain clock ahead: to a moment (a `Date`, or a text in UTC such as `2027-01-01`), or by a duration
+   * (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). All skipped slots stay empty. Resolves with the new time of the chain
+   * clock.
    *
    * @throws an error for an invalid time, a moment in the past, or a moment after the year 2149. The clock then does
    *   not change
    */
   warp(to: string | Date): Promise<Date>;
   /**
-   * Saves a snapshot under a name. The snapshot has the chain, the pool and the signing journal of each node, the
-   * chain's clock, and the mining mode. A name has 1 to 64 characters (letters, digits, `-`, `_`, `.`) and begins with
-   * a letter or digit. A snapshot replaces an earlier snapshot of the same name.
+   * Saves a snapshot under a name. The snapshot contains the chain, the pool and the signing journal of each node, the
+   * chain clock, and the mining mode. A name has 1 to 64 characters (letters, digits, `-`, `_`, `.`) and begins with a
+   * letter or digit. A snapshot replaces an earlier snapshot of the same name.
    *
    * @throws an error for an invalid name, or if there are already 100 snapshots with other names
    */
   snapshot(name: string): Promise<Snapshot>;
   /**
-   * Restores all nodes, the chain's clock and the mining mode from a snapshot. The snapshot is kept, and the ports stay
-   * the same. Partitions, delays, losses, clock offsets and `impersonate` stay in effect.
+   * Restores all nodes, the chain clock and the mining mode from a snapshot. The snapshot is kept, and each node
+   * keeps its HTTP port. Partitions, delays, losses, clock offsets and `impersonate` stay in effect.
    *
    * @throws an error with the names of all snapshots if no snapshot has this name
    * @throws an error if a node does not return to the state of the snapshot
@@ -188,17 +192,17 @@ export interface TestDevnet {
     options?: number | SendOptions,
   ): Promise<SentTransaction>;
   /**
-   * Sends beddows from the account `genesis`, and mines slots until a block contains the transaction. With the option
-   * `network`, the sender is the first account in `accounts.json` of that network.
+   * Sends `amount` beddows from the account `genesis` to `address`, and mines slots until a block contains the
+   * transaction. With the option `network`, the sender is the first account in `accounts.json` of that network.
    *
    * @throws an error if the address or the amount is invalid, or if the nodes refuse the transaction
    * @throws an error if no block of the mined slots (at most two rounds) contains the transaction
    */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**
-   * Makes the nodes accept any signature for the account with this address from now on. The chain must know the public
-   * key of the account, for example from an earlier transaction of the account. The account must not be a
-   * multisignature account.
+   * From now on, the nodes accept any signature for the account with this address. The chain must know the public key
+   * of the account, for example from an earlier transaction of the account. The account must not be a multisignature
+   * account.
    *
    * @throws an error for an account that does not meet these conditions
    */
@@ -213,7 +217,7 @@ export interface TestDevnet {
   /**
    * Delays each message between nodes by a duration: a number of milliseconds, or a string such as `150ms` or `2s`. If
    * the two nodes of a link have different delays, the greater delay applies. A delay does not affect blocks from
-   * the function `mine` or the mining mode `instant`, because the devnet gives these blocks to the nodes directly.
+   * `mine`, `fund` or the mining mode `instant`, because the devnet gives these blocks to the nodes directly.
    *
    * @param nodes numbers of the nodes whose links get the delay; default: all
    * @throws an error for an invalid delay, a delay longer than a minute, or a node that does not exist
@@ -222,14 +226,14 @@ export interface TestDevnet {
   /**
    * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`. If the two
    * nodes of a link have different probabilities, the greater probability applies. A loss does not affect blocks from
-   * the function `mine` or the mining mode `instant`, because the devnet gives these blocks to the nodes directly.
+   * `mine`, `fund` or the mining mode `instant`, because the devnet gives these blocks to the nodes directly.
    *
    * @param nodes numbers of the nodes whose links lose messages; default: all
    * @throws an error for an invalid probability, or a node that does not exist
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Sets the clock of a node ahead of the chain's clock, by a number of milliseconds or a string such as `+3s`. A
+   * Sets the clock of a node ahead of the chain clock, by a number of milliseconds or a string such as `+3s`. A
    * negative number, or a string such as `-3s`, sets the clock behind.
    *
    * @throws an error for an invalid offset, an offset longer than a day, or a node that does not exist
@@ -237,7 +241,7 @@ export interface TestDevnet {
   skew(node: number, by: string | number): Promise<void>;
   /**
    * Ends the partition, delays, losses and clock offsets, and resolves when all nodes have the same tip. If the tips
-   * differ, `heal` also mines slots: a node learns of a better chain from a new block of that chain. If two chains are
+   * differ, `heal` also mines slots, because the nodes learn of each other's chains from new blocks. If two chains are
    * equally good, a new block on one of them decides.
    *
    * @throws an error if the nodes do not have the same tip within 60 seconds, or if the devnet is closed

@@ -1,4 +1,4 @@
-/** Receives jobs in a worker thread and posts the answers back. The scripts of `JobThreads` use this module. */
+/** Receives jobs in a worker thread and posts the answers back, for the worker scripts that `JobThreads` starts. */
 
 import { readlinkSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
@@ -27,7 +27,7 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 
 /**
  * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks, so it should run first
- * if there are fewer cores than threads. Only on Linux can `setPriority` change the priority of a single thread. On
+ * if there are fewer cores than threads. `setPriority` can change the priority of a single thread on Linux only. On
  * other systems, all threads keep the same priority.
  */
 function stepBack(): void {
@@ -36,6 +36,6 @@ function stepBack(): void {
     // The steps are relative to the current priority, because the whole process may already have a low priority.
     setPriority(thread, Math.min(getPriority(thread) + STEPS_BACK, constants.priority.PRIORITY_LOW));
   } catch {
-    // On other systems, or without the right to change the priority, the thread keeps its old priority.
+    // Without `/proc` (not Linux), or without the right to change the priority, the thread keeps its old priority.
   }
 }

@@ -15,7 +15,9 @@ export interface JobThreadsOptions {
    * `ask` chooses the weight of each job. If no thread accepts a job, the caller must do the work.
    */
   readonly waitingMax: number;
-  /** Receives a log line when the first thread ends unexpectedly. Further lost threads cause no log line. */
+  /**
+   * Receives one log line, when a thread ends unexpectedly for the first time. Further lost threads cause no log line.
+   */
   readonly observer?: Observer;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Reads lines of a chain file and validates their blocks, including their signatures. A worker thread of the reader
- * does this work for each call with more than `INLINE_LINES_MAX` lines. A reader without worker threads does all work
- * on the calling thread.
+ * Reads lines of a chain file (each line is one block) and validates the blocks, including their signatures. A worker
+ * thread of the reader does this work for each call with more than `INLINE_LINES_MAX` lines. A reader without worker
+ * threads does all work on the calling thread.
  */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';
@@ -24,12 +24,14 @@ export interface LineReaderOptions {
 
 export interface LineReader {
   /**
-   * Reads some lines. A block is unpacked only when the caller takes it from the iterable. Thousands of blocks can wait
-   * in the iterable. If they were unpacked, the garbage collector would have to move their objects again and again.
+   * Reads some lines. The iterable stores each block as bytes (see `packBlock`), and unpacks the block when the caller
+   * takes it. Thousands of blocks can wait in the iterable. If they were unpacked, the garbage collector would have to
+   * move their objects again and again.
    *
    * @returns the block of each line. A block above `knownHeight` is validated. If no valid block can be read from a
-   *   line, or if the block is block 1, the result is the line itself. The reader releases all lines that it does not
-   *   return, because a line takes three times the memory of its packed block
+   *   line, the result is the line itself, so that the caller can read it again and report the reason. The line of
+   *   block 1 is also returned, because the caller compares block 1 with the genesis block of the network. The reader
+   *   releases all lines that it does not return, because a line takes three times the memory of its packed block
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Reads and validates lines of a chain file on any thread. The input consists of lines as bytes, and the output
- * consists of packed blocks.
+ * Reads lines of a chain file and validates their blocks, in a worker thread or on the main thread. The input consists
+ * of lines as bytes, and the output consists of packed blocks.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -13,12 +13,11 @@ const NONE = new Uint8Array(0);
 
 /**
  * Reads lines from `packed`, where the length of each line precedes the line. The result does not contain the reason
- * why a line is refused. The caller can read a refused line again to get the reason, and knows the position of the line
- * for the error message.
+ * why a line is refused. To get the reason, the caller reads the refused line again.
  *
  * @param knownHeight blocks up to this height are not validated, because the chain already has them
- * @returns for each line a length and the packed block; length 0 and no block for a line that is refused or contains
- *   block 1
+ * @returns for each line, the length of its packed block and the packed block; only length 0 for a refused line, and
+ *   for the line of block 1, which the caller compares with the genesis block
  */
 export function readPackedLines(
   packed: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Stores the results of signature checks. The pool checks the signatures of a transaction. While the cache has the
- * results, the node does not repeat these checks when a block contains the transaction.
+ * Stores the results of signature checks. The pool checks the signatures of each transaction that it receives. While
+ * the cache has the results, the node does not repeat these checks when a block contains the transaction.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -21,7 +21,7 @@ export class SignatureCache {
 
   /**
    * @param entriesMax maximum number of results stored by key; each of these results takes about 250 bytes. A result
-   *   stored by object stays as long as the check object
+   *   stored by object stays as long as the check object exists
    */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);

@@ -24,11 +24,13 @@ export interface VerifierPoolOptions {
   /** Preferred backend. The default is the fastest backend that loads. */
   readonly backend?: Ed25519Backend;
   /**
-   * Maximum number of results that the cache stores by content (public key, signature and message). Results that were
-   * not used recently are removed first. Each of these results takes about 250 bytes.
+   * Maximum number of results that the cache stores by content (public key, signature and message). The cache removes
+   * the least recently used result first. Each result takes about 250 bytes.
    */
   readonly cacheEntriesMax: number;
-  /** Receives a log line when the first thread ends unexpectedly. Further lost threads cause no log line. */
+  /**
+   * Receives one log line, when a thread ends unexpectedly for the first time. Further lost threads cause no log line.
+   */
   readonly observer?: Observer;
   /** URL of the worker script; `verify-worker` by default. */
   readonly threadProgram?: URL;
@@ -49,10 +51,10 @@ const JOB_CHECKS_MAX = 128;
 
 /**
  * Largest batch of checks whose results are always cached by content (`checkKey`). A small batch usually belongs to one
- * block. Each transaction of the block usually arrived earlier, as another object with the same bytes, so the cache can
- * find the earlier result only by content. A larger batch belongs to a download, with thousands of new checks. If
- * worker threads make these checks, the results are cached only by object, because the later validation uses the same
- * check objects.
+ * block. Each transaction of the block usually arrived earlier as another object with the same bytes. The cache can
+ * therefore find the earlier result only by content. A larger batch belongs to a download of many blocks, with
+ * thousands of new checks. If worker threads make these checks, the results are cached only by object, because the
+ * later validation uses the same check objects.
  */
 const KEYED_CHECKS_MAX = 200;
 

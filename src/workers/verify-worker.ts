@@ -1,4 +1,7 @@
-/** Runs in a worker thread, and makes packed signature checks. The answer has one byte for each check. */
+/**
+ * Runs in a worker thread, and makes the signature checks of each job (see `packChecks`). The answer has one byte for
+ * each check: 1 for a correct signature, 0 for a wrong signature.
+ */
 
 import { workerData } from 'node:worker_threads';
 import { selectEd25519, type Ed25519Backend } from '../crypto/ed25519.ts';

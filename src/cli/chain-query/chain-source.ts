@@ -64,9 +64,9 @@ export async function withStoppedNode<T>(
 }
 
 /**
- * Returns a source that first asks the paths without the prefix `/api`. If the node has `http.strictDialect`, only the
- * answers of these paths have all members. Nodes of other software, and some proxies, do not serve these paths. In that
- * case, the source asks the paths below `/api`.
+ * Returns a source that first asks the paths without the prefix `/api`, because `http.strictDialect` removes members
+ * from the answers below `/api`. If the server does not serve such a path (other software, or a proxy), the source asks
+ * the path below `/api`.
  */
 function runningSource(url: string): Source {
   const own = nodeAsker(url, { isOwnKind: true });

@@ -1,7 +1,7 @@
 /**
  * Checks a signed transaction against the accounts of a chain, without sending the transaction. The check covers the
- * id, the fee, the signatures, the balance and the time. It also covers whether a block already contains the
- * transaction.
+ * signatures, the balance and the time, and whether a block already contains the transaction. In generation 2, it also
+ * covers the id and the fee; in generation 3, nodes compute both.
  */
 
 import { lskText } from '../../primitives/amount.ts';
@@ -17,8 +17,8 @@ export interface TransactionCheck {
   /** Reasons why a node would refuse the transaction, as sentences. */
   readonly faults: readonly string[];
   /**
-   * Public keys of group members that have not signed (`of`), and the number of missing signatures (`count`); undefined
-   * when no signature is missing.
+   * The number of missing signatures of a group (`count`), and the public keys of all members that have not signed
+   * (`of`). Undefined if no such signature is missing.
    */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
 }

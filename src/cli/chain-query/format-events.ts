@@ -7,7 +7,7 @@ import type { TransactionJson } from './shapes.ts';
 const ID_CHARACTERS = 18;
 const NAME_CHARACTERS = 21;
 
-/** Formats one event, for example `483920000000012.0  blocks/new  block 17 at height 12 by KEY, 3 transactions`. */
+/** Formats one event in columns: its id, its name, and its content (`block 17 at height 12 by KEY, 3 transactions`). */
 export function eventLine({ id = '-', event, data }: NodeEventJson): string {
   return `${id.padEnd(ID_CHARACTERS)}  ${event.padEnd(NAME_CHARACTERS)}  ${contentOf(event, data)}`;
 }

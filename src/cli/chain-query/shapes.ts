@@ -25,7 +25,7 @@ export interface TransactionJson {
   readonly type: number;
   readonly senderId: string;
   readonly fee: string;
-  /** Only generation 2 sends the amount and the recipient as members of the transaction itself. */
+  /** A lisk-sdk node of generation 3 sends the amount and the recipient only in `asset`. */
   readonly amount?: string;
   readonly recipientId?: string | null;
   readonly asset?: unknown;

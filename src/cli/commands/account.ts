@@ -20,8 +20,8 @@ import { tableLines } from '../table.ts';
 const LATEST_SHOWN = 10;
 
 /**
- * @param which an address (with or without the final `L`), the name of a delegate or a public key; upper and lower case
- *   are equal
+ * @param which an address (with or without the final `L`), a public key, or the name of a delegate; the case of letters
+ *   does not matter
  * @throws ProtocolError `ACCOUNT_UNKNOWN`; errors of `askSource` and of `Source.ask`
  */
 export async function account(which: string, flags: QueryFlags): Promise<void> {

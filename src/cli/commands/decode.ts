@@ -21,8 +21,8 @@ const KEY_BYTES = 32;
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
 /**
- * Network identifier for the case that no network is given. The identifier affects only the check of a signature of
- * generation 3. Without a network, this check is skipped.
+ * Network identifier of the signer without `--network`. The value has no effect: only signatures of generation 3 cover
+ * the network identifier, and the command does not check these signatures without a network.
  */
 const NO_NETWORK = '0'.repeat(64);
 
@@ -63,7 +63,7 @@ function decodedBytes(bytes: Buffer, network: SigningNetwork | undefined): reado
   if (header !== undefined) return [decodedHeader(header)];
   const signer = signerFor(generationOfType(bytes[0]), network);
   const found = signer.fromBytes(bytes).map((transaction) => decodedTransaction(transaction, signer, network));
-  // Some bytes can be read as two different transactions. The transaction with the valid signature is the right one.
+  // `fromBytes` can find two transactions for the same bytes. The one with the valid signature is the right one.
   const signed = found.filter(({ isSigned }) => isSigned === true);
   return signed.length > 0 ? signed : found;
 }

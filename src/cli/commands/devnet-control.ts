@@ -96,7 +96,7 @@ export class DevnetControl {
   }
 
   /**
-   * @throws ProtocolError `USAGE` for a node that the running devnet does not have; no error when the devnet does not
+   * @throws ProtocolError `USAGE` if the running devnet has no node with this index; no error if the devnet does not
    *   answer
    */
   async #refuseMissing(index: number): Promise<void> {

@@ -67,7 +67,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
 }
 
 /**
- * Checks before the run that the file for the results can be opened for writing. A failure at the end would lose the
+ * Checks before the run that the file of `--junit` can be opened for writing. A failure at the end would lose the
  * results of a long run.
  *
  * @throws ProtocolError `USAGE`
@@ -169,7 +169,7 @@ async function steps(
 }
 
 async function portsOf(flags: ScenarioFlags, { devnet, steps: all }: Scenario) {
-  // Each node that is added later uses the next HTTP port and the next P2P port.
+  // Each `add` step of the scenario starts a node on the next HTTP port and the next P2P port.
   const added = all.filter(({ work }) => work.kind === 'operation' && work.operation === 'add').length;
   const count = devnet.nodes + added;
   const { httpPort, wsPort } = flags;

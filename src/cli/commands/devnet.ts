@@ -60,8 +60,8 @@ async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { 
   const source = await forkSourceOf(path, flags.network);
   const blockTiming = blockTimingOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
-    // The network folder of the source counts as temporary, so that the devnet uses its own copy. The user may remove
-    // or change the folder of the source while the devnet exists.
+    // `isTemporary` makes the devnet copy the network folder of the chain that it forks. The user may remove or change
+    // the original folder while the devnet exists.
     return { source, blockTiming, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));
@@ -135,7 +135,7 @@ async function run(flags: DevnetFlags, { chosen, blockTiming, source }: Choice):
   }
 }
 
-/** Refuses a source inside the folder of the devnet, because the command may remove the files in this folder. */
+/** Refuses to fork a chain inside the folder of the devnet, because the command may remove the files in this folder. */
 function refuseSourceInside(directory: string, { path, chain }: ForkSource): void {
   const place = chain.kind === 'folder' ? chain.dataDirectory : chain.file;
   const folder = existsSync(directory) ? realpathSync(directory) : directory;

@@ -62,9 +62,8 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
       }
       printStderr(`${node.base} ended the stream; the command retries until the node answers`);
     } catch (error) {
-      // After the first stream has begun, the command connects again if the connection failed, if the node is busy, or
-      // if a load balancer has no node. Any other error ends the command. Before the first stream, each error ends the
-      // command.
+      // Before the first stream begins, each error ends the command. Later, the command connects again if the stream
+      // broke off, if no connection was possible, or if the status was 408, 429 or 503. Other errors end the command.
       const isLost = !(error instanceof ProtocolError) || isTransient(error);
       if (!isLost || !hasBegun) throw error;
       if (!(error instanceof ProtocolError))

@@ -39,9 +39,9 @@ import { flushOutput, printStderr, printJson, printLine, printText, report } fro
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the record first, and then ends signing on this machine; with `--keep`, this machine continues to sign. If the
- * command fails between these two steps, the record is in the file and in this node. Until the file is imported, only
- * this node can sign.
+ * Writes the signing record of a node to a file, and then ends the signing of this node; with `--keep`, the node
+ * continues to sign. If the command fails between these two steps, the record is in the file and in this node. Until
+ * the file is imported, only this node can sign.
  *
  * @throws ProtocolError `USAGE` when there is no record or the record has no delegate, and for `--json` without a file;
  *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_EXISTS` and `SIGNING_RECORD_UNWRITABLE`
@@ -86,11 +86,12 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports a record. If a record is not a copy, it counts at its first import as the complete history of signatures. The
- * first import marks the file as a copy, if possible. It also stores, on this machine, the path of the folder into
- * which it imported the record. After the import of a copy, or a repeated import, the node waits before it signs, to
- * make sure that no other node signs. A repeated import into the same folder counts like the first import if the file
- * has no mark of a copy and `knowsAllOf` is true for the journal in this folder.
+ * Imports a signing record. After the first import of a record that is not a copy, this node may sign as soon as the
+ * exporting node could have signed. The first import marks the file as a copy, if the file can be written. It also
+ * stores, on this machine, the path of the folder into which it imported the record. After the import of a copy, or a
+ * repeated import, the node waits before it signs, to make sure that no other node signs. There is one exception: the
+ * repeated import of an unmarked file into the same folder counts as the first import, if the journal in this folder
+ * already knows the last headers of the record (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
@@ -135,8 +136,9 @@ interface Import {
 }
 
 /**
- * Marks the record as imported, and then imports it. If the process ends between these two steps, every node that
- * imports the marked file waits before it signs. In the reverse order, two nodes could sign with one record.
+ * Marks the record as imported, on this machine and in the file, and then imports the record. If the process ends
+ * between these two steps, every node that imports the marked file waits before it signs. In the reverse order, two
+ * nodes could sign with one record.
  *
  * @returns the earlier import that makes the record count as a copy, if any; and whether the file is now marked as a
  *   copy
@@ -172,7 +174,8 @@ function recordImport(
     imports?.add(record, { into, atS: Math.floor(Date.now() / 1000) });
     undo.push(() => imports?.forget(record));
   } catch {
-    // Without a writable folder for watermarks, this machine cannot notice a second import of a copy of the file.
+    // Without a writable folder for watermarks, the import succeeds, but this machine cannot notice a second import of
+    // a copy of the file.
   }
 }
 
@@ -208,12 +211,12 @@ function writeInstead(file: string, text: string): void {
 
 /**
  * Updates the watermarks of the journal's delegates; a delegate without a watermark on this machine gets none. A
- * watermark also says whether the record of the delegate has left this machine, so an export or an import changes it.
- * The function does not change a watermark that is newer than the journal. If the configuration file of a node names
- * another folder for watermarks, the function does not update that folder. The node updates a watermark there at the
- * next signature of the delegate.
+ * watermark also says whether the record of the delegate has left this machine, so an export or an import changes the
+ * watermark. The function does not change a watermark that is newer than the journal. If the configuration file of a
+ * node names another folder for watermarks, the function does not update that folder. The node updates a watermark
+ * there at the next signature of the delegate.
  *
- * @param movedAtS time when the record left this machine; undefined when the record was imported
+ * @param movedAtS Unix time in whole seconds when the record left this machine; undefined for an import
  */
 function markAll(journal: JournalFile, { params }: Pick<Network, 'params'>, movedAtS?: number): void {
   const folder = watermarkFolder();

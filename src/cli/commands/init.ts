@@ -9,8 +9,8 @@ import { planInit, summaryOf, type InitPlan } from '../init/plan.ts';
 import { printStderrLines, printJson, printLines, report } from '../output.ts';
 
 /**
- * @throws ProtocolError `FILE_EXISTS`, `CANCELLED`, `USAGE`, or an error of `planInit` or `writeFiles`: no file was
- *   written
+ * @throws ProtocolError `FILE_EXISTS`, `CANCELLED`, `USAGE`, or an error of `planInit` or `writeFiles`: none of the
+ *   files was written, or all written files were removed again
  * @throws ProtocolError `OUTPUT_UNWRITABLE`: the files were written, but the result could not be printed
  */
 export async function init(flags: InitFlags): Promise<void> {

@@ -1,4 +1,7 @@
-/** `bloomery keys create`, `keys encrypt` and `keys show`. */
+/**
+ * `bloomery keys create`, `keys encrypt` and `keys show`: make a new passphrase, encrypt a passphrase, and show the
+ * public key and the address of a passphrase or key.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { entropyToMnemonic } from '@scure/bip39';
@@ -19,7 +22,8 @@ const PASSWORD_CHARACTERS_MIN = 5;
 
 /**
  * @throws ProtocolError `KEYS_FILE_EXISTS` or `KEYS_FILE_UNWRITABLE`: no account was made
- * @throws ProtocolError `OUTPUT_UNWRITABLE`: the result could not be shown, but the passphrase file of `out` is kept
+ * @throws ProtocolError `OUTPUT_UNWRITABLE`: the result could not be shown; with `out`, the file with the passphrase
+ *   exists and stays
  */
 export function keysCreate({ words, out, json }: KeysCreateFlags): void {
   const passphrase = entropyToMnemonic(systemRandom.bytes(ENTROPY_BYTES[words]), wordlist);

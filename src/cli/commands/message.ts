@@ -1,4 +1,4 @@
-/** `bloomery message sign` and `message verify`. */
+/** `bloomery message sign` and `message verify`: sign a text with the key of an account, and check such a signature. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -34,9 +34,9 @@ export async function messageSign(message: string, flags: MessageSignFlags): Pro
 }
 
 /**
- * @param file a document of `message sign --json`; `-` is the standard input
- * @throws ProtocolError `MESSAGE_NOT_SIGNED` when the signature does not match key and message; `USAGE` for anything
- *   but one signed message; errors of `documentsIn`
+ * @param file file with the output of `message sign --json`; `-` is the standard input
+ * @throws ProtocolError `MESSAGE_NOT_SIGNED` if the signature does not match the key and the message; `USAGE` if the
+ *   file does not contain exactly one signed message; errors of `documentsIn`
  */
 export function messageVerify(file: string, flags: MessageVerifyFlags): void {
   const [document, ...others] = documentsIn(file);

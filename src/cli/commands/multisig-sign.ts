@@ -19,7 +19,8 @@ import { printJson, printLine, report } from '../output.ts';
  * @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for an invalid transaction
  * @throws ProtocolError `USAGE` for a file without exactly one transaction, and for an id with `--offline`
- * @throws ProtocolError `TRANSACTION_UNKNOWN` if no queue `pending`, `ready` or `verified` of the pool has the id
+ * @throws ProtocolError `TRANSACTION_UNKNOWN` if the id is in none of the queues `pending`, `ready` and `verified` of
+ *   the pool
  * @throws ProtocolError like `walletNetwork`, `documentsIn`, `readPassphrase`, `askFirst`, `NodeAsker.ask`,
  *   `NodeAsker.send` and `heightOfTransaction`
  */

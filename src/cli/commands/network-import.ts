@@ -1,4 +1,4 @@
-/** `bloomery network import`: makes the folder of an existing network from the configuration of Lisk Core. */
+/** `bloomery network import`: makes a network folder from the files with which Lisk Core runs an existing network. */
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** `bloomery pool`: lists the transactions that wait for a block at a node. */
+/** `bloomery pool`: lists the transactions in the pool of a node. */
 
 import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../chain-query/pool-states.ts';
 import { POOLED_TRANSACTIONS, type TransactionJson } from '../chain-query/shapes.ts';

@@ -1,4 +1,4 @@
-/** `bloomery query`: runs SQL over the files of a Parquet sink, in an engine within this process. */
+/** `bloomery query`: runs SQL over the files of a Parquet sink, with a ClickHouse engine in this process (chDB). */
 
 import { resolve } from 'node:path';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -27,7 +27,7 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
     throw usageError('--json and --format both name a format: give one of them');
   const folder = resolve(from);
   await readManifest(folder);
-  // An empty `BLOOMERY_CHDB` counts as unset, because a script may set it from a variable that is unset.
+  // An empty `BLOOMERY_CHDB` counts as unset, because a script may copy the value of an unset variable.
   const engine = embeddedEngine(engineFolder ?? (process.env[ENGINE_VARIABLE] || undefined));
   try {
     // JSON output has 64-bit integers as text, because most JSON parsers would round 64-bit numbers.

@@ -47,7 +47,7 @@ async function rollbackAt(location: NetworkChainLocation, flags: RollbackFlags):
 /**
  * Shows the blocks that will be reverted, and asks for confirmation. With `--yes`, the function does nothing.
  *
- * @throws ProtocolError `CANCELLED` without confirmation; errors of `confirmed`
+ * @throws ProtocolError `CANCELLED` if the user does not confirm; errors of `confirmed`
  */
 async function askBefore({ yes }: RollbackFlags, what: string): Promise<void> {
   if (yes === true) return;

@@ -1,6 +1,6 @@
 /**
- * `bloomery snapshot create` and `restore`: write a chain with its state to one file, and create a chain from this
- * file.
+ * `bloomery snapshot create` writes a chain with its state to one file. `bloomery snapshot restore` creates a chain
+ * from such a file.
  */
 
 import { resolve } from 'node:path';

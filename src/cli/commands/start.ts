@@ -26,8 +26,8 @@ import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
 /**
- * @throws ProtocolError for a wrong network folder, a wrong configuration or a port in use, before the node writes
- *   anything; if the node cannot start; if damage of the store ends the running node
+ * @throws ProtocolError before the node writes anything: for an invalid network folder, configuration, webhook secret
+ *   or forging passphrase, and for a port in use; later: if the node cannot start, or if damage of the store ends it
  */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);
@@ -72,8 +72,8 @@ export async function start(flags: StartFlags): Promise<void> {
 }
 
 /**
- * For a network with published keys, returns a text that tells the user why the node forges no block. Returns undefined
- * for other networks, when peers are configured, when `forging.force` is set, and when forging is disabled.
+ * Returns a text that tells the user why no block is forged on a network whose forging keys are published. Returns
+ * undefined for other networks, if peers are configured, if `forging.force` is set, and if forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;
@@ -109,11 +109,11 @@ function listeners(config: Config): { host: string; port: number }[] {
 }
 
 /**
- * If forging is enabled with `forging.force`, checks that the passphrases of the delegates can be decrypted. No part of
- * the node is open at this time, so an error needs no clean-up.
+ * If both `forging.enabled` and `forging.force` are set, checks that `forging.defaultPassword` decrypts the passphrase
+ * of each configured delegate. No part of the node is open yet, so an error needs no clean-up.
  *
  * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the first delegate whose passphrase cannot be decrypted with
- *   the password, or belongs to another public key
+ *   the password, or belongs to a public key other than the configured one
  */
 async function checkForgingKeys({ enabled, force, delegates, defaultPassword }: Config['forging']): Promise<void> {
   if (!enabled || !force) return;

@@ -45,7 +45,7 @@ export async function status(flags: StatusFlags): Promise<void> {
   for (const [label, value] of rows) printLine(`${label.padEnd(16)}${value}`);
 }
 
-/** Version of the software, if the node reports it, followed by the version that the node reports to peers. */
+/** The version of Bloomery, if the node reports it, followed by the version that the node reports to peers. */
 function versionText({ version, build }: { readonly version: string; readonly build?: string }): string {
   const softwareVersion = softwareVersionOf(build);
   return softwareVersion === undefined ? version : `Bloomery ${softwareVersion}, protocol ${version}`;
@@ -53,7 +53,7 @@ function versionText({ version, build }: { readonly version: string; readonly bu
 
 /**
  * Rows with the height of the network, the number of peers and the consensus. For a node that has no peers and needs
- * none, there is a single row.
+ * none, a single row says so.
  */
 function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];

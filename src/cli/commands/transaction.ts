@@ -1,4 +1,4 @@
-/** `bloomery tx`: shows a transaction of a node's chain, or a transaction that waits in its pool. */
+/** `bloomery tx`: shows a transaction from the chain or the pool of a node. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { epochMsOf } from '../chain-query/epoch.ts';
@@ -9,7 +9,10 @@ import { descriptionOf, lsk, rowLines, timeText, typeName } from '../chain-query
 import type { QueryFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
-/** @throws ProtocolError `TRANSACTION_UNKNOWN`; errors of `askSource` and of `Source.ask` */
+/**
+ * @throws ProtocolError `TRANSACTION_UNKNOWN` if neither the chain nor the pool has the transaction; errors of
+ *   `askSource` and `Source.ask`
+ */
 export async function showTransaction(id: string, flags: QueryFlags): Promise<void> {
   await askSource(flags, (source) => show(source, id, flags));
 }

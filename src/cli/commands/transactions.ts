@@ -1,4 +1,7 @@
-/** `bloomery transfer`, `delegate register`, `vote`, `second-signature register` and `multisig register`. */
+/**
+ * The commands `bloomery transfer`, `delegate register`, `vote`, `second-signature register` and `multisig register`.
+ * Each command makes one transaction.
+ */
 
 import { addressFault, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { AMOUNT_MAX, beddowsOfLskText } from '../../primitives/amount.ts';
@@ -12,9 +15,6 @@ import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { makeTransaction } from '../wallet/send.ts';
 
 /**
- * All functions that this file exports throw the errors of `makeTransaction`. `multisigRegister` also throws `USAGE`
- * for malformed arguments.
- *
  * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
@@ -33,14 +33,15 @@ export async function transfer(address: string, amountText: string, flags: Trans
   }));
 }
 
+/** @throws ProtocolError like `makeTransaction` */
 export async function delegateRegister(username: string, flags: TransactionFlags): Promise<void> {
   await makeTransaction(flags, () => ({ kind: 'delegate', username }));
 }
 
 /**
- * @param choices `+` or `-`, followed by the name or public key of a delegate
- * @throws ProtocolError `USAGE` for a malformed choice, and for a name with `--offline`; errors of `delegateKey` and
- *   `makeTransaction`
+ * @param choices each is `+` (vote) or `-` (remove the vote), followed by the name or public key of a delegate
+ * @throws ProtocolError `USAGE` for a malformed choice, and for the name of a delegate with `--offline`; errors of
+ *   `delegateKey` and `makeTransaction`
  */
 export async function vote(choices: readonly string[], flags: TransactionFlags): Promise<void> {
   for (const choice of choices) {
@@ -53,6 +54,7 @@ export async function vote(choices: readonly string[], flags: TransactionFlags):
   });
 }
 
+/** @throws ProtocolError like `makeTransaction` and `readPassphrase` */
 export async function secondSignatureRegister(
   flags: TransactionFlags & { readonly newPassphraseFile?: string },
 ): Promise<void> {
@@ -69,6 +71,7 @@ export async function secondSignatureRegister(
   });
 }
 
+/** @throws ProtocolError `USAGE` for malformed arguments; errors of `makeTransaction` */
 export async function multisigRegister(flags: MultisigRegisterFlags): Promise<void> {
   const { min, lifetime, member: members } = flags;
   for (const member of members) {
@@ -85,8 +88,8 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 }
 
 /**
- * Returns the public key of a delegate. A public key is returned unchanged. Names have at most 20 characters, so no
- * name can be mistaken for a public key.
+ * Returns the public key of the delegate with the given name. Returns a given public key unchanged. A public key has 64
+ * digits and a name has at most 20 characters, so the two cannot be confused.
  */
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;

@@ -14,13 +14,13 @@ import { documentsIn } from '../wallet/documents.ts';
 import { networkAt } from '../wallet/network.ts';
 
 interface Verified extends TransactionCheck {
-  /** Undefined when the document is not a transaction. */
+  /** Undefined if the JSON document that the command read is not a transaction. */
   readonly transaction: Transaction | undefined;
 }
 
 /**
- * @throws ProtocolError `TRANSACTION_NOT_VALID` if a transaction has a fault or lacks signatures, after all results
- *   were printed; errors of `documentsIn`, `askSource`, `networkAt` and `checkTransaction`
+ * @throws ProtocolError `TRANSACTION_NOT_VALID`, after printing all results, if a transaction has a fault or lacks
+ *   signatures; errors of `documentsIn`, `askSource`, `networkAt` and `checkTransaction`
  */
 export async function txVerify(file: string, flags: QueryFlags): Promise<void> {
   const documents = documentsIn(file);

@@ -1,4 +1,4 @@
-/** `bloomery verify`: applies all blocks of a chain store again, and compares the result with the store. */
+/** `bloomery verify`: applies all blocks of a chain store to an empty chain, and compares the result with the store. */
 
 import { chainDirectory, clockOfChain, openIndexedSnapshot, openScratchChain } from '../../node/chain-tool.ts';
 import { verifyChain } from '../../node/verify-chain.ts';

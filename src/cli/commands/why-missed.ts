@@ -16,8 +16,8 @@ export interface MissedSlot {
    */
   readonly delegate: string | undefined;
   /**
-   * The height whose forging order names `delegate` for the slot. Present only if the node's chain ends before the slot
-   * and another round may have begun since.
+   * The height whose forging order names `delegate` for the slot. Present only if the node's chain ends before the
+   * slot, and another round may have begun between the end of the chain and the slot.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -34,7 +34,7 @@ interface Fact {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The answer of `node/slots`: facts that the node recorded about slots. */
+/** The answer of `node/slots`: events that the node recorded about slots. */
 interface Report {
   /** Time since which the records are complete; ISO 8601. */
   readonly since: string;
@@ -71,8 +71,8 @@ interface Header {
 }
 
 /**
- * @throws ProtocolError `USAGE` for a height with no missed slot directly before its block, for a slot with a block,
- *   and for a slot that is not over; errors of `nodeAsker` and `NodeAsker.ask`
+ * @throws ProtocolError `USAGE` for a height below 2, for a height with no missed slot directly before its block, for a
+ *   slot with a block, and for a slot that is not over; errors of `nodeAsker` and `NodeAsker.ask`
  */
 export async function whyMissed(place: number, flags: WhyMissedFlags): Promise<void> {
   const slots = await missedSlots(place, nodeAsker(flags.node, { isOwnKind: true }));
@@ -94,8 +94,8 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
- * slots directly before the block at this height, at most as many as a round has slots. Otherwise the result contains
- * only the slot with the number `place`.
+ * slots directly before the block at this height. If more slots were missed than a round has, the result contains only
+ * the last ones. If `place` is above the height of the tip, the result contains only the slot with the number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */
@@ -108,8 +108,8 @@ export async function missedSlots(place: number, { ask }: NodeAsker): Promise<re
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // The number of the present slot is the time since the epoch divided by the block time. So the time since the epoch,
-  // divided by the number of a slot near the present slot, is about the block time.
+  // `nextSlot` is the number of a slot near the present slot. So the time since the epoch, divided by `nextSlot`, is
+  // about the block time.
   const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
   const isHeight = place <= status.height;
   const slots = isHeight
@@ -141,8 +141,8 @@ async function slotsBefore(
   if (height < 2) throw usageError('the genesis block has no forger: give a height above 1');
   const [own, before] = await Promise.all([headerAt(height, ask), headerAt(height - 1, ask)]);
   const slotOf = ({ timestamp }: Header): number => Math.floor(timestamp / blockTimeS);
-  // The slots between the genesis block and the first forged block are not missed slots. A network may start long after
-  // its genesis block.
+  // The slots between the genesis block and the first forged block are not missed slots, because a network may start
+  // long after the time of its genesis block.
   const first = height === 2 ? slotOf(own) : slotOf(before) + 1;
   const slots = Array.from({ length: Math.min(slotOf(own) - first, slotsMax) }, (_, index) => slotOf(own) - 1 - index);
   if (slots.length === 0) throw usageError(`no slot was missed before the block at height ${height}`);
@@ -180,10 +180,10 @@ interface Gap {
 }
 
 /**
- * Returns the reason for the empty slot. If the node has records about the slot itself, the reason consists of these
- * records. Otherwise the reason follows from what the node knows about the forger of the slot, about its own state in
- * the slot, and about its chain. Other events at about the time of the slot do not count, because they may be
- * unrelated.
+ * Returns the reason why the slot has no block. If the node has records about the slot itself, the reason consists of
+ * these records. Otherwise the reason follows from what the node knows about the forger of the slot, about the state of
+ * the node in the slot, and about the chain of the node. The function ignores all other events near the time of the
+ * slot, because they may be unrelated.
  */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;

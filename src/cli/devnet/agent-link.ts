@@ -1,6 +1,6 @@
 /**
- * Sends requests of the supervisor to the agent of a node in a child process, and receives the answers. The agent is
- * the part of a devnet node that executes these requests (`node-agent.ts`).
+ * Sends requests of the supervisor (the process of `bloomery devnet`) to the agent of a node in a child process, and
+ * receives the answers. The agent is the part of a devnet node that executes these requests (`node-agent.ts`).
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -15,10 +15,10 @@ import type {
 } from './messages.ts';
 
 export interface LinkOptions {
-  /** First message to the node: its initial clock setting, its faults and other settings. */
+  /** First message to the node: the clock setting, the faults and the other settings with which the node starts. */
   readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
-  /** Called when a node that did not answer a request in time sends a message again. */
+  /** Called at the next message of a node that did not answer a request within `ANSWER_MS_MAX`. */
   readonly onReturn: () => void;
 }
 
@@ -37,8 +37,8 @@ interface Waiting {
 }
 
 /**
- * Time limit of an answer, in milliseconds. Applying a full block takes less than a tenth of a second, but an
- * overloaded machine may need much longer.
+ * Time limit of an answer, in milliseconds. A node that applies a full block cannot answer for up to a tenth of a
+ * second. On an overloaded machine, this delay may be much longer.
  */
 const ANSWER_MS_MAX = 15_000;
 
@@ -100,7 +100,7 @@ export class ProcessLink implements AgentLink {
   }
 
   #send(message: NumberedRequest | AgentStart): void {
-    // A failure to send is ignored, because the `exit` event reports the end of the process.
+    // A failure to send is ignored: when the process ends, its event `exit` calls `#gone`, which rejects the requests.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 

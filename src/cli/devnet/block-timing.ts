@@ -27,8 +27,8 @@ export function isBlockTime(seconds: number): boolean {
 }
 
 /**
- * Block timing of a forked chain. The slots of a forked chain keep their length. With a block time shorter than a slot,
- * a slot passes faster on the machine's clock, so the chain's clock runs ahead of the machine's clock.
+ * Block timing of a forked chain. The slots of a forked chain keep their length. If the block time is shorter than a
+ * slot, the chain clock runs faster than the machine's clock.
  *
  * @throws ProtocolError `USAGE` for a block time longer than a slot, and for a shorter block time in a mode other than
  *   `interval`
@@ -42,10 +42,10 @@ export function blockTimingOfFork(blockTime: number | undefined, mine: MiningMod
 }
 
 /**
- * Block timing of a new chain. Slots last whole seconds, at least two. With a block time below two seconds, a slot
- * passes faster on the machine's clock, so the chain's clock runs ahead of the machine's clock.
+ * Block timing of a new chain. Slots last whole seconds, at least two. If the block time is below two seconds, the
+ * chain clock runs faster than the machine's clock.
  *
- * @throws ProtocolError `USAGE` for a time below two seconds in modes other than `interval`
+ * @throws ProtocolError `USAGE` for a block time below two seconds in a mode other than `interval`
  */
 export function blockTimingOf(blockTime: number | undefined, mine: MiningMode): BlockTiming {
   if (blockTime === undefined) return {};

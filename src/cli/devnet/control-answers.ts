@@ -1,6 +1,5 @@
 /**
- * Answers of a devnet's supervisor. The answers are checked before use, because another program may have taken the
- * control port.
+ * Checks the shapes of the answers of a devnet's supervisor, because another program may have taken the control port.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -1,4 +1,4 @@
-/** Asks the supervisor of a running devnet over its control port. */
+/** Sends a request to the control port of a devnet's supervisor. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { notRunning, readControlFile } from './control-file.ts';
@@ -12,8 +12,8 @@ const ANSWER_MS_MAX = 600_000;
 /**
  * @param directory folder of the devnet
  * @returns the result of the operation
- * @throws ProtocolError `DEVNET_NOT_RUNNING`, `DEVNET_SILENT`, `DEVNET_ANSWER_UNEXPECTED`, or the error of the
- *   supervisor
+ * @throws ProtocolError `DEVNET_NOT_RUNNING` without a valid control file, or if the port refuses the connection;
+ *   `DEVNET_SILENT` without an answer; `DEVNET_ANSWER_UNEXPECTED` for a malformed answer; the error in the answer
  */
 export async function askDevnet(directory: string, operation: string, parameters: object = {}): Promise<unknown> {
   const { port, token } = readControlFile(directory);

@@ -1,6 +1,6 @@
 /**
  * Writes and reads the file with the control port of a running devnet, and with the token that this port requires. Only
- * the owner of the devnet can read the file.
+ * the user who started the devnet can read the file.
  */
 
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';

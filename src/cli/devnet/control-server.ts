@@ -1,9 +1,10 @@
 /**
- * The control port of a devnet's supervisor. The server listens only on the loopback address. The server accepts a
- * request under three conditions: it has the token from the devnet's folder, its `Host` header names `127.0.0.1` or
- * `localhost`, and it has no `Origin` header. The last two conditions refuse the POST requests of web pages in a
- * browser on this machine. A POST request of a page to another origin has an `Origin` header. After DNS rebinding, the
- * `Host` header names the host of the page.
+ * The HTTP server on the control port of a devnet's supervisor, which is the process of `bloomery devnet`. The commands
+ * that control a running devnet use this port. The server listens only on the loopback address. The server accepts a
+ * request under three conditions: it has the token from the devnet's folder, its `Host` header is `127.0.0.1` or
+ * `localhost` with this port, and it has no `Origin` header. The last two conditions refuse the POST requests of web
+ * pages in a browser on this machine. A POST request of a page to another origin has an `Origin` header. After DNS
+ * rebinding, the `Host` header names the host of the page.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -82,10 +83,11 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Returns the requested operation. The body of the request is not read before this check.
+ * Checks the permission of a request by its headers, and returns the requested operation. The caller reads the body of
+ * the request only after this check.
  *
- * @throws ProtocolError `CONTROL_FOREIGN` or `CONTROL_TOKEN_WRONG` for a request without permission; `CONTROL_UNKNOWN`
- *   for an unknown operation
+ * @throws ProtocolError `CONTROL_FOREIGN` for a wrong `Host` header or an `Origin` header; `CONTROL_TOKEN_WRONG`;
+ *   `CONTROL_UNKNOWN` for an unknown operation
  */
 function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
   const { host, origin, authorization = '' } = request.headers;
@@ -97,7 +99,8 @@ function admitted(request: IncomingMessage, { server, operations, token }: Servi
       'the control port answers to this machine alone, and to no web page',
     );
   }
-  // The digests have equal lengths, so the time of the comparison reveals nothing about the token.
+  // `timingSafeEqual` needs two values of equal length, so the function compares digests. The time of the comparison
+  // reveals nothing about the token.
   if (!timingSafeEqual(sha256(utf8(authorization)), sha256(utf8(`Bearer ${token}`)))) {
     throw new ProtocolError(
       'CONTROL_TOKEN_WRONG',

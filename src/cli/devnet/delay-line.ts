@@ -1,5 +1,5 @@
 /**
- * Runs callbacks after a delay, in the order in which they were pushed, even if the delay becomes shorter meanwhile.
+ * Runs callbacks after a delay, in the order in which they were pushed, even if a later callback has a shorter delay.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

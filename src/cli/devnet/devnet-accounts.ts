@@ -1,6 +1,6 @@
 /**
- * Funds accounts of a devnet, sends transfers of known accounts, and makes the nodes accept transactions of chosen
- * accounts with any signature.
+ * Funds accounts of a devnet, sends transfers from accounts with published passphrases, and makes the nodes accept any
+ * signature for chosen accounts.
  */
 
 import type { Network } from '../../config/network.ts';
@@ -23,8 +23,8 @@ export interface DevnetAccountsParts {
   readonly network: Network;
   readonly timekeeper: Timekeeper;
   /**
-   * Known accounts: the accounts whose passphrases are published. By default, they are read from the network folder.
-   * This member is needed if the network folder may no longer exist.
+   * Known accounts: the accounts whose passphrases are published. Without this member, `known` reads the accounts from
+   * the network folder. Pass this member if the network folder may no longer exist.
    */
   readonly accounts?: readonly KnownAccount[];
   /**
@@ -74,8 +74,8 @@ interface SignedTransfer {
 }
 
 /**
- * Amount that a funder of a forked devnet must have for fees, in addition to the sent amount: several times the fee of
- * a transfer.
+ * Amount that a funder of a forked devnet must have for fees, in addition to the sent amount: ten times the fee of a
+ * transfer.
  */
 const FEES_BEDDOWS_MAX = 100_000_000n;
 /** Maximum size of the text of a transfer, in bytes of UTF-8, in both generations (`protocol/tx/`). */
@@ -100,7 +100,7 @@ export class DevnetAccounts {
   }
 
   /**
-   * Sends beddows to an address, and mines slots until a block has the transaction, but at most two rounds of slots.
+   * Sends beddows to an address, and mines slots until a block has the transaction, for at most two rounds of slots.
    * The sender is the first known account, usually `genesis`, which has nearly all funds. In a forked devnet, the
    * sender is one of the `funders`.
    *
@@ -169,8 +169,8 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes a transfer with the present time of the chain's clock, and signs it. If an equal transfer was already made in
-   * the same second, the new transfer gets an earlier timestamp, so that the ids differ.
+   * Makes a transfer with the present time of the chain clock, and signs it. If `timestamps` already gave this second
+   * to an equal transfer, the new transfer gets an earlier timestamp, so that the ids differ.
    */
   transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);
@@ -220,10 +220,11 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes the nodes of the devnet accept transactions of the account with any signature.
+   * Makes the nodes of the devnet accept any signature for transactions of the account.
    *
-   * @throws ProtocolError `USAGE` for an invalid address; `DEVNET_ACCOUNT_UNKNOWN`; `DEVNET_KEY_UNKNOWN` for an account
-   *   that has sent nothing yet; `DEVNET_ACCOUNT_GROUP` for a multisignature account; errors of `Timekeeper`
+   * @throws ProtocolError `USAGE` for an invalid address; `DEVNET_ACCOUNT_UNKNOWN` if the chain has no account with the
+   *   address; `DEVNET_KEY_UNKNOWN` for an account that has sent nothing yet; `DEVNET_ACCOUNT_GROUP` for a
+   *   multisignature account; errors of `Timekeeper`
    */
   async impersonate(address: string): Promise<ImpersonatedAccount> {
     checkAddress(address);

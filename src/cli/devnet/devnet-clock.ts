@@ -1,4 +1,4 @@
-/** The clock of a devnet's chain, relative to the clock of the machine. */
+/** The chain clock of a devnet: frozen, or running at a constant offset from the clock of the machine. */
 
 import { timeOf, type ClockSetting } from '../../node/movable-clock.ts';
 import type { Clock } from '../../ports/clock.ts';

@@ -1,4 +1,4 @@
-/** Sets the faults of a running devnet. The faults are checked before anything changes, and then sent to the nodes. */
+/** Checks the faults that a user sets on a running devnet, and sends the faults to the nodes. */
 
 import { usageError } from '../error-lines.ts';
 import { DELAY_MS_MAX, SKEW_MS_MAX } from './parse-faults.ts';
@@ -25,7 +25,7 @@ export class FaultControl {
    * Cuts the network into the listed parts, and replaces an earlier cut. The nodes that are in no list form one further
    * part.
    *
-   * @param parts lists of numbers of nodes
+   * @param parts for each part of the network, a list of node numbers
    * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, an empty part, or a single part
    *   that contains all nodes
    */
@@ -42,7 +42,7 @@ export class FaultControl {
   }
 
   /**
-   * @param delayMs at most `DELAY_MS_MAX`
+   * @param delayMs from 0 to `DELAY_MS_MAX`
    * @param nodes numbers of the nodes whose links are slow; undefined for all
    * @throws ProtocolError `USAGE` for an invalid delay or an unknown node
    */
@@ -110,8 +110,8 @@ export class FaultControl {
   }
 
   /**
-   * Changes the faults and sends them to the nodes. This work is in the serial queue of the timekeeper, so that no
-   * request to forge runs meanwhile.
+   * Changes the faults and sends them to the nodes. The serial queue of the timekeeper runs the change, so that no
+   * request to forge runs during the change.
    */
   #change(change: () => void): Promise<ActiveFaults> {
     return this.#parts.timekeeper.exclusively(async () => {

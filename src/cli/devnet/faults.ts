@@ -2,9 +2,9 @@
 
 /** Faults of the link between a node and one of its peers. */
 export interface LinkFaults {
-  /** True if the link passes no message. Connections stay open, and dials fail. */
+  /** True if the link passes no message. Existing connections stay open, and new dials fail. */
   readonly isCut: boolean;
-  /** Delay of a message in one direction, in milliseconds. */
+  /** Delay of each message, request and answer, in milliseconds. A request and its answer are delayed separately. */
   readonly delayMs: number;
   /** Probability from 0 to 1 that a message, request or answer is lost. */
   readonly loss: number;
@@ -46,7 +46,7 @@ interface NodePort {
   readonly wsPort: number;
 }
 
-/** The value of each node: its own value if it has one, otherwise the common value of all nodes. */
+/** A number for each node: the number set for this node if there is one, otherwise the number set for all nodes. */
 class PerNode {
   #forAll = 0;
   readonly #own = new Map<number, number>();

@@ -3,9 +3,10 @@
  * transport. `bloomery start` does not even load this file.
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to each message and each request. The
- * node that receives an answer applies the faults to this answer. The receiver also applies the faults to the
- * information that a peer sends about itself. The sender cannot do so, because `announce` sends this information to all
- * peers in one call. Handshakes, heartbeats and measurements of latency ignore the faults, so connections stay open.
+ * node that receives an answer applies the faults to this answer. A node also applies the faults when it receives the
+ * information that a peer sends about itself. The peer cannot apply them, because `announce` sends this information to
+ * all peers in one call. The faults do not affect heartbeats and measurements of latency, so connections stay open. A
+ * dial fails if the link is cut, and is delayed if the link is slow.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -37,8 +38,8 @@ export interface FaultyTransportOptions {
 const NONE: LinkFaults = { isCut: false, delayMs: 0, loss: 0 };
 const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
 /**
- * Maximum number of delayed messages of one link in one direction. Even during the longest delay, a node sends fewer
- * messages than this maximum.
+ * Maximum number of delayed messages of one link in one direction; further messages are dropped. At one block for each
+ * slot, a node sends fewer messages than this during the longest delay (`DELAY_MS_MAX`).
  */
 const WAITING_MAX = 2_000;
 
@@ -54,7 +55,7 @@ interface Line {
   readonly incoming: DelayLine;
   /** Requests that wait for an answer. */
   readonly asked: Set<PendingRequest>;
-  /** Last information that the peer sent about itself. A fault may have kept it from the engine. */
+  /** Last information that the peer sent about itself. If a fault dropped it, the engine has not received it. */
   latest: PeerInfo | undefined;
   /** Last information that was passed to the engine, or that waits for the end of a delay. */
   delivered: PeerInfo | undefined;
@@ -72,8 +73,8 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Replaces the faults. The old faults may have kept the latest information of a peer from the engine. If the link is
-   * now neither cut nor lossy, this information is delivered after the delay of the link.
+   * Replaces the faults. If the old faults dropped the latest information that a peer sent about itself, and its link
+   * is now neither cut nor lossy, the engine receives this information after the delay of the link.
    */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
@@ -89,8 +90,7 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // The peer may not know yet that the link is cut, and may still send messages. The transport drops these
-        // messages.
+        // A peer that does not know yet that the link is cut may still send messages. The transport drops them.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },
       connected: (connection) => handlers.connected(connection),
@@ -184,7 +184,7 @@ export class FaultyTransport implements Transport {
 
   /**
    * Calls `work` after the delay of the link. If the link loses the message, or is cut at the beginning or the end of
-   * the delay, nothing happens.
+   * the delay, the function never calls `work`.
    */
   #cross(peerId: PeerId, line: DelayLine, work: () => void): void {
     const { isCut, delayMs, loss } = this.#faultsOf(peerId);

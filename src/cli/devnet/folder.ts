@@ -67,7 +67,8 @@ export function placedNetwork(
 /**
  * Refuses a folder that contains data of a run with other settings.
  *
- * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
+ * @throws ProtocolError `DEVNET_DIFFERS` if the number of nodes, the block time or the genesis block differs;
+ *   `DEVNET_UNREADABLE` for an unreadable `devnet.json`
  */
 export function checkDevnetFolder(directory: string, nodes: number, network: Network): void {
   const earlier = readRecord(directory);
@@ -127,7 +128,8 @@ export function wipeDevnetFolder(directory: string): void {
 }
 
 /**
- * Writes a folder with a configuration for each node, and the network folder if the devnet uses its own copy.
+ * Writes `devnet.json`, a folder with a configuration for each node, and, if the devnet uses one, the copy of the
+ * network folder.
  *
  * @param chosen the network with its original folder
  * @param network the network from `placedNetwork`
@@ -171,7 +173,7 @@ export function writeForkFacts(directory: string, facts: ForkFacts): void {
 
 /**
  * @returns undefined for a devnet without a forked chain
- * @throws ProtocolError `DEVNET_UNREADABLE`
+ * @throws ProtocolError `DEVNET_UNREADABLE` for an unreadable `fork.json`
  */
 export function readForkFacts(directory: string): ForkFacts | undefined {
   const file = join(directory, FORK_FILE);
@@ -183,7 +185,8 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
  *
  * @param source path of the chain to fork; undefined for a devnet without a fork
  * @returns true when the folder contains a devnet with this origin; false when the folder contains no devnet
- * @throws ProtocolError `DEVNET_DIFFERS` with the difference; `DEVNET_UNREADABLE`
+ * @throws ProtocolError `DEVNET_DIFFERS` for a devnet with another origin; `DEVNET_UNREADABLE` for an unreadable
+ *   `devnet.json` or `fork.json`
  */
 export function checkForkFolder(directory: string, source: string | undefined): boolean {
   const isThere = readRecord(directory) !== undefined;
@@ -201,7 +204,7 @@ export function checkForkFolder(directory: string, source: string | undefined): 
 /**
  * Returns the public keys of the impersonated accounts; empty if no account was impersonated.
  *
- * @throws ProtocolError `DEVNET_UNREADABLE`
+ * @throws ProtocolError `DEVNET_UNREADABLE` for an unreadable `impersonated.json`
  */
 export function readImpersonated(directory: string): readonly string[] {
   const file = join(directory, IMPERSONATED_FILE);

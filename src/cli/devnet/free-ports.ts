@@ -5,8 +5,8 @@ import { checkPortsFree } from '../ports.ts';
 import { DEVNET_HOST } from './plan.ts';
 
 /**
- * First and last candidate port. The candidates are above the ports of well-known servers and the ports that `fetch`
- * refuses. They are below the ports that most systems use for outgoing connections (on Linux, ports from 32,768 on).
+ * Bounds of the candidate ports. The candidates are above the ports that `fetch` refuses, and below the ports that most
+ * systems use for outgoing connections (on Linux, ports from 32,768 on).
  */
 const FIRST = 17_000;
 const LAST = 31_000;
@@ -15,8 +15,9 @@ const TRIES = 50;
 /**
  * Finds `count` consecutive ports that are free now, and returns the lowest port.
  *
- * @param fraction returns random numbers in [0, 1), so that devnets that start at the same time try different ports
- * @throws ProtocolError `PORT_IN_USE` or `PORT_UNUSABLE` when all attempts failed
+ * @param fraction returns a random number in [0, 1), which selects the lowest port of an attempt. With random ports,
+ *   devnets that start at the same time rarely try the same ports
+ * @throws ProtocolError `PORT_IN_USE` or `PORT_UNUSABLE` of the last attempt, when all `TRIES` attempts failed
  */
 export async function freePorts(count: number, fraction: () => number): Promise<number> {
   for (let left = TRIES - 1; ; left -= 1) {

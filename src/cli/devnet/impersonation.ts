@@ -1,6 +1,6 @@
 /**
- * Accounts of a devnet whose transactions need no valid signature. Only the agent of a devnet node impersonates
- * accounts. `bloomery start` does not even load this file.
+ * Makes a devnet node accept any signature for the impersonated accounts of the devnet. Only the agent of a devnet node
+ * impersonates accounts: `bloomery start` does not load this file.
  */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
@@ -36,7 +36,7 @@ export class Impersonation {
     };
   }
 
-  /** Wraps a verifier so that every signature of an impersonated key is valid. */
+  /** Wraps a verifier so that the verifier accepts any signature for an impersonated key. */
   verifier(over: Verifier): Verifier {
     return {
       backend: over.backend,

@@ -1,5 +1,5 @@
 /**
- * Messages between the supervisor of a devnet and its nodes, over the channel between parent and child process.
+ * Messages between the supervisor of a devnet and its nodes. The messages pass over the IPC channel of child processes.
  * `bloomery/testing` passes the same messages within one process.
  */
 
@@ -8,35 +8,35 @@ import type { JsonObject } from '../../protocol/types.ts';
 import type { NodeFaults } from './faults.ts';
 
 /**
- * Maximum number of blocks in one answer to `give`. The transfer of this number of full blocks takes a fraction of a
- * second.
+ * Maximum number of blocks in one answer to `give`. The limit keeps the transfer of one answer below a second, even if
+ * all blocks are full.
  */
 export const BLOCKS_GIVEN_MAX = 100;
 
 /** Requests of the supervisor to a node. */
 export type AgentRequest =
-  /** Sets the clock. With `isHeld`, the node forges only on the request `forge`. */
+  /** Sets the chain clock. If `isHeld` is true, the node forges only on the request `forge`. */
   | { readonly op: 'set'; readonly setting: ClockSetting; readonly isHeld: boolean }
   | { readonly op: 'state' }
-  /** Replaces the faults of the node's links and clock. */
+  /** Sets the simulated faults of the node's links and clock, in place of all earlier faults. */
   | { readonly op: 'faults'; readonly faults: NodeFaults }
-  /** Forges in the present slot if the slot belongs to a delegate of the node. */
+  /** Forges in the current slot if the slot belongs to a delegate of the node. */
   | { readonly op: 'forge' }
-  /** Applies blocks of another node, in order. */
+  /** Imports blocks of another node, in order. Skips blocks that are not above the tip. */
   | { readonly op: 'take'; readonly blocks: readonly JsonObject[] }
-  /** Returns the blocks above a height, at most `BLOCKS_GIVEN_MAX`. */
+  /** Returns the blocks above `aboveHeight`, lowest first, at most `BLOCKS_GIVEN_MAX` blocks. */
   | { readonly op: 'give'; readonly aboveHeight: number }
   /** Adds a transaction to the pool of the node. */
   | { readonly op: 'transaction'; readonly transaction: JsonObject }
   | { readonly op: 'account'; readonly address: string }
   | { readonly op: 'confirmed'; readonly id: string }
-  /** From now on, any signature for these keys is valid. */
+  /** From now on, the node accepts any signature for these keys. */
   | { readonly op: 'impersonate'; readonly publicKeys: readonly string[] }
   /** Copies chain, journals and pool into a new folder. */
   | { readonly op: 'snapshot'; readonly directory: string }
   /** Closes the node. The process continues to run. */
   | { readonly op: 'close' }
-  /** Opens the node again with the present content of its folder, and adds these transactions to the pool. */
+  /** Opens the node again with the present content of its folder, and adds `transactions` to the pool. */
   | { readonly op: 'open'; readonly transactions: readonly JsonObject[] }
   /** The outcome of an operation that the node requested with the event `operation`. */
   | { readonly op: 'outcome'; readonly operation: number; readonly outcome: OperationOutcome };
@@ -80,9 +80,12 @@ export interface AgentStart {
   /** Public keys for which the node accepts any signature. */
   readonly impersonated: readonly string[];
   readonly faults: NodeFaults;
-  /** True when the node offers the controls of the devnet to the dashboard. */
+  /** True when the dashboard of the node offers operations of the devnet, such as `mine`. */
   readonly hasPageControls?: boolean;
-  /** True when the folder of the node has an unchanged copy of a chain that the supervisor has just checked. */
+  /**
+   * True when the folder of the node has an unchanged copy of a chain that the supervisor has just checked. The node
+   * then does not check the chain again when it starts.
+   */
   readonly isChainChecked?: boolean;
   /** For a forked devnet: the index of this node, from 0, and the number of nodes that share the delegates. */
   readonly fork?: ForkShare;
@@ -95,11 +98,11 @@ export interface ForkShare {
 
 /** Messages that a node sends without a request from the supervisor. */
 export type AgentEvent =
-  /** The node of this process has started. */
+  /** The node has started. */
   | { readonly event: 'ready'; readonly state: AgentState }
   /**
-   * A transaction in the pool has passed verification. Or a member's signature arrived, and a transaction of a
-   * multisignature group now has enough signatures.
+   * A transaction in the pool has passed verification. At this time, signatures of members of a multisignature group
+   * may be missing. The node then sends the event again when the transaction has enough signatures.
    */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /**
@@ -112,7 +115,7 @@ export type AgentEvent =
       readonly parameters: Readonly<Record<string, unknown>>;
     };
 
-/** A request with a number, which its answer repeats. All requests after the first message have this form. */
+/** A request with a number. The answer has the same number. All requests after the first message have this form. */
 export interface NumberedRequest {
   readonly number: number;
   readonly request: AgentRequest;
@@ -125,8 +128,8 @@ export type NumberedAnswer =
 /** The supervisor's connection to a node. */
 export interface AgentLink {
   /**
-   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node has ended or does not answer within the time limit; errors
-   *   of the node
+   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node ends before it answers or does not answer within the time
+   *   limit of the link; the error in the node's answer
    */
   ask(request: AgentRequest): Promise<AgentState>;
 }

@@ -1,7 +1,7 @@
 /**
- * Corrects the number of missed blocks of one delegate. The genesis block uses one slot of the first round, so one
- * delegate has no slot in the first round. Like the reference (lisk-sdk), the chain counts a missed block for this
- * delegate. This module does not count that block.
+ * Corrects the number of missed blocks of the delegate that has no slot in the first round. The delegate has none
+ * because the genesis block uses one slot of that round. Like the reference (lisk-sdk), the chain counts a missed block
+ * for this delegate. This module subtracts that block.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';
@@ -15,10 +15,11 @@ export class FirstRound {
   }
 
   /**
-   * The delegate without a slot in the first round: it has a missed block, and has forged no block in the first round.
-   * Undefined if there is no such delegate, or before the first round is over.
+   * Returns the public key of the delegate without a slot in the first round. This delegate has a missed block, and has
+   * forged no block in the first round. The result is undefined if there is no such delegate, or before the first round
+   * is over.
    *
-   * @param height height of the node that `client` queries
+   * @param height height of the tip of the node that `client` queries
    */
   async delegateWithoutTurn(
     height: number,
@@ -30,7 +31,7 @@ export class FirstRound {
     this.#forgers ??= blocks === 0 ? [] : await client.firstForgers(blocks);
     const forged = new Set(this.#forgers);
     // If several delegates have no block in the first round, one of them had no slot and the others missed their slots.
-    // The result is the first of these delegates.
+    // The code cannot tell these delegates apart, so it returns the first one.
     return delegates.find(({ publicKey, missed }) => missed > 0 && !forged.has(publicKey))?.publicKey;
   }
 }

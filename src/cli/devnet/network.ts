@@ -15,7 +15,7 @@ import { usageError } from '../error-lines.ts';
 export interface NetworkChoice {
   /** Name or folder of a network. */
   readonly network?: string;
-  /** Number of delegates, for a packaged devnet with fewer delegates than usual. */
+  /** Number of delegates, if the devnet is a smaller version of a packaged devnet. */
   readonly delegates?: number;
   /** Generation of the packaged devnet, when no network is given. */
   readonly generation: Generation;
@@ -24,8 +24,8 @@ export interface NetworkChoice {
 export interface ChosenNetwork {
   readonly network: Network;
   /**
-   * True when the folder may disappear while the devnet exists, for example because `dispose` removes it. A devnet must
-   * then use a copy of the folder.
+   * True when the folder of the network may disappear while the devnet exists. For example, `dispose` removes the
+   * folder of a smaller devnet. A devnet must then use a copy of the folder.
    */
   readonly isTemporary: boolean;
   dispose(): void;

@@ -1,4 +1,4 @@
-/** Executes the requests of a devnet's supervisor inside a node. */
+/** The part of a devnet node that executes the requests of the supervisor. */
 
 import type { ControlledParts, NodeControl } from '../../node/node.ts';
 import { markUnsigned } from '../../node/unsigned-chain.ts';
@@ -41,7 +41,7 @@ export interface AgentOptions extends AgentStart {
 
 /** The folder of the node, and the functions that close and open the node. */
 export interface AgentHost {
-  /** Subfolder for the node's network in the data folder of the node. */
+  /** Folder of the network's chain and journals, inside the data folder of the node. */
   readonly dataDirectory: string;
   close(): Promise<void>;
   /** Builds and starts the node. */
@@ -104,8 +104,7 @@ export class NodeAgent implements NodeControl {
 
   built(parts: ControlledParts): void {
     this.#parts = parts;
-    // The supervisor's check of the chain counts only for the first start, because the node then begins to change the
-    // chain.
+    // The supervisor's check of the chain counts only for the first start, because the running node changes the chain.
     this.#isChainChecked = false;
     if (this.#fork !== undefined || !this.#impersonation.isEmpty) markUnsigned(parts.store);
     const arrived = (transaction: Transaction): void =>
@@ -128,10 +127,11 @@ export class NodeAgent implements NodeControl {
 
   /**
    * Executes a request, and returns the state of the node. After `outcome` and `close`, the result is the constant
-   * `CLOSED`. This also applies to `faults` while the node is not built or is closed.
+   * `CLOSED`. While the node is not built or is closed, the result of `faults` is `CLOSED`, too.
    *
-   * @throws ProtocolError `DEVNET_NODE_STARTING` while the node is not built or is closed, except for `faults`,
-   *   `outcome`, `close` and `open`; `set` and `impersonate` take effect before they throw this error
+   * @throws ProtocolError `DEVNET_NODE_STARTING` while the node is not built or is closed. The requests `faults`,
+   *   `outcome`, `close` and `open` never fail with this error. The requests `set` and `impersonate` take effect before
+   *   they throw the error
    * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` for `transaction`; `DEVNET_NODE_FLEETING` for `snapshot`,
    *   `close` and `open` of a node in memory
    * @throws BlockRejected for a block that the rules refuse
@@ -182,8 +182,8 @@ export class NodeAgent implements NodeControl {
         return { ...this.state(), isConfirmed };
       }
       case 'impersonate':
-        // The store needs a mark: its chain may get signatures that are not valid. A node that is not built yet sets
-        // the mark when it is built.
+        // Marks the store, because its chain may get signatures that are not valid. If the node is not built yet,
+        // `built` marks the store later.
         if (this.#parts !== undefined) markUnsigned(this.#parts.store);
         this.#impersonation.add(request.publicKeys);
         break;
@@ -226,8 +226,8 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // If the pool already has the transaction, a new copy replaces it only in one case: the old copy lacks signatures
-    // of members, and the new copy has more signatures.
+    // A new copy replaces a copy in the pool only if the old copy lacks signatures of members of a multisignature
+    // account, and the new copy has more signatures.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);

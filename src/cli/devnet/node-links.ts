@@ -15,7 +15,8 @@ export interface NodeLinksOptions {
   /** The running nodes. */
   readonly links: () => readonly AgentLink[];
   /**
-   * Identifies the part of a partitioned network to which a node belongs. Without `partOf`, all nodes reach each other.
+   * Returns an equal value for all nodes in the same part of a partitioned network. Without `partOf`, all nodes reach
+   * each other.
    */
   readonly partOf?: (link: AgentLink) => unknown;
 }
@@ -52,7 +53,8 @@ export class NodeLinks {
   /**
    * Asks the node with the greatest height.
    *
-   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers; errors of the node
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers, or when the chosen node does not answer this
+   *   request; the error in the answer of the node
    */
   async askHighest(request: AgentRequest): Promise<AgentState> {
     const highest = await this.highest();
@@ -69,7 +71,7 @@ export class NodeLinks {
     return this.ask(this.all(), request);
   }
 
-  /** Like `askAll`, for the given nodes. */
+  /** Like `askAll`, but sends the request only to the given nodes. */
   async ask(links: readonly AgentLink[], request: AgentRequest): Promise<readonly AgentState[]> {
     return (await this.answers(links, request)).map(({ state }) => state);
   }

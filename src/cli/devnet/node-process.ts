@@ -13,7 +13,7 @@ const AGENT_PROGRAM = fileURLToPath(programBeside(import.meta.url, 'agent-progra
 export interface ProcessEnd {
   /** Short text of the reason. */
   readonly reason: string;
-  /** Null when a signal ended the process, or when it could not be started. */
+  /** Null when a signal ended the process, or when the process could not be started. */
   readonly exitCode: number | null;
 }
 
@@ -31,7 +31,7 @@ export interface NodeProcess {
    * Pauses the process if `isPaused` is true; otherwise lets it continue. A paused process neither answers nor forges.
    */
   pause(isPaused: boolean): void;
-  /** Connection to the agent of the process; absent if the process runs no agent. */
+  /** Connection to the agent (`node-agent.ts`) of the process; absent if the process runs no agent. */
   readonly link?: ProcessLink;
 }
 
@@ -63,7 +63,7 @@ function forkNode(
   { entry, args }: NodeProgram,
 ): { readonly process: NodeProcess; readonly child: ChildProcess } {
   const log = openSync(node.logFile, 'a', 0o600);
-  // `reasonOf` reads the log only from here on, because earlier lines come from earlier processes of the node.
+  // `reasonOf` reads the log only from this size on, because earlier lines come from earlier processes of the node.
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
@@ -88,7 +88,7 @@ function forkNode(
     isRunning: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
     stop: () => {
       signal('SIGTERM');
-      // A paused process handles the signal to stop only after it continues.
+      // A paused process handles SIGTERM only after it continues.
       signal('SIGCONT');
     },
     kill: () => signal('SIGKILL'),
@@ -97,12 +97,12 @@ function forkNode(
   return { process: running, child };
 }
 
-/** Removes the variables of this software from an environment, because they would override the plan of each node. */
+/** Removes `BLOOMERY_*` variables from an environment, because they would override the plan of each node. */
 function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // `BLOOMERY_DEBUG` and the log options are kept, except `BLOOMERY_LOG_FILE`, because each node has its own log
+      // Keeps the log options and `BLOOMERY_DEBUG`. Removes `BLOOMERY_LOG_FILE`, because each node has its own log
       // file.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
@@ -110,7 +110,7 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/** Number of bytes that are read from the end of a log. The last 20 lines of a log are usually far shorter. */
+/** Number of bytes that `endOf` reads. The last 20 lines of a log, which `reasonOf` needs, are usually far shorter. */
 const LOG_END_BYTES = 64 * 1024;
 
 /**

@@ -28,8 +28,8 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
 }
 
 /**
- * Copies the chain and the journals of a node. The node must not write meanwhile. If the file system can clone files
- * (copy-on-write), the copy takes hardly any time and space.
+ * Copies the chain and the journals of a node. The node must not write during the copy. If the file system can clone
+ * files (copy-on-write), the copy takes hardly any time and space.
  */
 export function copyState(dataDirectory: string, directory: string): void {
   makeFolder(directory);

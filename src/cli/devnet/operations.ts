@@ -23,11 +23,11 @@ export interface OperationParts {
   readonly snapshots: Pick<Snapshots, 'create' | 'revert' | 'list'>;
   readonly accounts: Pick<DevnetAccounts, 'fund' | 'send' | 'payers' | 'impersonate'>;
   readonly faults: Pick<FaultControl, 'partition' | 'delay' | 'lose' | 'skew' | 'heal' | 'active'>;
-  /** Starts an additional node, which follows the other nodes. */
+  /** Starts an additional node, which does not forge (`planFollower`). */
   readonly add: () => Promise<SupervisedNode>;
   /** Called when a node that was paused has continued and answers. */
   readonly resumed: (node: SupervisedNode) => void;
-  /** Starts the end of the devnet, and returns before the devnet has ended. */
+  /** Starts the shutdown of the devnet, and returns before the devnet has ended. */
   readonly stop: () => void;
   /** Called after each successful operation that may have moved the clock. */
   readonly clockMoved: () => void;
@@ -52,7 +52,7 @@ export function operationsOf(parts: OperationParts): ReadonlyMap<string, Control
     [
       'stop',
       () => {
-        // The answer is sent before the devnet ends.
+        // With `setImmediate`, the control server sends the answer before the devnet ends.
         setImmediate(stop);
         return Promise.resolve({});
       },

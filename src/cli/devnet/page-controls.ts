@@ -1,7 +1,7 @@
 /**
- * The controls of a devnet that its nodes offer to the dashboard. The controls are operations of the control port, with
- * the same names, parameters and results. A node passes each request of the dashboard to the supervisor over the
- * channel between parent and child.
+ * The controls of a devnet that its nodes offer to the dashboard. The controls are operations of the control port
+ * (`control-server.ts`), with the same names, parameters and results. A node passes each request of the dashboard to
+ * the supervisor over the IPC channel of the node's process.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';
@@ -10,7 +10,7 @@ import type { ControlOperation, ControlParameters } from './control-server.ts';
 import type { AgentEvent, OperationOutcome } from './messages.ts';
 
 /**
- * Operations that the dashboard offers. The dashboard does not end the devnet, does not handle snapshots, and does not
+ * Operations that the dashboard offers. The dashboard cannot end the devnet, create or restore snapshots, or
  * impersonate accounts.
  */
 const OFFERED: ReadonlySet<string> = new Set([
@@ -18,8 +18,8 @@ const OFFERED: ReadonlySet<string> = new Set([
   ...['kill', 'restart', 'pause', 'add', 'partition', 'delay', 'loss', 'skew', 'heal'],
 ]);
 /**
- * Operations that end or suspend the process of a node. The dashboard of a node cannot request these operations for
- * this node, because the dashboard would lose the node that serves it.
+ * Operations that end or suspend the process of a node. A dashboard cannot request these operations for the node that
+ * serves the dashboard, because this node would then stop answering.
  */
 const ON_PROCESSES: ReadonlySet<string> = new Set(['kill', 'restart', 'pause']);
 
@@ -51,13 +51,13 @@ export async function performForPage(
 }
 
 /**
- * Maximum number of waiting operations. Each part of the dashboard requests one operation at a time, so more waiting
- * operations are a sign of a fault.
+ * Maximum number of operations that wait for their outcome. Each part of the dashboard requests one operation at a
+ * time, so more waiting operations are a sign of a fault.
  */
 const WAITING_MAX = 16;
 /**
- * Time limit of an answer in milliseconds. The limit is shorter than the 20 s after which the HTTP interface closes a
- * connection without traffic.
+ * Time limit for the outcome of an operation, in milliseconds. The limit is shorter than the 20 s after which the HTTP
+ * interface closes a connection without traffic.
  */
 const ANSWER_MS_MAX = 15_000;
 

@@ -1,4 +1,4 @@
-/** Reads faults in the form in which people type them. */
+/** Parses the texts with which a user describes faults of a devnet: partitions, delays, losses and clock offsets. */
 
 import { usageError } from '../error-lines.ts';
 
@@ -15,9 +15,10 @@ export const DELAY_MS_MAX = 60_000;
 export const SKEW_MS_MAX = 86_400_000;
 
 /**
- * Reads the parts of a network from a text such as `0,1|2,3`, or from several texts.
+ * Reads the parts of a partitioned network from texts. For example, the text `0,1|2,3` puts the nodes 0 and 1 into one
+ * part, and the nodes 2 and 3 into another part.
  *
- * @throws ProtocolError `USAGE` for anything else
+ * @throws ProtocolError `USAGE` for a text of another form
  */
 export function partsOfText(texts: readonly string[]): readonly (readonly number[])[] {
   return texts
@@ -36,7 +37,7 @@ export function partsOfText(texts: readonly string[]): readonly (readonly number
  * Reads numbers of nodes from a text such as `1,2`, or from several texts.
  *
  * @returns undefined for an empty list of texts
- * @throws ProtocolError `USAGE` for anything else
+ * @throws ProtocolError `USAGE` for a text of another form
  */
 export function nodesOfText(texts: readonly string[]): readonly number[] | undefined {
   if (texts.length === 0) return undefined;
@@ -67,8 +68,9 @@ export function lossOfText(text: string): number {
 }
 
 /**
- * @returns milliseconds; negative for a clock that is set behind
- * @throws ProtocolError `USAGE` unless the text is a time of at most one day with a sign, or a zero time such as `0s`
+ * @returns milliseconds; negative for a clock that runs behind
+ * @throws ProtocolError `USAGE` if the text is neither a time of at most one day with a sign, such as `+3s`, nor a zero
+ *   time, such as `0s`
  */
 export function skewMsOfText(text: string): number {
   const sign = /^[+-]/.exec(text)?.[0];
@@ -80,7 +82,10 @@ export function skewMsOfText(text: string): number {
   throw usageError(`\`${text}\` is not a clock offset: give +3s, -500ms or 0s, at most a day`);
 }
 
-/** Whole milliseconds of a text such as `150ms`, `1.5s`, `2m` or `1h`; undefined for any other text. */
+/**
+ * Returns the milliseconds of a text such as `150ms`, `1.5s`, `2m` or `1h`. The result is undefined for a text of
+ * another form, and for a time that is not a whole number of milliseconds.
+ */
 export function durationMsOf(text: string): number | undefined {
   const found = /^(\d{1,8}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text);
   const unitMs = UNITS_MS[found?.[2] ?? ''];

@@ -15,8 +15,8 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
 /**
- * Latest time that a text or date can name. Chain time is a 32-bit number of seconds since an epoch in 2016, so it ends
- * in 2152.
+ * Latest time that `parseTime` and `unixTimeOfDate` accept. Chain time is a 32-bit number of seconds since an epoch in
+ * 2016, so it ends in 2152.
  */
 const LATEST_MS = Date.UTC(2150, 0, 1);
 

@@ -15,7 +15,7 @@ export interface DevnetRequest {
   /** Folder of the whole devnet. */
   readonly directory: string;
   readonly network: Network;
-  /** Format of the nodes' log lines; undefined for the format that people read. */
+  /** Format of the nodes' log lines; undefined for the default format, which is for human readers. */
   readonly logFormat?: 'json';
   /** Delegates of a forked chain, for which the substitute key signs; undefined for a new chain. */
   readonly forkDelegates?: readonly PublicKey[];
@@ -50,7 +50,8 @@ export const STARTUP_MS = 180_000;
 const BLOCK_TIMES_PER_BLOCK = 3;
 
 /**
- * @throws ProtocolError `USAGE` for ports that overlap, exceed 65535 or are blocked by `fetch`
+ * @throws ProtocolError `USAGE` if the HTTP ports and the peer ports overlap, if a port exceeds 65535, or if `fetch`
+ *   refuses an HTTP port
  * @throws ProtocolError `USAGE` for a new chain if the network has no `forgers.json`, or if this file has fewer
  *   delegates than a round
  */
@@ -92,7 +93,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(forgers === undefined
             ? FORK_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
-          // A single node would wait forever for the consensus of peers.
+          // A single node has no peers, so it would wait forever for their consensus.
           ...(network.params.generation === 2 ? { consensusMin: nodes > 1 ? CONSENSUS_MIN : 0 } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
@@ -106,8 +107,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 
 /**
  * Forging options for nodes of a forked devnet. The agent of such a node enables forging. The nodes store no watermarks
- * (last signatures outside of the data folder), because a node of the original network on this machine may already use
- * the watermarks of the same delegates.
+ * (the newest signed headers, outside of the data folder). A node of the original network on this machine may already
+ * use the watermarks of the same delegates.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 
@@ -137,10 +138,10 @@ function refuseBlocked(httpPort: number, index: number): void {
 }
 
 /**
- * Plans a node that is added later (a follower). A follower does not forge, because all delegates already belong to
- * other nodes.
+ * Plans a node that a user adds to a running devnet (a follower). A follower does not forge, because all delegates
+ * already belong to other nodes.
  *
- * @throws ProtocolError `USAGE` for an HTTP port that `fetch` blocks
+ * @throws ProtocolError `USAGE` for an HTTP port that `fetch` refuses
  */
 export function planFollower(
   nodes: readonly PlannedNode[],
@@ -174,13 +175,14 @@ export function planFollower(
 
 /**
  * Time between two checks of the transactions that wait in a node's pool, in milliseconds (option
- * `pool.broadcastIntervalMs`). It is at most half a block time, so that the pool makes at least one check in each slot.
+ * `pool.broadcastIntervalMs`). The time is at most half a block time, so that the pool makes at least one check in each
+ * slot.
  */
 function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
 }
 
-/** Time limit, in milliseconds from the start, within which all nodes must have the block at a height. */
+/** Returns the time, in milliseconds from the start, within which all nodes must have the block at `height`. */
 export function deadlineMs(height: number, blockTimeS: number): number {
   return STARTUP_MS + BLOCK_TIMES_PER_BLOCK * height * blockTimeS * 1000;
 }

@@ -1,6 +1,6 @@
 /**
- * Decides whether and when an ended node is started again. The delays grow, and the number of restarts in a row is
- * limited.
+ * Decides whether and when the supervisor starts an ended node again. With each restart in a row, the delay grows. The
+ * number of restarts in a row is limited.
  */
 
 import { EXIT } from '../error-lines.ts';
@@ -23,8 +23,8 @@ const RESTART_DELAY_MS_MAX = 30_000;
  */
 export const STABLE_MS = 60_000;
 /**
- * Maximum number of ends in a row. A node that has ended this many times is not restarted. All these ends, except
- * perhaps the first, came before the node was stable.
+ * Number of ends in a row after which the supervisor does not restart a node. Only the first of these ends can be the
+ * end of a stable node.
  */
 export const ENDS_IN_A_ROW_MAX = 5;
 
@@ -37,14 +37,14 @@ export class RestartPolicy {
   }
 
   /**
-   * Returns whether a node that has ended is started again, and counts its end.
+   * Counts the end of a node, and decides whether and when the supervisor starts the node again.
    *
    * @param ranMs running time of the node until its end, in milliseconds
    */
   ended({ exitCode }: Pick<ProcessEnd, 'exitCode'>, ranMs: number): RestartDecision {
     if (this.#mode === 'never') return { kind: 'giveUp', reason: 'restarts are disabled' };
-    // This exit code means that the node refused its configuration. The configuration would be the same after a
-    // restart.
+    // The exit code `EXIT.usage` means that the node refused its flags, configuration or network folder. A restart
+    // would not change them.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
     if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {

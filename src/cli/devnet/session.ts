@@ -1,4 +1,4 @@
-/** A running devnet that accepts commands: its processes, clock and control port, from start to end. */
+/** Runs a devnet that accepts commands: owns its node processes, its clock and its control port. */
 
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -31,7 +31,10 @@ import type { MiningMode } from './mining.ts';
 import { Timekeeper } from './timekeeper.ts';
 
 export interface SessionOptions {
-  /** Folder of the devnet. The caller must have locked the folder, and written the files of the devnet to it. */
+  /**
+   * Folder of the devnet. Before the call of `runSession`, the caller must lock the folder and write the files of the
+   * devnet to it.
+   */
   readonly directory: string;
   readonly network: Network;
   readonly nodes: readonly PlannedNode[];
@@ -39,7 +42,9 @@ export interface SessionOptions {
   readonly wsPort: number;
   readonly restart: RestartMode;
   readonly mode: MiningMode;
-  /** Time between two blocks on the machine's clock, in milliseconds; undefined for the length of a slot. */
+  /**
+   * Time between two blocks on the machine's clock, in milliseconds; undefined if this time is the length of a slot.
+   */
   readonly intervalMs?: number;
   readonly screen: Screen;
   readonly stop: AbortController;
@@ -47,20 +52,20 @@ export interface SessionOptions {
   readonly onReady?: (result: DevnetResult, session: RunningSession) => void;
   /** Facts about the fork; undefined for a devnet that is not forked. */
   readonly fork?: ForkFacts;
-  /** True when the nodes' chains are new copies of a chain whose database pages and state `prepareFork` has checked. */
+  /** True if each node starts with a new copy of a chain whose database pages and state `prepareFork` has checked. */
   readonly areChainsCopied?: boolean;
-  /** Format of the nodes' log lines; undefined for lines that people read. */
+  /** Format of the nodes' log lines; undefined for plain text. */
   readonly logFormat?: 'json';
 }
 
-/** Access to a devnet from within its own process. */
+/** Access to a running devnet for code in the process that runs `runSession`. */
 export interface RunningSession {
   readonly operations: ReadonlyMap<string, ControlOperation>;
   readonly nodes: () => readonly SupervisedNode[];
   readonly accounts: DevnetAccounts;
 }
 
-/** An operation that a node requests for its dashboard. */
+/** An operation that a user requested on the dashboard of a node. The node forwards the request to this process. */
 type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 
 const TOKEN_BYTES = 32;
@@ -102,11 +107,13 @@ class Session {
   readonly #accounts: DevnetAccounts;
   readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
-  /** Numbers of the nodes whose chains are still unchanged copies, because the nodes have not started yet. */
+  /** Numbers of the nodes that have not started yet, and whose chains are therefore still the checked copies. */
   readonly #copied: Set<number>;
   /** Operations by name; empty before the call of `operations`. */
   #operations: ReadonlyMap<string, ControlOperation> = new Map();
-  /** Planned nodes that have not been ready yet; undefined once all nodes have been ready. */
+  /**
+   * Numbers of the nodes in `options.nodes` that have not been ready yet; undefined once all of them have been ready.
+   */
   #missing: Set<number> | undefined;
 
   constructor(options: SessionOptions) {
@@ -206,9 +213,9 @@ class Session {
   }
 
   /**
-   * True if the keys of the network's delegates are published, or if the devnet is a fork. A fork signs with the
-   * substitute key (`substituteKeyOf`). If the result is false, the dashboard gets no controls, because a transfer of
-   * this devnet might be valid on a network that somebody uses.
+   * True if the keys that sign in this devnet have no value: the network publishes the keys of its delegates, or the
+   * devnet is a fork. A fork signs with the substitute key (`substituteKeyOf`). If the result is false, the dashboard
+   * gets no controls, because a transfer of this devnet might be valid on a network that somebody uses.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;
@@ -218,7 +225,7 @@ class Session {
   async #performForPage(index: number, asked: AskedOperation): Promise<void> {
     const outcome = await performForPage(this.#operations, asked, index);
     const link = this.#nodes[index]?.process?.link;
-    // If the node has ended meanwhile, its dashboard no longer waits for the outcome.
+    // An error is ignored: if the node has ended meanwhile, its dashboard no longer waits for the outcome.
     await link?.ask({ op: 'outcome', operation: asked.number, outcome }).catch(() => undefined);
   }
 
@@ -231,7 +238,7 @@ class Session {
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
     const { directory, screen, stop } = this.#options;
-    // Users may have set faults while nodes were starting.
+    // Users may have set faults while nodes were starting. All nodes get these faults before the devnet begins.
     this.#faults
       .sendFaults()
       .then(() => this.#timekeeper.begin(readClock(directory)))
@@ -243,8 +250,8 @@ class Session {
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
     if (link === undefined) return;
-    // A failure is ignored: if the node has ended or does not answer, it gets the faults when it starts or answers
-    // again.
+    // An error is ignored. A node that has ended gets the faults at its next start. A node that does not answer gets
+    // the faults when it answers again.
     link
       .ask({ op: 'faults', faults: this.#faults.of(index) })
       .then(() => this.#timekeeper.welcome(link))

@@ -1,6 +1,6 @@
 /**
  * Mines slots of a devnet: makes the nodes forge in one slot after the other, and passes each new block to the other
- * nodes. The caller must not mine twice at the same time.
+ * nodes. The caller must not call `mine` before the earlier call has ended.
  */
 
 import type { ChainParams } from '../../protocol/params.ts';
@@ -17,7 +17,10 @@ export interface SlotMinerOptions {
 }
 
 export interface Mined {
-  /** State of the last node that forged. If no node forged, the state of the node with the greatest height. */
+  /**
+   * State of the node that forged the last block of the mined slots. If no node forged, the state of the node that had
+   * the greatest height before the mining.
+   */
   readonly state: AgentState;
   readonly emptySlots: number;
   /** Number of transactions in the last block that was forged in the mined slots; 0 if no node forged. */
@@ -27,8 +30,8 @@ export interface Mined {
 export class SlotMiner {
   readonly #options: SlotMinerOptions;
   /**
-   * The newest slot that has a block or in which the nodes were asked to forge. The miner tries each slot once, even if
-   * the slot stays empty. Otherwise, if the clock did not move, the miner would try the slot of a stopped node forever.
+   * The newest slot that has a block or in which the nodes were asked to forge. The miner tries each slot only once.
+   * Without this rule, the miner would try the slot of a stopped node again and again while the clock is frozen.
    */
   #triedSlot = -1;
 
@@ -42,8 +45,9 @@ export class SlotMiner {
   }
 
   /**
-   * Makes the owners of the next slots forge. Afterwards the nodes forge only on request, and their clocks stand still
-   * in the last slot. The caller must set the clocks of the nodes again, also after an error.
+   * Makes the owners of the next `count` slots forge, one after the other. Afterwards the nodes forge only on request,
+   * and their clocks stand still in the last slot. The caller must set the clocks of the nodes again, also after an
+   * error.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */
@@ -59,16 +63,18 @@ export class SlotMiner {
       this.#triedSlot = slot;
       const atMs = Math.max(nowMs, slotStartMs(slot, params));
       if (atMs > nowMs) clock.moveTo(atMs);
-      // All nodes must have the new time before they receive a block of the new slot. Their clocks stand still, because
-      // otherwise the slot could end for some nodes before its owner forges, and then no node would forge.
+      // All nodes must have the new time before they receive a block of the new slot. The clocks of the nodes stand
+      // still. Otherwise the slot could end on the node of its owner before this node forges, and the slot would stay
+      // empty.
       await nodes.askAll({ op: 'set', setting: { kind: 'frozen', atMs }, isHeld: true });
       const answers = await nodes.answers(nodes.all(), { op: 'forge' });
-      // With wrong clocks or different chains, several nodes may forge in the same slot.
+      // If the clocks or the chains of the nodes differ, several nodes may forge at the same time.
       const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>
         forged === undefined ? [] : [{ link, forged, after }],
       );
       if (forgers.length === 0) emptySlots += 1;
-      // The clock of a node may differ from the devnet's clock, so the block of this node may belong to a later slot.
+      // The clock of a node may be ahead of the devnet's clock. The block of this node may then belong to a slot after
+      // `slot`.
       this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
         state = after;
@@ -80,8 +86,9 @@ export class SlotMiner {
   }
 
   /**
-   * The newest slot that has a block. Tips in future slots are ignored. A node whose clock is ahead may have a tip in a
-   * future slot. This tip does not show whether the slots before it are filled.
+   * Returns the newest slot of the nodes' tips, without tips in future slots; -1 if there is none. A node whose clock
+   * is ahead may have a tip in a future slot. Such a tip is ignored, because it does not show whether the slots before
+   * it are filled.
    */
   #filledBy(states: readonly AgentState[]): number {
     const { params, clock } = this.#options;

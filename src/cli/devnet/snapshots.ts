@@ -1,4 +1,7 @@
-/** Snapshots of a whole devnet: chains, journals and pools of all nodes, the clock, and the mining mode. */
+/**
+ * Makes and restores snapshots of a whole devnet. A snapshot contains the chains, signing journals and pools of all
+ * nodes, the setting of the clock, and the mining mode.
+ */
 
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +20,10 @@ export interface SnapshotParts {
   /** Folder of the devnet. */
   readonly directory: string;
   readonly networkName: string;
-  /** True for a fork of another chain. The nodes of a fork cannot download its chain block by block. */
+  /**
+   * True for a fork of another chain. A node cannot download the chain of a fork block by block. For a node that is not
+   * in a snapshot, `revert` therefore copies the chain of another node.
+   */
   readonly isFork: boolean;
   readonly timekeeper: Timekeeper;
   readonly nodes: () => readonly SupervisedNode[];
@@ -29,9 +35,9 @@ export interface SnapshotFacts {
   /** Greatest height among the running nodes when the snapshot was made. */
   readonly height: number;
   readonly blockId: string;
-  /** Digest of the state at that block. */
+  /** Digest of the state after the block `blockId`. */
   readonly digest: string;
-  /** Time of the chain's clock when the snapshot was made, ISO 8601. */
+  /** Time of the chain clock when the snapshot was made, ISO 8601. */
   readonly time: string;
 }
 
@@ -42,8 +48,8 @@ interface SnapshotRecord extends SnapshotFacts, TimeState {
 
 const SNAPSHOTS_FOLDER = 'snapshots';
 /**
- * Access rights of the folder of a snapshot. Other users must not read this folder, although they may be able to read
- * the folder of the devnet.
+ * Access rights of the folder of a snapshot. Other users must not read the chains and journals in this folder, even if
+ * they can read the folder of the devnet.
  */
 const OWNER_ALONE = 0o700;
 const RECORD_FILE = 'snapshot.json';
@@ -58,7 +64,9 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /** Snapshots with a readable record, in the order of their times on the chain's clock. */
+  /**
+   * Snapshots whose file `snapshot.json` can be read, sorted by the time of the chain clock at which they were made.
+   */
   list(): readonly SnapshotFacts[] {
     const folder = join(this.#parts.directory, SNAPSHOTS_FOLDER);
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => NAME.test(name)) : [];
@@ -117,12 +125,14 @@ export class Snapshots {
   }
 
   /**
-   * Restores a snapshot on all nodes. A node that was added after the snapshot begins with an empty chain and follows
-   * the other nodes. In a fork, such a node gets a copy of another node's chain from the snapshot.
+   * Restores a snapshot on all nodes. A node that was added after the snapshot begins with the genesis block, and
+   * downloads the blocks from the other nodes. In a fork, such a node gets a copy of another node's chain from the
+   * snapshot.
    *
-   * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN`; `DEVNET_NODE_PAUSED` like `#stoppedNodes`;
-   *   `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot, or a node has the tip of the snapshot but
-   *   a different state; errors of `Timekeeper.whileFrozen` and of the nodes
+   * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN` if there is no snapshot with this name;
+   *   `DEVNET_NODE_PAUSED` like `#stoppedNodes`; `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot,
+   *   or when a node has the tip of the snapshot but a different state; errors of `Timekeeper.whileFrozen` and of the
+   *   nodes
    */
   revert(name: string): Promise<SnapshotFacts> {
     checkSnapshotName(name);
@@ -161,8 +171,8 @@ export class Snapshots {
   }
 
   /**
-   * Returns all nodes, if the files of each node can be copied or replaced: each node either answers, or is down and
-   * does not wait for a restart.
+   * Returns all nodes, if the files of every node can be copied or replaced. This is so if each node either answers, or
+   * is down and does not wait for a restart.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
    *   because its process may write to the files

@@ -29,9 +29,9 @@ const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;
 
 /**
- * Makes the operations in `WAITING` wait until the devnet has begun. Before the devnet has begun, it uses the machine's
- * clock. If the user has warped the devnet in an earlier run, the blocks of the chain are in the future of the
- * machine's clock, so the operations cannot use this clock.
+ * Makes the operations in `WAITING` wait until the devnet has begun. Until then, the devnet uses the machine's clock.
+ * If the user has warped the devnet in an earlier run, the blocks of the chain are in the future of the machine's
+ * clock, so the operations cannot use this clock.
  *
  * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING`. Its message
  * names the nodes that have not been ready yet.

@@ -1,4 +1,6 @@
-/** One node of a devnet: its running process, and the processes that replace it later. */
+/**
+ * Runs one node of a devnet: starts, pauses and kills its process, and restarts the node after its process has ended.
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeClient } from '../node-client.ts';
@@ -44,8 +46,8 @@ export class SupervisedNode {
   }
 
   /**
-   * State of the node's process, as one word. `ended`: the node waits for its restart. `dead`: the node will not be
-   * started again.
+   * State of the node's process, as one word. `ended`: the node waits for its restart. `dead`: the supervisor does not
+   * restart the node, but the user can.
    */
   get stateName(): 'running' | 'paused' | 'killed' | 'ended' | 'dead' {
     const { kind } = this.#state;
@@ -92,8 +94,8 @@ export class SupervisedNode {
   }
 
   /**
-   * Reason why the process of the node ended, if the node will not be restarted. Undefined while a process runs, while
-   * the node waits for its restart, and after the user has killed the node.
+   * Reason why the process of the node ended, if the supervisor will not restart the node. Undefined while a process
+   * runs, while the node waits for its restart, and after the user has killed the node.
    */
   get deathReason(): string | undefined {
     return this.#state.kind === 'dead' ? this.#state.reason : undefined;
@@ -109,7 +111,7 @@ export class SupervisedNode {
   }
 
   /**
-   * Handles the end of the process, or starts a new process when the delay before the restart is over.
+   * Decides about a restart if the process has ended, or starts a new process if the delay before the restart is over.
    *
    * @returns a line for the user if the process ended or a new process was started; otherwise undefined
    */
@@ -122,7 +124,7 @@ export class SupervisedNode {
       return `${name} is started again`;
     }
     const end = await this.end();
-    // The user may have killed or restarted the node meanwhile.
+    // During the `await`, the user may have killed or restarted the node.
     if (state.kind !== 'running' || end === undefined || this.#state !== state) return undefined;
     this.#isPaused = false;
     const decision = this.#policy.ended(end, nowMs - state.startedMs);

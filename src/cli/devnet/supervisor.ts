@@ -22,7 +22,7 @@ export interface DevnetRun {
   readonly stop: AbortSignal;
   /** Ends the run when all nodes have the same block at this height. */
   readonly untilHeight?: number;
-  /** Called once, when all nodes answer. */
+  /** Called once, when all nodes answer. The result contains their blocks at the lowest tip height of the nodes. */
   readonly onReady?: (result: DevnetResult) => void;
   /** Receives the list of the started nodes. The caller may add further nodes to this list later. */
   readonly attach?: (nodes: SupervisedNode[]) => void;
@@ -38,7 +38,7 @@ export interface DevnetParts {
   pause(timeMs: number, stop: AbortSignal): Promise<void>;
 }
 
-/** The block of each node at a height. */
+/** The block that each node has at a height, and the ports of the node. */
 export interface DevnetResult {
   readonly nodes: readonly {
     readonly http: number;
@@ -50,13 +50,13 @@ export interface DevnetResult {
 
 const POLL_MS = 500;
 /**
- * Interval of the checks during the start. The interval is short, so that the supervisor notices without delay that the
- * nodes are ready.
+ * Interval, in milliseconds, of the supervisor's checks until all nodes have answered. The interval is short, so that
+ * the supervisor soon notices that all nodes are ready.
  */
 const STARTUP_POLL_MS = 150;
 /**
- * Time limit of a stop, in milliseconds; processes that still run are then killed. A node stops within three seconds,
- * but on an overloaded machine it may take longer.
+ * Time limit for the end of all processes when the devnet stops, in milliseconds. The supervisor then kills the
+ * processes that still run. A node stops within three seconds, but needs longer on an overloaded machine.
  */
 const STOP_MS = 10_000;
 
@@ -79,13 +79,14 @@ export function processParts(
 }
 
 /**
- * Runs until `stop` is aborted (no result), or until all nodes have the same block at `untilHeight`. The start has a
- * deadline. After all nodes have answered once, a silent node does not end the run, and the supervisor handles the end
- * of a node as `restart` says. A run with `untilHeight` has a deadline for the whole run, and fails when a node ends.
- * When this function returns or throws, no process is left.
+ * Runs the nodes until `stop` is aborted (the result is then undefined), or until all nodes have the same block at
+ * `untilHeight`. Without `untilHeight`, all nodes must answer once within `STARTUP_MS`. Afterwards, a silent node does
+ * not end the run, and the supervisor handles the end of a node as `restart` says. With `untilHeight`, the whole run
+ * has a deadline (`deadlineMs`), and fails when a node ends. When this function returns or throws, no process of a node
+ * is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, and when
- *   no node is left; `DEVNET_TOO_LATE` with the state of each node at the deadline
+ *   no node is left; `DEVNET_TOO_LATE` at the deadline, with the height of each node
  */
 export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefined> {
   const { parts, restart } = run;
@@ -151,7 +152,7 @@ async function refuseEnds(nodes: readonly SupervisedNode[]): Promise<void> {
   }
 }
 
-/** @throws ProtocolError `DEVNET_NODE_ENDED` when all nodes have ended for good, and the user ended none of them */
+/** @throws ProtocolError `DEVNET_NODE_ENDED` when all nodes are `dead` (a node that the user killed is not `dead`) */
 async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): Promise<void> {
   for (const each of nodes) {
     const line = await each.supervise();
@@ -200,8 +201,8 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Tab
       };
       return { ...ports, state };
     } catch (error) {
-      // The node is not ready yet, or too busy to answer in time. `superviseAll` and `refuseEnds` detect the end of a
-      // process.
+      // The node is not ready yet, or is too busy to answer within the time limit of the client. `superviseAll` and
+      // `refuseEnds` detect the end of a process.
       if (error instanceof ProtocolError) return without(isStarted ? 'silent' : 'starting');
       throw error;
     }

@@ -1,13 +1,13 @@
 /**
- * The devnet as text. A terminal shows a table that is redrawn in place. Other outputs get a summary line when the
- * summary has changed, at most once in an interval.
+ * The devnet as text. A terminal shows a table that is redrawn in place. Other outputs get a summary in one line each
+ * time the summary has changed, but not more often than the caller of `plainScreen` allows.
  */
 
 export interface NodeRow {
   readonly index: number;
   readonly httpPort: number;
   readonly wsPort: number;
-  /** The answers of the node; undefined while the node does not answer or is not asked. */
+  /** Figures from the answers of the node; undefined while the node does not answer or gets no requests. */
   readonly state:
     | {
         readonly height: number;
@@ -57,11 +57,11 @@ export function summaryLine(rows: readonly NodeRow[]): string {
 
 export interface Screen {
   show(rows: readonly NodeRow[]): void;
-  /** Writes a line that stays on the screen. */
+  /** Writes a line that later calls of `show` do not overwrite. */
   print(line: string): void;
 }
 
-/** Redraws the table in place. @param draw writes text and control sequences */
+/** Returns a screen that redraws the table in place. @param draw writes text and control sequences */
 export function terminalScreen(draw: (text: string) => void): Screen {
   let drawnLines = 0;
   return {
@@ -79,7 +79,10 @@ export function terminalScreen(draw: (text: string) => void): Screen {
   };
 }
 
-/** Writes a summary when it has changed and a node answers, at most once in `intervalMs`. */
+/**
+ * Returns a screen that writes a summary when the summary has changed and at least one node answers, at most once in
+ * `intervalMs`.
+ */
 export function plainScreen(write: (line: string) => void, intervalMs: number, nowMs: () => number): Screen {
   let last = '';
   let lastMs = -Infinity;

@@ -1,7 +1,7 @@
 /**
  * Controls the time and the blocks of a devnet: one clock for all its nodes, and the time of the next block. All
- * changes of the clock, and all requests to forge, go through one serial queue. Therefore two commands never use the
- * same slot. In the mode `interval`, the nodes forge without a request, unless `intervalMs` is set.
+ * changes of the clock, and all requests to forge, go through one serial queue. Therefore two commands never mine in
+ * the same slot. In the mode `interval`, the nodes forge without a request, unless `intervalMs` is set.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -25,7 +25,7 @@ export interface TimekeeperOptions extends NodeLinksOptions {
   readonly mode: MiningMode;
   /**
    * Time between two blocks on the machine's clock in the mode `interval`, if this time is shorter than a slot. The
-   * chain's clock then runs ahead of the machine's clock. Undefined if both clocks run equally fast.
+   * chain clock then runs ahead of the machine's clock. Undefined if both clocks run equally fast.
    */
   readonly intervalMs?: number | undefined;
   /**
@@ -39,11 +39,11 @@ export interface TimekeeperOptions extends NodeLinksOptions {
 
 export interface MinedSlots {
   readonly slots: number;
-  /** Number of slots without a block, because their owners do not run or must not sign. */
+  /** Number of slots without a block, for example because the node of the slot owner does not run. */
   readonly emptySlots: number;
   readonly height: number;
   readonly blockId: string;
-  /** Time of the chain's clock, ISO 8601. */
+  /** Time of the chain clock, ISO 8601. */
   readonly time: string;
 }
 
@@ -91,7 +91,7 @@ export class Timekeeper {
     return this.#mode;
   }
 
-  /** Time of the chain's clock, as Unix time in milliseconds. */
+  /** Time of the chain clock, as Unix time in milliseconds. */
   nowMs(): number {
     return this.#clock.nowMs();
   }
@@ -101,15 +101,15 @@ export class Timekeeper {
     return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
   }
 
-  /** True when the clock has been set to the time of the chain. */
+  /** True after `begin` has set the clock to the time of the chain. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
   /**
-   * Starts the network. Must be called when all nodes run. Gives the clock the setting `earlier` of an earlier run. If
-   * the clock is then behind the newest block, sets the clock to the time of this block. In the mode `interval`, the
-   * first block is forged at once, unless the clock is frozen.
+   * Starts the network. Must be called when all nodes run. If `earlier` is defined, sets the clock to this setting of
+   * an earlier run. If the clock is then behind the newest block, sets the clock to the time of this block. In the mode
+   * `interval`, the first block is forged at once, unless the clock is frozen.
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
     return this.#queue.run(async () => {
@@ -136,7 +136,7 @@ export class Timekeeper {
   }
 
   /**
-   * Makes the owners of the next slots forge, one after the other, as fast as possible.
+   * Makes the owners of the next `count` slots forge, one after the other, as fast as possible.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */
@@ -160,7 +160,7 @@ export class Timekeeper {
    * Sets the clock of all nodes forward. The slots in between stay empty.
    *
    * @param toMs Unix time in milliseconds
-   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment before the present time of the chain's clock;
+   * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment before the present time of the chain clock;
    *   `DEVNET_NODE_SILENT` when no node answers
    * @throws RangeError for an invalid time
    */
@@ -179,8 +179,9 @@ export class Timekeeper {
   }
 
   /**
-   * Sends a transaction to all nodes, and mines until a block has it, for at most two rounds of slots. A whole round of
-   * empty slots in a row also ends the mining, because it shows that no running delegate forges.
+   * Sends a transaction to all nodes, and mines until a block contains the transaction, but at most two rounds of
+   * slots. The mining also ends when a whole round of slots in a row was empty, because then no running delegate
+   * forges.
    *
    * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the node with the greatest height refuses the transaction;
    *   `DEVNET_TRANSACTION_LEFT` when no block of these slots has the transaction, which then stays in the pool;
@@ -202,8 +203,8 @@ export class Timekeeper {
         return undefined;
       });
       if (height !== undefined) return { height };
-      // If the node with the greatest height has dropped the transaction, it now accepts the transaction again, or
-      // refuses it with a reason.
+      // The node with the greatest height may have dropped the transaction. This request makes the node accept the
+      // transaction again, or throws the reason of the refusal.
       await this.ask({ op: 'transaction', transaction });
       this.#relay.keep([{ transaction, at: undefined }]);
       const reason =
@@ -216,7 +217,7 @@ export class Timekeeper {
   }
 
   /**
-   * Asks the node with the greatest height.
+   * Sends a request to the node with the greatest height, and returns the answer.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers; errors of the node
    */
@@ -250,8 +251,9 @@ export class Timekeeper {
   }
 
   /**
-   * Sets the clock of a node that has started or was paused, and sends the missing blocks to it. In the mode `instant`,
-   * the devnet then mines if the relay keeps transactions that no running node could include before.
+   * Sets the clock of a node that has just started or continues after a pause, and sends the missing blocks to the
+   * node. In the mode `instant`, the devnet then mines if the relay keeps transactions that no running node could
+   * include before.
    */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {
@@ -261,9 +263,9 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that the node `at` accepted. In the modes `instant` and `on-demand`, all nodes that this node
-   * reaches get the transaction at once, so that any of them can include it in the next block. In the mode `instant`,
-   * the devnet then mines blocks.
+   * Handles a transaction that the node `at` accepted. In the modes `instant` and `on-demand`, the relay sends the
+   * transaction at once to all nodes that this node reaches. Each of these nodes can then include the transaction in
+   * the next block. In the mode `instant`, the devnet then mines blocks.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     if (!this.#relay.learn(id, transaction)) return;
@@ -361,7 +363,7 @@ export class Timekeeper {
 
   /**
    * Runs work that mines, and then sets the clocks of the nodes, because mining stops them. The clocks are set even if
-   * the work fails. Otherwise a node that answers again later would keep its clock stopped.
+   * the work fails. Otherwise the clocks would stay stopped after an error.
    */
   async #whileMining<T>(work: () => Promise<T>): Promise<T> {
     try {

@@ -1,6 +1,6 @@
 /**
- * Relays transactions between the nodes of a devnet. When one node has accepted a transaction, the relay sends it to
- * all nodes that this node reaches, because the next slot may belong to a delegate of any node.
+ * Relays transactions between the nodes of a devnet. When one node has accepted a transaction, the relay sends the
+ * transaction to all nodes that this node reaches, because the next slot may belong to a delegate of any node.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -44,13 +44,13 @@ export class TransactionRelay {
     return true;
   }
 
-  /** Forgets all known and kept transactions. Called when the nodes are reverted to an earlier state. */
+  /** Forgets all known and kept transactions. Called when the devnet has been reverted to a snapshot. */
   forget(): void {
     this.#known.clear();
     this.#kept = [];
   }
 
-  /** Adds a transaction for the next call of `take`. @returns true if no earlier transaction waits for this call */
+  /** Adds a transaction for the next call of `take`. @returns true if no other added transaction waits for this call */
   add(arrived: Arrived): boolean {
     this.#arrived.push(arrived);
     return this.#arrived.length === 1;

@@ -1,21 +1,21 @@
 /**
  * Chooses timestamps of transactions so that two transactions of a devnet with the same content have different ids. A
- * timestamp is a whole second, and transactions with equal content and equal timestamps have the same id. If the
- * present second was used for the same content, `next` returns an earlier second, because nodes refuse timestamps in
- * future slots.
+ * timestamp is a whole second, and transactions with equal content and equal timestamps have the same id. If `next` has
+ * already returned the present second for equal content, it returns an earlier second, because nodes refuse timestamps
+ * in future slots.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import type { KeyPair, Payload } from '../../protocol/types.ts';
 
-/** Maximum number of remembered timestamps. A devnet needs a long time to make this number of transactions. */
+/** Maximum number of remembered timestamps. Without a maximum, a devnet that runs for months would fill its memory. */
 const TIMESTAMPS_MAX = 20_000;
 
 export class UnusedTimestamps {
   readonly #used = new LruMap<string, true>(TIMESTAMPS_MAX);
 
-  /** Returns the newest second, up to `nowS`, that was not returned for this sender and payload, and remembers it. */
+  /** Returns the newest second, up to `nowS`, that `next` has not returned before for this sender and payload. */
   next({ publicKey }: KeyPair, payload: Payload, nowS: number): number {
     const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
     const content = JSON.stringify([hexOf(publicKey), payload], plain);

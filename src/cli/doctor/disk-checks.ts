@@ -36,7 +36,7 @@ export interface DiskRequest {
   readonly freeFilesOf?: (folder: string) => number | undefined;
 }
 
-/** Results of the disk checks that other checks of the doctor use. */
+/** Results of the disk checks. Later checks of the doctor use `network` and `isInUse`. */
 export interface DiskReport {
   readonly findings: readonly Finding[];
   /**
@@ -50,11 +50,11 @@ export interface DiskReport {
 
 const FREE_BYTES_MIN = 1024 ** 3;
 /**
- * Minimum number of files that can still be created. With default options, a node creates fewer files than this number:
- * locks, temporary files and log files.
+ * If fewer files than this number can still be created, the doctor reports a nearly full disk. With default options, a
+ * node creates fewer files than this number: locks, temporary files and log files.
  */
 const FREE_FILES_MIN = 100;
-/** Number of newest blocks that the doctor reads. A failing disk mostly damages the newest blocks. */
+/** Number of newest blocks that the doctor reads. `bloomery verify` reads all blocks. */
 const BLOCKS_CHECKED = 300;
 
 const STORE_FAULTS: Readonly<Record<string, FaultCode>> = {
@@ -80,8 +80,8 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 
 /**
  * Returns the location of the chain to check. If the request does not determine a chain, returns undefined and adds a
- * finding with the reason. If the request names neither a network nor a data folder, adds no finding about a missing
- * chain or several chains, because the user may want to check only the answers of a node.
+ * finding with the reason. If the request names neither a network nor a data folder, the function adds no finding when
+ * it finds no chain or several chains: the user may want to check only the answers of a node.
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };

@@ -15,27 +15,28 @@ import type { NodeAnswers } from './node-answers.ts';
 const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
 /**
- * Minimum length of the period for missed slots, in rounds. A delegate has only one slot in a round, so a node with few
- * delegates misses few slots in a short period.
+ * Minimum length, in rounds, of the period in which the doctor counts missed slots. A delegate has only one slot in a
+ * round, so a node with few delegates misses few slots in a short period.
  */
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
 /**
- * Codes of diagnostics about slots that passed while the node was busy or asleep, or that a change of the clock
- * skipped. The doctor does not count these slots as missed, because it reports the cause as a separate fault.
+ * Codes of diagnostics about slots that passed while the node was busy or asleep, or that the clock skipped when it was
+ * set forward. The doctor does not count these slots as missed, because it reports the causes as other faults
+ * (`MACHINE_TOO_SLOW`, `CLOCK_SET`).
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
 /** Codes for a delegate that does not sign yet, because another node may sign for it. */
 export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
-/** Codes of those diagnostics of a download that report no failure. */
+/** Codes of the sync diagnostics that report the progress of a download, not a failure. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
 /** Codes of write failures. A diagnostic has such a code as its own code or in the field `cause`. */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const TAKEN_OVER: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const STORE_RECOVERED = 'STORE_RECOVERED';
 /**
- * If a receiver has accepted no notification for this number of milliseconds, the doctor reports a fault. A receiver
- * that restarts is unreachable for a shorter time.
+ * If a receiver of notifications has failed for this number of milliseconds, the doctor reports a fault. A restart of a
+ * receiver takes less time.
  */
 const UNDELIVERED_MS_MIN = 60_000;
 
@@ -91,15 +92,15 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * Diagnostics of a condition that has begun and not ended, newest first. `RECENT_MS` does not limit them, because a
- * node reports the beginning and the end of a condition only once, and the beginning may be long ago.
+ * Diagnostics with the code `begun` that are newer than the latest one with the code `ended`, newest first. Their age
+ * is not limited by `RECENT_MS`, because a condition may last for days, and a node may report only its beginning.
  */
 function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
   return diagnostics.filter(({ code, number }) => code === begun && number > end);
 }
 
-/** Findings about receivers that have accepted no notification for at least `UNDELIVERED_MS_MIN`. */
+/** Findings about receivers of notifications that have failed for at least `UNDELIVERED_MS_MIN`. */
 export function judgeAlerts({ samples, diagnostics }: NodeAnswers): readonly Finding[] {
   const nowMs = samples.at(-1)?.currentTime ?? 0;
   const channels = new Set(
@@ -116,7 +117,7 @@ export function judgeAlerts({ samples, diagnostics }: NodeAnswers): readonly Fin
   });
 }
 
-/** True when a diagnostic shows that a download brought blocks. Failures before a successful download did no harm. */
+/** True when a diagnostic shows that a download brought blocks. Earlier failures of downloads then did no harm. */
 function isDownloaded({ module, code, fields }: DiagnosticState): boolean {
   return module === 'sync' && code === 'SYNC_ENDED' && Number(fields['blocks']) > 0;
 }
@@ -127,16 +128,16 @@ function isFailedDownload(diagnostic: DiagnosticState): boolean {
   return module === 'sync' && isFailure && !isUnwritten(diagnostic);
 }
 
-/** True for a diagnostic of a refused block, except a block of double forging. */
+/** True for a diagnostic of a refused block. `BLOCK_DOUBLE_FORGING` is a report about a delegate, not a refusal. */
 function isRefusedBlock({ module, code }: DiagnosticState): boolean {
   return (module === 'chain' || module === 'sync') && code.startsWith('BLOCK_') && code !== 'BLOCK_DOUBLE_FORGING';
 }
 
 /**
- * True when a refused block may prevent the node from applying further blocks. A block that was refused during a
- * download counts only if no later download brought blocks. `downloaded` is the `number` of the latest diagnostic of a
- * download that brought blocks; 0 if there is none. A block that was refused outside a download does no harm if it is
- * not higher than the tip: the node does not need such a block, and any peer can invent one.
+ * True when a refused block may prevent the node from applying further blocks. A refusal during a download does no harm
+ * if a later download brought blocks. `downloaded` is the `number` of the latest diagnostic of a download that brought
+ * blocks; 0 if there is none. A refusal outside a download does no harm if the block is not higher than the tip: the
+ * node does not need this block, and any peer can invent such a block.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,
@@ -147,9 +148,9 @@ function isInTheWay(
 }
 
 /**
- * The period in which missed slots count, and the number of missed slots from which the doctor reports a fault. The
- * period is `RECENT_MS`, or `RECENT_ROUNDS` rounds if they take longer. A node that forges for only one delegate has
- * few slots, so for such a node the number is smaller.
+ * Returns the length of the period in which the doctor counts missed slots (`recentMs`), and the number of missed slots
+ * from which the doctor reports a fault (`timesMin`). The length is `RECENT_MS`, or `RECENT_ROUNDS` rounds if these
+ * rounds take longer. `timesMin` is smaller if the node forges for only one delegate, because this node has few slots.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: NodeAnswers) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;
@@ -178,8 +179,9 @@ function isWriteFailure({ code, fields }: DiagnosticState): boolean {
 }
 
 /**
- * True when writes have succeeded since the write failure that the diagnostic reports. A node logs `FORGING_PAUSED` at
- * the end of the delegate's slot. This moment may be up to one slot after the recovery.
+ * True when writes have succeeded since the write failure that the diagnostic reports. A node logs `FORGING_PAUSED`
+ * only at the end of the delegate's slot, so a failure before the recovery may be logged up to one slot after the
+ * recovery.
  *
  * @param again latest diagnostic that reports successful writes; undefined if there is none
  */

@@ -25,7 +25,7 @@ export function addressOfNode({ network: name, config: file, environment }: Addr
     const { http } = loadConfig({ network, environment, flags, ...(file === undefined ? {} : { file }) });
     return `http://${hostOf(http)}:${http.port}`;
   } catch (error) {
-    // The function `checkDisk` reports faults of the network folder and the configuration.
+    // No report is necessary here, because `checkDisk` reports faults of the network folder and the configuration.
     if (error instanceof ProtocolError) return DEFAULT;
     throw error;
   }

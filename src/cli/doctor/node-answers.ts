@@ -26,8 +26,8 @@ interface StatusSample extends NodeState {
 export interface NodeAnswers {
   readonly constants: Constants;
   /**
-   * Several answers of `node/status`, oldest first. A value that may be wrong for a moment is a fault only when it is
-   * wrong in all answers.
+   * Several answers of `node/status`, oldest first. Some values, such as `consensus`, may be low for a moment. The
+   * doctor reports a fault only if such a value is wrong in all answers.
    */
   readonly samples: readonly StatusSample[];
   readonly blocks: RecentBlocks;
@@ -38,25 +38,22 @@ export interface NodeAnswers {
     readonly forging: boolean;
     readonly waiting?: { readonly code: string; readonly reason: string };
   }[];
-  /** Public keys of the delegates that forge in the next slots. */
+  /** Public keys of the delegates that own the next slots; the number of these slots is the length of a round. */
   readonly active: ReadonlySet<string>;
   readonly blockTimeS: number;
 }
 
 const SAMPLES = 3;
 /**
- * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor reads the status again while each
- * answer shows a value that is a fault only if it lasts. For example, the share of peers with the same tip is low for a
- * moment when some peers have not announced a new block yet.
+ * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor continues to read while all
+ * answers show a low `consensus` or a lag (`isOddForNow`), because both are faults only if they last. For example,
+ * `consensus` (the percentage of peers with the tip of the node) is low while peers have not announced a new block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
 /** Maximum number of blocks by which a node may be behind most peers. */
 export const LAG_BLOCKS_MAX = 2;
-/**
- * Minimum percentage of peers that must have the same tip as the node. Below this percentage, the doctor reports a
- * fault.
- */
+/** If fewer than this percentage of the peers have the same tip as the node, the doctor reports a fault. */
 export const CONSENSUS_MIN = 51;
 
 export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: NodeRequest): Promise<NodeAnswers> {
@@ -74,7 +71,7 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     await sleep(sampleAgainMs);
     samples.push(await ask<StatusSample>('node/status'));
   }
-  // The diagnostics are requested after these answers, so that the diagnostics also cover the time of these requests.
+  // Read the diagnostics after the answers above, so that they include the events that happen during these requests.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
@@ -94,7 +91,7 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
   };
 }
 
-/** True when an answer shows a value that is a fault only if it lasts. */
+/** True when an answer shows a low `consensus` or a lag behind most peers. Both are faults only if they last. */
 function isOddForNow({ height, networkHeight, consensus, syncing, isAlone }: StatusSample): boolean {
   if (syncing || isAlone === true) return false;
   return consensus < CONSENSUS_MIN || networkHeight - height > LAG_BLOCKS_MAX;

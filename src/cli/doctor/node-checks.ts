@@ -17,16 +17,16 @@ export interface NodeReport {
 }
 
 /**
- * Maximum number of rounds by which the final height may be below the tip. Above this number, finality lags. If all
- * delegates forge, a block is final within two further rounds. A round of few delegates has few blocks, so the limit is
- * at least `UNFINAL_BLOCKS_MIN` blocks.
+ * Maximum number of rounds by which the final height may be below the tip. If the distance is larger, the doctor
+ * reports `FINALITY_LAGS`. If all delegates forge, a block becomes final after about two rounds at most. With few
+ * delegates, a round has few blocks, so the maximum distance is at least `UNFINAL_BLOCKS_MIN` blocks.
  */
 const UNFINAL_ROUNDS_MAX = 4;
 const UNFINAL_BLOCKS_MIN = 20;
 const CLOSE_OTHER_NETWORK = 4104;
-/** Faults that follow when a node cannot store blocks. */
+/** Faults that a node shows as a consequence if it cannot store blocks. */
 const UNWRITTEN: readonly FaultCode[] = ['NODE_LAGS', 'CONSENSUS_LOW', 'NETWORK_STANDS_STILL', 'FINALITY_LAGS'];
-/** Faults that follow when a node refuses all new blocks. */
+/** Faults that a node shows as a consequence if it refuses all new blocks. */
 const WITHOUT_NEW_BLOCKS: readonly FaultCode[] = [
   'NODE_LAGS',
   'CONSENSUS_LOW',
@@ -48,7 +48,7 @@ const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   WRITES_FAIL: UNWRITTEN,
   BLOCKS_REFUSED: ['CONSENSUS_LOW', 'SYNC_FAILS'],
   NODE_LAGS: ['CONSENSUS_LOW'],
-  // While the machine was busy or asleep, the peers stopped waiting for answers of the node.
+  // A busy or sleeping machine answers its peers too late, so the peers may close their connections.
   MACHINE_TOO_SLOW: ['NODE_LAGS', 'CONSENSUS_LOW', 'SYNC_FAILS'],
   PEERS_OF_OTHER_NETWORK: ['NO_PEERS', 'NETWORK_STANDS_STILL'],
   NO_PEERS: ['NETWORK_STANDS_STILL'],
@@ -72,8 +72,8 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
 /** The fault that explains why a query failed. */
 function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
-  // With the reason `NODE_SILENT`, the reading processes are running, but the process with the chain does not answer
-  // them.
+  // The reason `NODE_SILENT` means that a reading process answered, but the process of the node did not answer the
+  // reading process.
   return data['reason'] === 'NODE_SILENT' ? 'NODE_SILENT' : 'NODE_REFUSES';
 }
 
@@ -100,7 +100,8 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
   const isBehind = samples.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && samples.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
-  // A lone node (`isAlone`) has no peers and needs none. If it does not forge, it only serves its existing chain.
+  // A lone node (`isAlone`) needs no peers. If it does not forge either, it only serves its existing chain, so an old
+  // tip is no fault.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
   const ageS = staleTipS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)
@@ -113,7 +114,7 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
 }
 
 function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
-  // A lone node needs no peers: the operator wants none, or the node is the whole network.
+  // A lone node needs no peers: its configuration allows none, or its own delegates forge all blocks of the network.
   if (samples[0]?.isAlone === true) return [];
   const others = peers.filter(({ code, reason }) => code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? ''));
   const [other] = others;
@@ -157,9 +158,9 @@ function judgeForging(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * Returns a finding while a delegate waits because another node may sign for it. With the code `FORGING_ELSEWHERE`, the
- * delegate starts to sign without action of the operator, usually after one of its slots has stayed empty. With the
- * code `FORGING_MOVED`, the delegate signs only after the import of a signing record.
+ * Returns one finding if at least one delegate waits because another node may sign for it. If the code is
+ * `FORGING_ELSEWHERE`, the delegate starts to sign without action of the operator, usually after one of its slots has
+ * stayed empty. If the code is `FORGING_MOVED`, the delegate signs only after the operator imports a signing record.
  */
 function judgeElsewhere({ forging }: NodeAnswers): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));

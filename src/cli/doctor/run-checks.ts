@@ -1,4 +1,4 @@
-/** Combines all checks of the doctor. */
+/** Runs all checks of the doctor, and combines their findings. */
 
 import { shownAddress } from '../ask-node.ts';
 import { finding, type Finding } from './catalogue.ts';
@@ -24,7 +24,7 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 
 /**
  * Findings of the node, and findings that depend on both the node and the disk. If the answering node belongs to
- * another network than the network folder on the disk, the result is only this fault.
+ * another network than the network folder on the disk, the result is only `NODE_OF_OTHER_NETWORK`.
  */
 function judgeTogether(
   { url }: DoctorRequest,
@@ -38,7 +38,7 @@ function judgeTogether(
   const unanswered = `no program answers at ${shownAddress(url)}`;
   if (disk.isInUse) return [finding('NODE_SILENT', unanswered)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
-  // If the disk has a fault with the severity `error`, the node may be unable to start, so the finding
-  // `NODE_NOT_RUNNING` adds nothing.
+  // A finding of `checkDisk` with the severity `error` may be the reason why the node does not run. The user must mend
+  // this fault first, so the doctor does not report `NODE_NOT_RUNNING`.
   return isHindered ? [] : [finding('NODE_NOT_RUNNING', unanswered)];
 }

@@ -1,7 +1,8 @@
 /**
  * Detects a stale tip: the network has had no new block for longer than chance explains. Slots stay empty on every
- * network, but more often on some networks than on others. Therefore the limit for empty slots in a row is computed
- * from the recent blocks. The limit is low when all delegates forge, and high when half of the delegates do not forge.
+ * network, but more often on some networks than on others. Therefore `unusedSlotsMin` computes from the recent blocks
+ * how many empty slots in a row make a tip stale. This limit is low when all delegates forge, and high when half of the
+ * delegates do not forge.
  */
 
 export interface BlockState {
@@ -10,23 +11,22 @@ export interface BlockState {
   readonly timestamp: number;
 }
 
-/** The tip and an earlier block; undefined while the chain does not have them. */
+/** The tip, and the block at `earlierHeight`. Each is undefined if the node returned no such block. */
 export interface RecentBlocks {
   readonly tip: BlockState | undefined;
   readonly earlier: BlockState | undefined;
 }
 
 /**
- * Maximum number of recent blocks that show how often slots stay empty. A round of the public networks also has 101
- * blocks.
+ * Number of recent blocks from which the doctor computes how often slots stay empty: one round of a public network. On
+ * a shorter chain, the doctor uses all blocks after the genesis block.
  */
 const COMPARED_BLOCKS = 101;
 /** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
 const CHANCE = 1e-4;
 /**
  * Lower bound of the limit for empty slots. The lower bound applies to networks where slots hardly ever stay empty.
- * With fewer empty slots, the tip is not stale, because a forger may be late, and two neighbouring forgers may be
- * absent.
+ * Fewer empty slots prove nothing: the next forger may be late, or two neighbouring forgers may be absent.
  */
 const UNUSED_SLOTS_MIN = 3;
 /** Upper bound of the limit for empty slots. The upper bound applies to networks where slots often stay empty. */
@@ -37,7 +37,8 @@ const FIRST_FORGED_HEIGHT = 2;
 /**
  * Returns the age of the tip if the tip is stale.
  *
- * @param now last status of the node; if its height differs from the height of the tip, new blocks are arriving
+ * @param now last status of the node; if its height differs from the height of `tip`, the chain has changed since the
+ *   doctor read `tip`, so the tip is not stale
  * @returns age in whole seconds; undefined if the tip is not stale
  */
 export function staleTipS(
@@ -62,8 +63,8 @@ export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined,
   const from = earlier ?? tip;
   const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);
   const unused = slots - (tip.height - from.height);
-  // One empty and one used slot are added to the observed slots, because a few blocks without an empty slot prove
-  // little.
+  // Add one empty and one used slot to the observed slots. Otherwise the share would be 0 after a few blocks without an
+  // empty slot.
   const share = (unused + 1) / (slots + 2);
   const slotsMin = Math.ceil(Math.log(CHANCE) / Math.log(share));
   return Math.min(UNUSED_SLOTS_MAX, Math.max(UNUSED_SLOTS_MIN, slotsMin));

@@ -1,4 +1,4 @@
-/** Known accounts of a network, derived from a seed text. Equal texts give equal passphrases and keys. */
+/** Derives the first accounts of a new network from a seed text. Equal texts give equal passphrases and keys. */
 
 import { entropyToMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
@@ -26,7 +26,7 @@ export interface DerivedAccounts {
 }
 
 const FUNDED_ACCOUNTS = 10;
-/** Bytes of entropy for twelve words. */
+/** Bytes of entropy for a passphrase of twelve words. */
 const ENTROPY_BYTES = 16;
 
 export function deriveAccounts(seed: string, delegates: number): DerivedAccounts {
@@ -40,7 +40,7 @@ export function deriveAccounts(seed: string, delegates: number): DerivedAccounts
   };
 }
 
-/** The first `count` bytes, at most 32, of a hash over the seed, a purpose and an index. */
+/** Returns the first `count` bytes (at most 32) of the SHA-256 hash of the seed, a purpose and an index. */
 export function seededBytes(seed: string, purpose: string, index: number, count: number): Buffer {
   return sha256(utf8(`${seed}|${purpose}|${index}`)).subarray(0, count);
 }

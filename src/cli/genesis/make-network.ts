@@ -23,7 +23,9 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 const COMMUNITY_IDENTIFIER = 'Lisk';
 const EPOCH = '2016-05-24T17:00:00.000Z';
-/** Values that all networks of a generation share. Peers and clients of Lisk expect these versions. */
+/**
+ * Values that all networks of a generation share. Peers and clients of Lisk expect these values of the two versions.
+ */
 const GENERATIONS: Readonly<Record<Generation, GenerationFacts>> = {
   2: { format: gen2GenesisFormat, delegateListRoundOffset: 0, protocolVersion: '1.1', appVersion: '2.3.8' },
   3: { format: gen3GenesisFormat, delegateListRoundOffset: 2, protocolVersion: '2.0', appVersion: '3.0.2' },

@@ -24,7 +24,7 @@ export interface DelegatePlan {
   readonly passphrase: string | undefined;
 }
 
-/** Bytes of entropy for twelve words. */
+/** Bytes of entropy for a passphrase of twelve words. */
 const ENTROPY_BYTES = 16;
 /** Minimum length of a password that the HTTP interface accepts for enabling and disabling forging. */
 const PASSWORD_CHARACTERS_MIN = 5;

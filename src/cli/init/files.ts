@@ -22,7 +22,7 @@ import { watermarkFolderOf } from '../../node/watermark-files.ts';
 import { makeFolder } from '../../store/disk/folder.ts';
 import type { InitPlan } from './plan.ts';
 
-/** Only the owner can read a file with a passphrase, encrypted or in clear text. */
+/** Mode of files that contain a passphrase, encrypted or in clear text. Only the owner can read these files. */
 const SECRET_MODE = 0o600;
 const PUBLIC_MODE = 0o644;
 
@@ -47,9 +47,9 @@ function fileExists(file: string): ProtocolError {
 }
 
 /**
- * Writes all files. After an error, none of the files remains. Each file is first written under another name. A full
- * disk or the end of the process therefore leaves no incomplete file under the final name. If the process ends after
- * only some files got their final names, these files remain.
+ * Writes all files. Writes each file under a temporary name first, so that a full disk or a killed process never leaves
+ * an incomplete file under a final name. After an error, removes all files that it has written. If the process is
+ * killed before all files have their final names, the files with a final name remain.
  *
  * @param write writes a text into an open file
  * @returns the paths of the written files
@@ -128,7 +128,9 @@ function filesOf(plan: InitPlan): readonly NewFile[] {
   ];
 }
 
-/** The configuration as JSON5. Other options keep the defaults in docs/configuration.md. */
+/**
+ * The configuration as JSON5. Options that this text does not set keep their default values (docs/configuration.md).
+ */
 function configText({ httpPort, wsPort, isPublic, delegate }: InitPlan): string {
   const config = {
     http: { port: httpPort, ...(isPublic ? { accessPublic: true } : {}) },
@@ -142,7 +144,7 @@ function entryOf({ publicKey, encryptedPassphrase }: NonNullable<InitPlan['deleg
   return { publicKey, encryptedPassphrase };
 }
 
-/** Arguments of `bloomery` that run the node. */
+/** Command-line arguments with which `bloomery` starts the node. */
 export function startArguments({ networkFlag, dataDirectory, configFile }: InitPlan): readonly string[] {
   return ['start', '--network', networkFlag, '--data-dir', dataDirectory, '--config', configFile];
 }
@@ -181,8 +183,8 @@ export function unitText(plan: InitPlan): string {
 }
 
 /**
- * Folder for watermarks, to which the service must be able to write. The path is computed without XDG_STATE_HOME,
- * because systemd services do not have that variable.
+ * Folder for watermarks, to which the service must be able to write. Ignores XDG_STATE_HOME, because systemd services
+ * do not have this variable.
  */
 function watermarkFolder(): string {
   return watermarkFolderOf('', {}) ?? '';

@@ -10,10 +10,14 @@ import type { Terminal } from '../wallet/secrets.ts';
 
 export interface Question<Value> {
   readonly text: string;
-  /** Default value for an empty answer. Without a default value, an empty answer is checked like any other answer. */
+  /** Value that replaces an empty answer. If it is undefined, `read` receives the empty answer. */
   readonly preset?: string;
   readonly isSecret?: boolean;
-  /** @throws ProtocolError with the fault of an answer; the question is then asked again */
+  /**
+   * Checks and converts an answer.
+   *
+   * @throws ProtocolError for an invalid answer; `Interview` prints the message of the error and asks again
+   */
   readonly read: (answer: string) => Value;
 }
 
@@ -32,14 +36,14 @@ export class Interview {
 
   constructor({ input, output }: Terminal) {
     this.#output = output;
-    // The line editor writes typed text to this stream. The stream can hide the text.
+    // `readline` writes typed text to this stream. The stream drops the text while the user types a secret.
     const echo = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         if (!this.#isHidden) output.write(chunk);
         done();
       },
     });
-    // The line editor has no history, because with a history the arrow keys would show secrets that were typed before.
+    // With a history, the arrow keys would show secrets that the user typed before.
     this.#lines = createInterface({ input, output: echo, terminal: input.isTTY === true, historySize: 0 });
     this.#lines.on('line', (line) => {
       this.#waiting.push(line);

@@ -20,10 +20,12 @@ export interface InitPlan {
   readonly networkFlag: string;
   /** `BLOOMERY_HOME` of the node: the folder in which the node looks for networks. */
   readonly home: string;
-  /** Absolute path, like all paths in a plan. The node uses a subfolder for the network. */
+  /**
+   * Folder for data, as an absolute path (like all paths in a plan). The node stores its data in `<folder>/<network>`.
+   */
   readonly dataDirectory: string;
   readonly configFile: string;
-  /** Path of the systemd unit; undefined when none is written. */
+  /** Path of the systemd unit; undefined if the command writes no unit. */
   readonly unitFile: string | undefined;
   readonly httpPort: number;
   readonly wsPort: number;
@@ -35,9 +37,9 @@ export interface InitPlan {
 const NETWORK_PRESET = 'devnet';
 
 /**
- * @param interview undefined with `--yes`; all values without a flag, except the network, then have their defaults. If
- *   a delegate forges on the node, and no flag and no environment variable gives its password, the command still asks
- *   for the password
+ * @param interview undefined with `--yes`: the network then needs a flag, and all other values without a flag have
+ *   their defaults. If a delegate forges on the node, and neither a flag nor the environment contains the password of
+ *   the delegate, the command still asks for this password
  * @throws ProtocolError `USAGE`, and errors of `findNetworkDirectory`, `loadNetwork`, `Interview.ask` and
  *   `readDelegate`
  */

@@ -1,4 +1,4 @@
-/** Schemas of the `--json` output of the commands for a devnet. */
+/** Schemas of the `--json` output of the `devnet` commands. */
 
 import type { Schema } from '../../http/schema.ts';
 import {

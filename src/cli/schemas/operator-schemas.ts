@@ -1,6 +1,6 @@
 /**
- * Schemas of the `--json` output of commands for operators. These commands are for a node, its chain on the disk, its
- * forging, network folders and sinks.
+ * Schemas of the `--json` output of commands for operators. The subjects of these commands are a node, its chain on the
+ * disk, its forging, network folders and sinks.
  */
 
 import type { HttpDialect } from '../../http/dialect.ts';
@@ -116,7 +116,7 @@ export const OPERATOR_SCHEMAS: Readonly<Record<string, Schema>> = {
   query: objectOf({ meta: listOf(objectOf({ name: TEXT, type: TEXT })), data: listOf(ANY_OBJECT), rows: COUNT }),
 };
 
-/** Schema of `status`, whose members depend on the generation of the node. */
+/** Schema of the output of the command `status`. The members of the output depend on `dialect`. */
 export function statusSchema(dialect: HttpDialect): Schema {
   const { properties = {}, required = [], ...status } = statusShape(dialect);
   const own = { connectedPeers: COUNT, version: TEXT, softwareVersion: TEXT, nethash: HEX, digest: objectOf(STATE) };

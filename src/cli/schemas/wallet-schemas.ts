@@ -1,10 +1,16 @@
-/** Schemas of the `--json` output of the wallet: keys, messages, and transactions that are signed on this machine. */
+/**
+ * Schemas of the `--json` output of the wallet commands: keys, messages, and transactions that the command signs on
+ * this machine.
+ */
 
 import type { Schema } from '../../http/schema.ts';
 import { ADDRESS, COUNT, ID, objectOf, PUBLIC_KEY, SIGNATURE, TEXT } from '../../http/views/shapes.ts';
 
 const ACCEPTED = objectOf({ id: ID, height: COUNT }, ['height']);
-/** A signed transaction, as `--offline` prints it. Members that are not listed here depend on generation and type. */
+/**
+ * A signed transaction, as `--offline` prints it. Members that this schema does not name depend on the generation of
+ * the network and on the type of the transaction.
+ */
 const SIGNED: Schema = {
   type: 'object',
   properties: { type: COUNT, timestamp: COUNT, senderPublicKey: PUBLIC_KEY, signature: SIGNATURE },

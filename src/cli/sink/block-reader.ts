@@ -21,7 +21,7 @@ interface TransactionJson {
   readonly asset: Readonly<Record<string, unknown>>;
 }
 
-/** Types of delegate registrations in both generations. */
+/** Types of delegate registrations: 2 (introduced by generation 2) and 10 (introduced by generation 3). */
 const DELEGATE_TYPES: ReadonlySet<number> = new Set([2, 10]);
 
 export class BlockReader {
@@ -34,7 +34,7 @@ export class BlockReader {
   /**
    * @param genesis genesis block of the network. The reader returns this block unchanged, because some of its
    *   transactions cannot be decoded from events
-   * @param base address of the node
+   * @param base URL of the node, for error messages
    */
   constructor(codec: Codec, genesis: Block, base: string) {
     this.#codec = codec;
@@ -46,8 +46,9 @@ export class BlockReader {
    * Reads the next event.
    *
    * @returns the block if the event completes it; otherwise undefined
-   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for a malformed event, or a transaction of another block; the error
-   *   of `connectionLost` if the next block begins before all transactions have arrived
+   * @throws ProtocolError `NODE_ANSWER_MALFORMED` for an event that is malformed or contains a transaction of another
+   *   block; the error of `connectionLost` if a new block begins before all transactions of the current block have
+   *   arrived
    */
   read(event: NodeEventJson): Block | undefined {
     if (event.event === 'blocks/new' && this.#header !== undefined)
@@ -85,8 +86,8 @@ export class BlockReader {
   }
 
   #transactionOf(json: TransactionJson): Transaction {
-    // Nodes add the members `publicKey` and `address` to the asset of a delegate registration. These members are not
-    // part of the signed asset.
+    // In their events, nodes add the members `publicKey` and `address` to the asset of a delegate registration. The
+    // signed asset does not contain these members, so they are removed before the transaction is decoded.
     const { publicKey: _publicKey, address: _address, ...asset } = delegateOf(json) ?? {};
     const own = delegateOf(json) === undefined ? json.asset : 'delegate' in json.asset ? { delegate: asset } : asset;
     const transaction = this.#codec.transactionFromJson({ ...json, asset: own });

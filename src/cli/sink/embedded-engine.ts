@@ -24,9 +24,10 @@ interface Session {
 const PACKAGE = 'chdb';
 
 /**
- * Loads the package chdb from the given folder only. Without a folder, Node.js looks for chdb as for the other packages
- * of this program. The search does not start at the working folder, where another user could have put a package. Such a
- * package would run with the rights of the current user.
+ * Loads the package chdb, and opens a session of its engine. With `folder`, the function loads the package only from
+ * there. Without `folder`, Node.js looks for chdb as for the other packages of this program. The function never
+ * searches the working folder: another user could have put a package there, which would run with the rights of the
+ * current user.
  *
  * @param folder folder in which the package is installed; undefined if it is installed beside this program
  * @throws ProtocolError `ENGINE_MISSING` when the package is missing or cannot be loaded
@@ -40,8 +41,8 @@ export function embeddedEngine(folder: string | undefined): EmbeddedEngine {
 }
 
 function loadPackage(folder: string | undefined): { readonly Session: new () => Session } {
-  // If a folder is given, the package is loaded by its path. A search by package name would not be limited to this
-  // folder.
+  // With `folder`, `require` gets the path of the package. With the name of the package, `require` would also search
+  // other folders.
   const at = folder === undefined ? PACKAGE : join(resolve(folder), 'node_modules', PACKAGE);
   try {
     return createRequire(import.meta.url)(at) as { readonly Session: new () => Session };

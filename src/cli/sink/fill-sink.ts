@@ -1,6 +1,6 @@
 /**
- * Common code of the commands for sinks: opens the source of the blocks (a data folder or a node), fills the sink, and
- * closes both.
+ * Common code of the `sink` commands: opens the source of the blocks (a data folder or a node), fills the sink, and
+ * closes the source and the sink.
  */
 
 import { openStoreSource } from '../../node/sink-source.ts';
@@ -15,8 +15,8 @@ import { stopRequest } from '../stop-request.ts';
 import { openNodeSource } from './node-source.ts';
 
 /**
- * Pause in milliseconds between two reads of a data folder. The pause is short compared with the ten seconds between
- * two blocks of the public networks.
+ * Pause in milliseconds between two checks of the data folder for new blocks. The pause is short compared with the ten
+ * seconds between two blocks of the public networks.
  */
 const POLL_MS = 250;
 /** Shortest time in milliseconds between two progress lines, without `--json`. */
@@ -37,7 +37,8 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     const onProgress = printer.print;
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
   } catch (error) {
-    // If the user stops the command during a wait for a node, `runSink` throws the abort reason. This is not a failure.
+    // If the user stops the command during a wait for a node, `runSink` throws the abort reason. A stop by the user is
+    // not a failure of the command.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();
@@ -58,8 +59,8 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
 }
 
 /**
- * With `--json`, prints a line for each step, unless the line is equal to the line before. Without `--json`, prints at
- * most one line per `LINE_MS` to the standard error output, and at the end the last line to the standard output.
+ * With `--json`, prints a line for each step, unless the line is equal to the previous line. Without `--json`, prints
+ * at most one line per `LINE_MS` to the standard error output, and at the end the last line to the standard output.
  */
 function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgress): void; end(): void } {
   let last: string | undefined;
@@ -67,14 +68,14 @@ function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgr
   return {
     print(progress) {
       const line = json === true ? JSON.stringify(progress) : lineOf(progress);
-      // If the last step of a sink writes nothing, its line is equal to the line before, and is not printed.
+      // A step that writes nothing can have the same line as the step before. The line is not printed twice.
       if (line === last) return;
       const before = last;
       last = line;
       if (json === true) return printJson(progress);
       if (performance.now() - shownMs < LINE_MS) return;
-      // With `--once`, the newest line may be the last line, which `end` prints. Therefore the line before the newest
-      // line is shown here.
+      // With `--once`, `line` may be the last line of the run, which `end` prints. This function therefore prints the
+      // line before `line`, so that no line is printed twice.
       const shown = once === true ? before : line;
       if (shown === undefined) return;
       shownMs = performance.now();

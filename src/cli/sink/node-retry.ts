@@ -1,7 +1,7 @@
 /**
- * Decides which requests to a node are repeated, and when. A request is repeated after a lost or failed connection,
- * after HTTP status 408, 429 or 503, and while the chain of the node is too short (`NODE_BEHIND`). After any other
- * error, the same request would fail again.
+ * Decides whether a sink command repeats a failed request to a node, and after which pause. The command repeats the
+ * request after a lost or failed connection, after HTTP status 408, 429 or 503, and while the chain of the node is too
+ * short (`NODE_BEHIND`). Any other error ends the command, because the same request would fail again.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,10 @@ import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 /** Longest pause between two attempts, in milliseconds, unless an answer has a `Retry-After` header. */
 const PAUSE_MS_MAX = 30_000;
-/** Longest accepted pause from a `Retry-After` header, in milliseconds. */
+/**
+ * Longest pause after an answer with a `Retry-After` header, in milliseconds. A longer time in the header is shortened
+ * to this pause.
+ */
 const RETRY_AFTER_MS_MAX = 300_000;
 const BUSY: ReadonlySet<unknown> = new Set([408, 429, 503]);
 
@@ -44,11 +47,10 @@ export class NodeRetry {
   }
 
   /**
-   * Waits before the next attempt. Prints the first failure after a success. Of further failures in a row, prints only
-   * a `NODE_BEHIND` directly after another kind of failure.
+   * Waits before the next attempt. Of several failures in a row, the function prints the first. Of the others, it
+   * prints only a `NODE_BEHIND` directly after a different error.
    *
-   * @throws `error` itself when the same request would fail again (see `isTransient`); the reason of the signal after
-   *   an abort
+   * @throws `error` itself if `isTransient` returns false for it; the reason of the signal after an abort
    */
   async wait(error: unknown): Promise<void> {
     const { signal, pauseMs, print } = this.#options;
@@ -64,7 +66,7 @@ export class NodeRetry {
     signal.throwIfAborted();
   }
 
-  /** Repeats the attempt until it succeeds. @throws like `wait` */
+  /** Calls `attempt` until it succeeds, with the pauses of `wait`. @throws like `wait` */
   async until<T>(attempt: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -79,7 +81,7 @@ export class NodeRetry {
 }
 
 /**
- * Returns the error for an event stream that must be opened again. Reasons are, for example, a lost or silent
+ * Returns an error after which the caller opens the event stream again. Reasons are, for example, a lost or silent
  * connection, a node that changed its branch, and a block whose transactions have not all arrived.
  *
  * @param cause undefined if the node ended the stream
@@ -92,9 +94,9 @@ export function connectionLost(base: string, cause?: unknown): ProtocolError {
 /**
  * Yields the body of an event stream.
  *
- * @param silenceMs time in milliseconds without a byte after which the connection counts as lost. For example, the
- *   connection stays open for a long time after the machine of the node has lost power.
- * @throws the error of `connectionLost` for a failure while the body is read; a ProtocolError of `open` unchanged
+ * @param silenceMs time in milliseconds without a byte after which the connection counts as lost. Without this limit, a
+ *   connection to a machine that has lost power would stay open for a long time.
+ * @throws a ProtocolError of `open` unchanged; for any other failure, the error of `connectionLost`
  */
 export async function* bodyOf(
   base: string,
@@ -123,12 +125,15 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
       yield next.value;
     }
   } finally {
-    // `return` may wait for a pending read that never ends, so `return` is not awaited.
+    // `iterator.return` may wait for a pending read that never ends, so the code does not await it.
     void iterator.return?.().catch(() => undefined);
   }
 }
 
-/** Returns the error for a node whose chain ends below a block that counted as final before. */
+/**
+ * Returns the error for a node whose chain ends below `finalHeight`. The sink command has already treated the block at
+ * this height as final.
+ */
 export function nodeBehind(base: string, height: number, finalHeight: number): ProtocolError {
   const message = `the chain of ${base} is at height ${height}, below block ${finalHeight}, which counted as final`;
   return new ProtocolError('NODE_BEHIND', { url: base, height, finalHeight }, message);

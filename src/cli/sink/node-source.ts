@@ -1,8 +1,8 @@
 /**
  * Reads the event stream of a remote node as the source of a sink. After a lost connection, `changes` opens a new
- * stream, which starts at the newest block that counted as final before. The node then sends the blocks of its present
- * chain. If a block differs from the block that the earlier stream had at the same height, the node reverted the
- * earlier block.
+ * stream, which starts at the newest block that `changes` has reported as final. The node then sends the blocks of its
+ * present chain. If a block differs from the block that the earlier stream had at the same height, the node has
+ * reverted the earlier block, and `changes` reports this revert.
  */
 
 import type { Network } from '../../config/network.ts';
@@ -82,7 +82,8 @@ export async function openNodeSource(
       while (next <= toHeight) {
         try {
           if (retry.isFailing) await refuseOtherNetwork(node, network);
-          // If the chain of the node ends below `toHeight`, the stream would stay open and wait for the missing blocks.
+          // If the chain of the node ends below `toHeight`, the function opens no stream: the stream would wait for the
+          // missing blocks.
           const { height } = await node.ask<NodeStatus>('node/status', FULL_STATUS);
           if (height < toHeight) return;
           const reader = readerOf();
@@ -91,8 +92,9 @@ export async function openNodeSource(
             const block = reader.read(event);
             if (block === undefined) continue;
             if (block.height !== next) {
-              // After the first block of a stream, a height other than `next` means that the node changed its branch,
-              // so the stream is opened again. In the first block, such a height is a malformed answer.
+              // If the first block of a stream does not have the height `next`, the answer is malformed. In a later
+              // block, a wrong height means that the node has switched to another branch, so the function opens a new
+              // stream.
               throw isFirst
                 ? malformed(`block ${block.height} instead of block ${next}`)
                 : connectionLost(node.base, new Error('the node changed its branch'));
@@ -160,7 +162,8 @@ async function* changesIn(
     } else {
       const block = reader.read(event);
       if (block === undefined) continue;
-      // Events before this block were lost, for example by a proxy. A new stream sends these events again.
+      // A gap in the heights means that events were lost, for example by a proxy. A new stream sends the lost events
+      // again.
       if (block.height > chain.height() + 1) return;
       yield* chain.applied(block);
     }
@@ -169,7 +172,7 @@ async function* changesIn(
 
 /**
  * Yields events until the signal is aborted. A node may send no event for a while, so the signal must interrupt the
- * wait.
+ * wait for the next event.
  */
 async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
   const iterator = events[Symbol.asyncIterator]();
@@ -189,7 +192,7 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
     }
   } finally {
     signal.removeEventListener('abort', abort);
-    // `return` may wait for a pending read that never ends, so `return` is not awaited.
+    // `iterator.return` may wait for a pending read that never ends, so the code does not await it.
     void iterator.return?.();
   }
 }

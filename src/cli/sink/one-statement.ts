@@ -1,8 +1,8 @@
 /** Finds out whether a text has one SQL statement or several, by the lexical rules of ClickHouse. */
 
 /**
- * String literals, quoted identifiers, heredocs and words. A word may contain `$`, so a heredoc never begins within a
- * word.
+ * Tokens in which a semicolon does not end the statement: string literals, quoted identifiers and heredocs. Words are
+ * here too, because a `$` within a word does not begin a heredoc.
  */
 const TOKENS = [
   /'(?:[^'\\]|\\.|'')*'/suy,
@@ -33,7 +33,7 @@ export function hasSeveralStatements(sql: string): boolean {
   return false;
 }
 
-/** Length of the match of the first pattern that matches at this index; 0 if no pattern matches. */
+/** Length of the match of the first pattern of `parts` that matches at index `at` of `sql`; 0 if no pattern matches. */
 function lengthAt(sql: string, at: number, parts: readonly RegExp[]): number {
   for (const part of parts) {
     part.lastIndex = at;

@@ -1,4 +1,7 @@
-/** The lock on the folder of a Parquet sink, and the description of this process as the holder of a lease. */
+/**
+ * The lock on the folder of a Parquet sink. For a ClickHouse sink, which has a lease instead of a lock: the description
+ * of this process as the holder of the lease.
+ */
 
 import { hostname } from 'node:os';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -8,7 +11,10 @@ import { sinkInUse, type LeaseHolder } from '../../sinks/lease.ts';
 import type { FolderLock } from '../../sinks/parquet/parquet-sink.ts';
 import { takeLock } from '../../store/disk/process-lock.ts';
 
-/** Number of random bytes in a token. With this number of bytes, two equal tokens are practically impossible. */
+/**
+ * Number of random bytes in the token of a lease. With this number of bytes, two equal tokens are practically
+ * impossible.
+ */
 const TOKEN_BYTES = 16;
 
 /** @throws ProtocolError `SINK_IN_USE` while another process has the lock */
@@ -21,7 +27,7 @@ export function takeSinkLock(folder: string, name: string): FolderLock {
   }
 }
 
-/** Describes this process as the holder of a lease. */
+/** Describes this process as the holder of a lease, with a new random token. */
 export function thisHolder(): LeaseHolder {
   return {
     owner: `process ${process.pid} on ${hostname()}`,

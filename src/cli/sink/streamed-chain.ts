@@ -1,6 +1,7 @@
 /**
- * Tracks the chain that a node has sent in its event stream. After a lost connection, the node sends some blocks again.
- * This class drops repeated blocks, and adds the reverts that the stream has left out.
+ * Tracks the chain that a node has sent in its event stream. After a lost connection, the new stream repeats some
+ * blocks, but does not contain the reverts that happened meanwhile. This class drops repeated blocks, and adds the
+ * missing reverts.
  */
 
 import type { Block } from '../../protocol/types.ts';
@@ -39,7 +40,8 @@ export class StreamedChain {
   *applied(block: Block): Iterable<ChainChange> {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
-    // A block below all heights in `#ids` is a repeated block, so it is dropped.
+    // The heights differ here only for a block below all blocks that the class tracks. The class has no id for the
+    // height of this block, so it drops the block.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

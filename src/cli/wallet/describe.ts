@@ -4,7 +4,7 @@ import { lskText } from '../../primitives/amount.ts';
 import type { Payload, Transaction } from '../../protocol/types.ts';
 
 /**
- * Returns one line for each property of the transaction.
+ * Returns lines with the network, the sender, the content (which depends on the type), and the fee of the transaction.
  *
  * @param where text for the row `network`, for example `mainnet, generation 3` or `of the node`
  */

@@ -1,4 +1,4 @@
-/** Reads files with signed transactions, signatures of members of a multisignature group, or signed messages. */
+/** Reads files with signed transactions, signatures of members of a multisignature account, or signed messages. */
 
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,10 +10,12 @@ const DOCUMENTS_MAX = 1000;
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * The documents in a file. A file has one JSON document, a list of documents, or one document on each line.
+ * Returns the documents in a file. A file has one JSON document, a JSON array of documents, or one document on each
+ * line.
  *
  * @param file `-` is the standard input
- * @throws ProtocolError `DOCUMENT_UNREADABLE` with file and reason
+ * @throws ProtocolError `DOCUMENT_UNREADABLE`, with the file and the reason, if the file cannot be read or parsed, is
+ *   empty, or exceeds a limit above
  */
 export function documentsIn(file: string): readonly unknown[] {
   const name = file === '-' ? 'standard input' : file;

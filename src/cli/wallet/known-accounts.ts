@@ -20,11 +20,11 @@ import type { WalletNetwork } from './network.ts';
 /**
  * Finds the passphrase of an account in the network folder that `--network` names (`chosen`). Without `--network`, the
  * function looks in two folders. The first is the network folder of the packaged devnet of the generation. The second
- * is the folder in `BLOOMERY_HOME` into which a devnet copies its network folder.
+ * is the folder `<devnet>/network` in `BLOOMERY_HOME`, into which a devnet copies its network folder.
  *
  * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder belongs to the network, or when the network has no
- *   such account; `NETWORK_UNREADABLE` for a network without known passphrases; `NETWORK_UNKNOWN` when there is no
- *   folder for the given network
+ *   account with this name; `NETWORK_UNREADABLE` when the folder has no readable file of accounts; `NETWORK_UNKNOWN`
+ *   when there is no folder for `chosen`
  */
 export function knownPassphrase(
   name: string,

@@ -78,7 +78,8 @@ export async function networkAt(
 }
 
 /**
- * Returns the generation. Peers of generation 2 use protocol version 1. Peers of generation 3 use protocol version 2.
+ * Returns the generation of a node by its protocol version: major version 1 is generation 2, and major version 2 is
+ * generation 3.
  */
 function generationOf({ protocolVersion }: Constants, { base }: Pick<NodeAsker, 'base'>): Generation {
   const [major] = protocolVersion.split('.');

@@ -1,4 +1,4 @@
-/** Queries of a wallet to a node: accounts, delegates and transactions. */
+/** Queries that the wallet sends to a node: accounts, delegates and transactions. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
@@ -14,11 +14,14 @@ export interface AccountFacts {
 const POLL_MS = 500;
 /**
  * Maximum time in milliseconds to wait until a block contains a transaction. The maximum is much longer than a slot of
- * the public networks. A transaction may wait in a pool longer than this maximum.
+ * the public networks. A transaction may wait in a pool longer than this maximum, and enter a block later.
  */
 const WAIT_MS_MAX = 300_000;
 
-/** Balance and second public key of an account. An account that never received anything has a balance of 0. */
+/**
+ * Returns the balance and the second public key of an account. An account that never received anything has a balance of
+ * 0.
+ */
 export async function accountFacts(node: NodeAsker, address: string): Promise<AccountFacts> {
   const [account] = await node.ask<{ balance: string; secondPublicKey?: string }[]>(`accounts?address=${address}`);
   return {

@@ -19,7 +19,7 @@ export interface SecretSource {
   readonly file: string | undefined;
   readonly flag: string;
   readonly variable: string;
-  /** True to ask for the secret twice on the terminal, so that a misspelling is noticed. */
+  /** True to ask for the secret twice on the terminal, so that the command notices a typing error. */
   readonly twice?: boolean;
 }
 
@@ -35,8 +35,8 @@ const SECRET_CHARACTERS_MAX = 1024;
 const SECRET_FILE_BYTES_MAX = 4 * SECRET_CHARACTERS_MAX + 2;
 
 /**
- * Reads a secret from the file. Without a file, reads the environment variable. If the variable is not set or is empty,
- * asks on the terminal. In a file, the secret is the first line that has more than white space.
+ * Reads a secret from the first of these sources that is given: `file`, the environment variable `variable`, the
+ * terminal. An empty variable counts as not given. In a file, the secret is the first line that is not blank.
  *
  * @throws ProtocolError `USAGE` for an empty or too long secret, for two different entries on the terminal, and when
  *   there is no file, no variable and no terminal; `SECRET_UNREADABLE` when the file cannot be read; `CANCELLED` when
@@ -56,8 +56,8 @@ export async function readSecret(source: SecretSource, terminal: Terminal = PROC
 export interface PassphraseSource extends SecretSource {
   /**
    * Treatment of a text that is not a valid BIP-39 passphrase. A misspelt passphrase belongs to another account, so
-   * commands that sign transactions refuse such a text by default. With `accept`, the text is used unchanged, including
-   * its white space.
+   * commands that sign transactions refuse such a text by default. With `warn`, the wallet prints a warning and uses
+   * the text without the white space around it. With `accept`, the wallet uses the text unchanged.
    */
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }
@@ -69,9 +69,10 @@ export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSou
 
 /**
  * Like `readSecret`, but checks the passphrase, and removes white space around it. No BIP-39 passphrase begins or ends
- * with white space. If misspelt passphrases are accepted, the passphrase is returned unchanged.
+ * with white space. If `source.ifMisspelt` is `accept`, the function checks nothing and returns the text unchanged.
  *
- * @throws ProtocolError `PASSPHRASE_MISSPELT` when misspelt passphrases are refused; errors of `readSecret`
+ * @throws ProtocolError `PASSPHRASE_MISSPELT` for a text that is not a valid BIP-39 passphrase, if `source.ifMisspelt`
+ *   is `refuse`; errors of `readSecret`
  */
 export async function readPassphrase(source: PassphraseSource, terminal: Terminal = PROCESS_TERMINAL): Promise<string> {
   const given = await readSecret(source, terminal);

@@ -37,15 +37,15 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   const json = signer.toJson(
     signer.sign({ payload, timestamp, keyPair, ...(secondKeyPair === undefined ? {} : { secondKeyPair }) }),
   );
-  // The transaction is parsed in the same way as in a node, so that the wallet refuses invalid content with the node's
-  // error message.
+  // The wallet parses the transaction in the same way as a node, so that it refuses invalid content with the error
+  // message of a node.
   const transaction = signer.read(json);
   if (network.node === undefined) {
     printJson(json);
     return;
   }
   await checkFunds(network.node, transaction);
-  // `--from` names a devnet account. Its passphrase is public, so no confirmation is needed.
+  // `--from` names a devnet account. The passphrase of a devnet account is public, so no confirmation is needed.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
   await send(network.node, transaction, json, flags);
 }
@@ -87,7 +87,8 @@ export async function askFirst(
 }
 
 /**
- * Sends a signed transaction and reports it. With `--wait`, the report comes after the transaction is in a block.
+ * Sends a signed transaction and prints its id. With `--wait`, the function waits until a block contains the
+ * transaction, and prints the height of the block as well.
  *
  * @throws ProtocolError like `NodeAsker.send`; with `--wait` also like `heightOfTransaction`
  */

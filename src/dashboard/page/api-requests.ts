@@ -29,8 +29,8 @@ export class AskFailed extends Error {
 const TIMEOUT_MS = 8000;
 
 /**
- * @param path path without the prefix `/api`, so that answers have all members even if the node runs with
- *   `http.strictDialect`
+ * @param path path without the prefix `/api`. The option `http.strictDialect` removes members only from answers below
+ *   `/api`
  * @param origin origin of another node; default: this node
  * @throws AskFailed
  */
@@ -93,7 +93,7 @@ function reasonIn({ message, errors }: Refusal): string | undefined {
   return typeof first === 'object' ? (first.message ?? message) : message;
 }
 
-/** Sends a request like `ask`. Returns only the data; undefined if the node denies access to this browser. */
+/** Like `ask`, but returns only `data` of the answer, or undefined if the node denies access (status 403). */
 export async function askIfAllowed<Data>(path: string): Promise<Data | undefined> {
   try {
     return (await ask<Data>(path)).data;

@@ -104,8 +104,8 @@ export function Blocks(route: HashRoute) {
 }
 
 /**
- * Shows the block with the given height or id. A number up to 2^32 - 1 is a height. Every larger number is an id.
- * Almost no id is small enough to be mistaken for a height.
+ * Shows the block with the given height or id. A number up to 2^32 - 1 is a height. Every larger number is an id. A
+ * block id has 64 bits, so almost no id is as small as a height.
  */
 export function BlockView({ item }: { item: string }) {
   const byHeight = Number(item) <= 4_294_967_295;

@@ -12,7 +12,7 @@ const WIDE_AXIS_PX = 72;
 const COUNT_AXIS_PX = 52;
 /** Half the width of the longest label below a time axis. The longest label is a date. */
 const HALF_TIME_PX = 34;
-/** Allowed distances between the grid lines of a chart that shows whole numbers. */
+/** Allowed distances between the grid lines of a y axis that has grid lines at whole numbers only. */
 const COUNTS = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
 interface ChartProps {
@@ -75,7 +75,10 @@ function dataOf(xs: readonly number[], ys: readonly number[], endX: number | und
   ];
 }
 
-/** Shows only the summary of a chart without values. An empty chart would take as much space as a full chart. */
+/**
+ * Shows only the summary instead of a chart that has no values above 0. An empty chart would take as much space as a
+ * full chart.
+ */
 export function EmptyChart({ summary }: { summary: string }) {
   return <p class="quiet chart">{summary}</p>;
 }
@@ -163,7 +166,7 @@ function optionsFor(element: HTMLElement, kind: ChartProps['kind'], isFromZero: 
   };
 }
 
-/** Range of an axis from 0 to 5 % above the highest value, or from 0 to 5 if the highest value is small. */
+/** Returns the range of an axis: from 0 to 5 % above the highest value, but at least from 0 to 5. */
 function rangeFromZero(_plot: uPlot, _min: number, max: number): [number, number] {
   return [0, Math.max(5, max * 1.05)];
 }

@@ -1,4 +1,4 @@
-/** The view of charts: the last hour or day of the node. */
+/** The view `charts`: charts of the last hour or the last day of the node. */
 
 import type { ComponentChildren } from 'preact';
 import type { History, HistoryPoint } from '../answers.ts';

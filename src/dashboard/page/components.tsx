@@ -67,7 +67,7 @@ export function DelegateName({ name }: { name: string }) {
   );
 }
 
-/** Shows a link to a delegate with its name, or with its address while the name is unknown. */
+/** Shows the name of a delegate as a link. While the name is unknown, the link shows the address. */
 export function DelegateLink({ publicKey, address }: { publicKey: string; address: string }) {
   const name = useLive().names.get(publicKey);
   return name === undefined ? (
@@ -80,9 +80,10 @@ export function DelegateLink({ publicKey, address }: { publicKey: string; addres
 }
 
 /**
- * Shows an amount in a column. Decimal points are aligned, so that readers can compare the amounts. The head of the
- * column shows the unit. On a phone, each amount shows the unit, because tables with `onPhone` columns have no visible
- * heads there. In these tables, all amounts of a column have the same number of decimals on a phone.
+ * Shows an amount in a column. The decimal points in the column are aligned, so that readers can compare the amounts.
+ * The head of the column shows the unit. A phone does not show the heads of tables with `onPhone` columns, so each
+ * amount on a phone shows the unit. In these tables on a phone, zeros at the end give all amounts of a column the same
+ * number of decimals.
  *
  * @param props.among all amounts of the column, as decimal digits in beddows
  */
@@ -139,7 +140,8 @@ export function DateTime({ timestamp }: { timestamp: number }) {
 /**
  * Shows whether a transaction or a block is in the pool, confirmed, or final.
  *
- * @param props.height height of the block; undefined for a transaction in the pool
+ * @param props.height height of the block, or of the block that contains the transaction; undefined for a transaction
+ *   in the pool
  */
 export function ConfirmationState({ height }: { height: number | undefined }) {
   const { status, constants } = useLive();
@@ -155,7 +157,8 @@ export function ConfirmationState({ height }: { height: number | undefined }) {
 }
 
 /**
- * Shows the answer to a request, or the reason why there is no answer. Shows nothing for a request that was not sent.
+ * Shows the answer to a request, or the reason why there is no answer. Shows nothing if a field of a form is wrong,
+ * because then no request was sent, and the form shows the fault.
  */
 export function Answered<Data>({
   asked,
@@ -189,9 +192,9 @@ export interface Column<Row> {
   /** True for a column of names. Long names are cut off on a phone. */
   readonly isName?: true;
   /**
-   * Place of the column on a phone: the first line of a row (`start`, `end`), the second line (`below`), or the third
-   * line (`last`). A place with `all` takes the whole line. If any column of a table has a place, a phone does not show
-   * the columns without a place.
+   * Place of the column in a row on a phone: on the first line at the left (`start`) or right (`end`), on the second
+   * line at the left (`below`) or right (`below-end`), or on the third line. A column with `-all` takes the whole line.
+   * If any column of a table has a place, a phone does not show the columns without a place.
    */
   readonly onPhone?: 'start' | 'end' | 'start-all' | 'below' | 'below-end' | 'below-all' | 'last-all';
   /** Field of the entries by which the node can sort the list; absent for a column that cannot be sorted. */
@@ -290,7 +293,7 @@ export function Table<Row>({
   );
 }
 
-/** Shows the names and values of facts about one item. */
+/** Shows names and values that describe one item, for example a block. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">
@@ -311,7 +314,7 @@ export function More({
   children,
 }: {
   summary: string;
-  /** True if the entries need wide columns, because they are longer than names. */
+  /** True if the entries are longer than the names of delegates, and therefore need wider columns. */
   isLong?: boolean;
   children: ComponentChildren;
 }) {

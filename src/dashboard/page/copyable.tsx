@@ -1,4 +1,4 @@
-/** Texts that can be copied, and the JSON of an answer. */
+/** Components that show a text with a button to copy the text, and the JSON of an answer of the node. */
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
@@ -6,7 +6,7 @@ import { shortText } from '../format.ts';
 
 const SHOWN_MS = 1500;
 
-/** A text with a button that copies it. Without access to the clipboard, only the text is shown. */
+/** Shows a text, and a button that copies the text. Without access to the clipboard, shows only the text. */
 export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
   const [isCopied, setCopied] = useState(false);
   const shown = children ?? <code>{text}</code>;

@@ -15,7 +15,7 @@ export function Description({ transaction }: { transaction: Described }) {
   );
 }
 
-/** Shows the target of a transaction in the short form for lists, which `targetsOf` returns. */
+/** Shows the target of a transaction in the short form that `targetsOf` returns for lists. */
 export function Targets({ transaction, characters = 6 }: { transaction: Described; characters?: number }) {
   const parts = targetsOf(transaction);
   if (parts.length === 0) return <>–</>;

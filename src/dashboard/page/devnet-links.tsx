@@ -4,7 +4,10 @@ import { useState } from 'preact/hooks';
 import { delayOf, faultLines, lossOf, offsetOf, type DevnetFaults } from '../devnet.ts';
 import { ChoiceField, operate, Operation, TextField, useOperations, type PartProps } from './operations.tsx';
 
-/** Faults with one numeric parameter: the operation, the input field, and the function that reads the parameter. */
+/**
+ * Faults with one numeric parameter, by the name of the operation. `member` is the name of the parameter, and `read`
+ * parses the text of the input field.
+ */
 const FAULTS = {
   delay: { title: 'Delay, ms', label: 'Set the delay', member: 'delayMs', read: delayOf },
   loss: { title: 'Lost messages, %', label: 'Set the loss', member: 'loss', read: lossOf },

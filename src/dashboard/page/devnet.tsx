@@ -9,7 +9,7 @@ import { Answered, BlockLink, Facts, Table } from './components.tsx';
 import { Faucet, Send } from './devnet-funds.tsx';
 import { Links } from './devnet-links.tsx';
 
-/** True if this node belongs to a devnet whose supervisor offers its controls to the dashboard. */
+/** Returns true if this node belongs to a devnet whose supervisor offers its controls to the dashboard. */
 export function isControlled(): boolean {
   return document.documentElement.hasAttribute('data-devnet');
 }

@@ -8,7 +8,7 @@ import { hashOf, type Filters, type HashRoute } from '../hash-route.ts';
 import { orderOf, type ListRequest, type Order } from '../list-requests.ts';
 import type { Sorting } from './components.tsx';
 
-/** A field of the form: a text field, or a choice if it has options. */
+/** A field of the form: a text field, or a list to choose from if `options` is present. */
 export interface Field {
   readonly name: string;
   readonly title: string;

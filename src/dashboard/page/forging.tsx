@@ -12,8 +12,8 @@ import { useAsked, useIsCurrent, useLive, useNow, useRound, useSlotStart } from 
 import { Amount, DelegateLink, Table } from './components.tsx';
 
 /**
- * Maximum number of requests of each kind. There are two kinds: a request for a delegate that is not among the first
- * 101 of the list of delegates, and a request for the earnings of a delegate.
+ * Maximum number of requests of each kind for one update of the results. There are two kinds: a request for a delegate
+ * that is not among the first 101 of the list of delegates, and a request for the earnings of a delegate.
  */
 const ASKED_MAX = 30;
 const DELEGATES_ASKED = 101;
@@ -253,8 +253,8 @@ const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
 /**
  * Requests the blocks, missed slots and earnings of delegates, and returns them by public key. Both members of a result
- * are undefined if no delegate has the key, or if `ASKED_MAX` prevented the request. `earnings` is also undefined if
- * the request for the earnings failed.
+ * are undefined if no delegate has the key, or if `ASKED_MAX` prevented the request for the delegate. `earnings` is
+ * also undefined if the request for the earnings failed, or if `ASKED_MAX` prevented this request.
  */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);
@@ -265,8 +265,8 @@ async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<st
   const results = new Map<string, ForgingResult>(
     keys.map((key) => [key, { delegate: known.get(key), earnings: undefined }]),
   );
-  // The view sends the requests for earnings one after another. If it sent all at once, the last requests would time
-  // out in the browser's queue.
+  // The view sends the requests for earnings one after another. If the view sent all these requests at once, the last
+  // of them would time out in the browser's queue.
   for (const key of keys.slice(0, ASKED_MAX)) {
     const delegate = known.get(key);
     if (delegate === undefined) continue;

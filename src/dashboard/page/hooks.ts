@@ -73,7 +73,10 @@ export function useRoute(): HashRoute {
   return routeOfHash(hash);
 }
 
-/** True while the content of an element is wider than the element. The result is updated when either width changes. */
+/**
+ * Returns true while the content of an element is wider than the element. The result is updated when either width
+ * changes.
+ */
 export function useOverflow(element: RefObject<HTMLElement>): boolean {
   const [isWider, setIsWider] = useState(false);
   useEffect(() => {
@@ -95,8 +98,8 @@ export type RequestState<Data> =
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 
 /**
- * Asks the node, and asks again when `path` or `version` changes. Until the new answer arrives, the earlier answer to
- * the same path is shown.
+ * Asks the node, and asks again when `path` or `version` changes. Until the new answer arrives, returns the earlier
+ * answer to the same path.
  *
  * @param path path without the prefix `/api`, as for `ask`; with an empty path, no request is sent
  */
@@ -104,7 +107,7 @@ export function useAnswer<Data>(path: string, version: string | number = ''): Re
   return useAsked(() => ask<Data>(path), path, version);
 }
 
-/** Like `useAnswer`, for a request that may not be valid. An invalid request is not sent. */
+/** Like `useAnswer`, but sends the request only if it is valid. */
 export function useRequest<Data>(request: ListRequest, version: string | number = ''): RequestState<Data> {
   const path = 'path' in request ? request.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
@@ -114,7 +117,10 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
 /** Number of components that wait for the first answer to their request. */
 let waitingParts = 0;
 
-/** True while a component waits for the first answer to its request. The page may grow when the answer arrives. */
+/**
+ * Returns true while any component waits for the first answer to its request. The page may grow when the answer
+ * arrives.
+ */
 export function isWaiting(): boolean {
   return waitingParts > 0;
 }
@@ -125,8 +131,8 @@ let lastRequest = 0;
 /**
  * Like `useAnswer`, for an answer that needs several requests.
  *
- * @param name name of the query; an earlier answer is shown only while the name does not change; with an empty name, no
- *   request is sent
+ * @param name name of the query; when the name changes, the earlier answer is no longer returned; with an empty name,
+ *   no request is sent
  */
 export function useAsked<Data>(
   request: () => Promise<Answer<Data>>,
@@ -143,8 +149,8 @@ export function useAsked<Data>(
     if (name === '') return undefined;
     wanted.current = name;
     const number = ++lastRequest;
-    // An answer is shown even if a later request with the same name has been sent. Otherwise a view would show nothing
-    // while each answer takes longer than the time between two blocks.
+    // An answer is shown even if a later request with the same name is already waiting for its answer. Otherwise a view
+    // would show nothing while each answer takes longer than the time between two blocks.
     const show = (result: RequestState<Data>): void => {
       if (wanted.current !== name || number < shown.current) return;
       shown.current = number;

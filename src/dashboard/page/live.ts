@@ -24,7 +24,7 @@ import { ask, askIfAllowed, AskFailed } from './api-requests.ts';
 export interface NodeRow {
   readonly origin: string;
   readonly port: number;
-  /** For this node, its last status. For another node, undefined while that node does not answer. */
+  /** Last status of the node. If the node is not this node, undefined while the node does not answer. */
   readonly status: Status | undefined;
   /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined without a status. */
   readonly consensus: number | undefined;
@@ -40,8 +40,8 @@ export interface LiveState {
   readonly status: Status | undefined;
   readonly constants: Constants | undefined;
   /**
-   * Newest first. With 101 delegates, these are at least the blocks of the present round and most blocks of the round
-   * before it.
+   * The latest blocks, newest first. With 101 delegates, the list contains at least the blocks of the present round and
+   * most blocks of the round before it.
    */
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
@@ -52,8 +52,8 @@ export interface LiveState {
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
   /**
-   * Undefined before the first answer, and if the node does not allow this browser to read the list. The same holds for
-   * `diagnostics`.
+   * The delegates of this node; undefined before the first answer, and if the node does not allow this browser to read
+   * them. The same holds for `diagnostics`.
    */
   readonly forging: readonly ForgingDelegate[] | undefined;
   readonly diagnostics: readonly Diagnostic[] | undefined;
@@ -61,7 +61,7 @@ export interface LiveState {
   readonly arrivals: readonly Transaction[];
   /** Percentage of peers that have the tip of the node, from `smoothedPercent`. */
   readonly consensus: number | undefined;
-  /** Number of blocks by which the node is behind its peers, from `smoothedLag`; 0 if it is not behind. */
+  /** Number of blocks by which the node is behind its peers, from `smoothedLag`; 0 if the node is not behind. */
   readonly lag: number;
   /** This node and its peers on the same machine. */
   readonly nodes: readonly NodeRow[];
@@ -122,7 +122,8 @@ export class Live {
   start(): void {
     void this.#load();
     setInterval(() => void this.#poll(), POLL_MS);
-    // While the dashboard is in the background, it does not poll. It catches up when it becomes visible again.
+    // While the dashboard is in the background, it does not poll the node. When the dashboard becomes visible again, it
+    // polls at once.
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) void this.#poll();
     });
@@ -144,7 +145,8 @@ export class Live {
         this.#loadForging(),
       ]);
       this.#set({ constants: constants.data, blocks, peers: peers.data });
-      // The forgers are requested after the status, because the block time is computed from both.
+      // The forgers are requested after the status, because the block time is computed from the answers to both
+      // requests.
       await this.#loadStatus();
       await Promise.all([this.#loadForgers(), this.#loadDiagnostics()]);
       this.#follow();
@@ -208,9 +210,10 @@ export class Live {
       ]);
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
-      // A node that hangs does not close the event stream, so only a failed request shows that the node is lost. If the
-      // node has reading processes, these processes answer 503 while the node hangs; otherwise there is no answer.
-      // A refusal with another status shows that the node responds, so `connection` does not become `lost`.
+      // A node that hangs does not close the event stream, so only a failed request shows that the node hangs. If the
+      // node has reading processes, these processes answer 503 while the node hangs. Without reading processes, no
+      // answer comes. A refusal with another status shows that the node responds, so `connection` does not become
+      // `lost`.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;
@@ -301,8 +304,8 @@ export class Live {
 }
 
 /**
- * Returns the 200 latest blocks, newest first. With 101 delegates, these are the blocks of the present round and most
- * blocks of the round before.
+ * Returns the 200 latest blocks, newest first. With 101 delegates, these are the blocks of the present round and at
+ * least 99 blocks of the round before it.
  */
 async function latestBlocks(): Promise<readonly Block[]> {
   const newer = await ask<Block[]>(`blocks?limit=${PAGE_BLOCKS}`);

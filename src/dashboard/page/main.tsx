@@ -36,7 +36,7 @@ const TITLES: Readonly<Record<View, string>> = {
   devnet: 'Devnet',
 };
 
-/** Name of a single item of a view, by view. */
+/** Title of a single item, for example of one block, by the view of the item. */
 const ONE_OF: Readonly<Record<View, string>> = {
   ...TITLES,
   blocks: 'Block',
@@ -103,14 +103,17 @@ function Dashboard() {
   );
 }
 
-/** Moves the focus to an element, even if the element is not a control, and does not scroll. */
+/** Moves the focus to an element without scrolling. The element does not need to be a control. */
 function focusOn(element: HTMLElement | null): void {
   if (element === null) return;
   element.tabIndex = -1;
   element.focus({ preventScroll: true });
 }
 
-/** Scrolls a row sideways until an element is in its middle. `scrollIntoView` would also scroll the page to the row. */
+/**
+ * Scrolls a row sideways until an element is in the middle of the row. `scrollIntoView` would also scroll the page to
+ * the row.
+ */
 function centreIn(row: HTMLElement | null, element: Element | null | undefined): void {
   if (row === null || element === null || element === undefined) return;
   const [outer, inner] = [row.getBoundingClientRect(), element.getBoundingClientRect()];

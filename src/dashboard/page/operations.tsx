@@ -1,5 +1,6 @@
 /**
- * Runs operations of the devnet, and shows the result or the error. Each part of the view runs one operation at a time.
+ * Runs operations of the devnet, and shows the result or the error. Each part of the view of a devnet, for example the
+ * faucet, runs one operation at a time.
  */
 
 import type { ComponentChildren } from 'preact';
@@ -81,7 +82,7 @@ export function useOperations(done: () => void): Operations {
   };
 }
 
-/** A form for one operation: its fields, and the button that runs it. */
+/** A form for one operation, with its fields and the button that runs the operation. */
 export function Operation({
   label,
   isBusy,

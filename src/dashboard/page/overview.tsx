@@ -71,9 +71,9 @@ function Figures({ live }: { live: LiveState }) {
     constants === undefined || tip === undefined ? undefined : Date.parse(constants.epoch) + tip.timestamp * 1000;
   const isStale = tipMs !== undefined && !status.syncing && now - tipMs > STALE_SLOTS * blockTimeS * 1000;
   const connected = peers.filter(isConnected).length;
-  // `consensus` is the highest percentage of the last 30 s. A node that has lost all its peers counts as bad at
-  // once, although `consensus` still contains samples from before the loss. While a node catches up, a low consensus
-  // does not count, because the tip of the node is behind the tips of its peers.
+  // `consensus` is the highest percentage of the last 30 s. When the node has lost all its peers, the number of peers
+  // is marked as bad at once, although `consensus` still contains samples from before the loss. While a node catches
+  // up, a low consensus does not count, because the tip of the node is behind the tips of its peers.
   const isSplit =
     status.isAlone !== true && (connected === 0 || (!status.syncing && consensus < CONSENSUS_PERCENT_MIN));
   const forgingHere = forging?.filter((delegate) => delegate.forging).length;
@@ -117,8 +117,8 @@ function Figures({ live }: { live: LiveState }) {
 }
 
 /**
- * Age of the tip in slots above which the height is marked as bad. If the tip is older, either no delegate forges or
- * the node receives no blocks.
+ * Age of the tip, in slots. If the tip is older, the dashboard marks the height as bad, because either no delegate
+ * forges or the node receives no blocks.
  */
 const STALE_SLOTS = 5;
 

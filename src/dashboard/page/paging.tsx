@@ -1,4 +1,7 @@
-/** Pages of a list. A page begins at a cursor of the node, so new blocks do not shift it. */
+/**
+ * Pages of a list. The node sends a cursor at which the next page begins, so new blocks do not move rows to another
+ * page.
+ */
 
 import { countText } from '../format.ts';
 import { hashOf, type HashRoute } from '../hash-route.ts';
@@ -48,7 +51,7 @@ export function Pages({
 
 /**
  * Prefix of keys in the session storage. The rest of a key is the URL fragment of a page. The value is the URL fragment
- * of the page before it.
+ * of the page before that page.
  */
 const BEFORE = 'page before ';
 
@@ -57,8 +60,8 @@ function noteBefore(hash: string, before: string): void {
   try {
     sessionStorage.setItem(BEFORE + hash, before);
   } catch {
-    // Without storage, the link to the previous page is missing. The link to the first page and the browser's back
-    // button still work.
+    // Without storage, only page 2 has a link to the previous page. On later pages, the link to the first page and the
+    // browser's back button still work.
   }
 }
 

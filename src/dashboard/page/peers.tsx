@@ -134,7 +134,7 @@ export function Peers() {
   const { peers } = useLive();
   const connected = peers.filter(isConnected);
   const { diagnostics, heardAtMs } = useLive();
-  // A browser that may read diagnostics may read the states of peer addresses, too.
+  // The node sends the verdicts to the same browsers as the diagnostics.
   if (diagnostics !== undefined) return <Verdicts version={heardAtMs ?? 0} />;
   return (
     <>

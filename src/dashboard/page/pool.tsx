@@ -1,4 +1,4 @@
-/** The transaction pool: transactions that wait for a block, and the reason why each transaction waits. */
+/** The view of the transaction pool: the transactions that wait for a block, and what each transaction waits for. */
 
 import type { Signers, Transaction } from '../answers.ts';
 import { countOf } from '../format.ts';
@@ -12,7 +12,10 @@ import { Age, Amount, Answered, Id, More, Table } from './components.tsx';
  * Maximum number of transactions that the view shows of each queue. The number above the list counts all transactions.
  */
 const SHOWN_MAX = 100;
-/** Maximum number of transactions of multisignature groups ("group transactions") whose signers the view requests. */
+/**
+ * Maximum number of group transactions whose signers the view requests. A group transaction waits for signatures of
+ * members of a multisignature group.
+ */
 const SIGNERS_ASKED_MAX = 20;
 
 export interface Waiting {
@@ -86,21 +89,21 @@ export function Pool() {
 }
 
 /**
- * True if the view requests the signers of a group transaction. Each group transaction needs a request, so the view
- * requests only the signers of the first `SIGNERS_ASKED_MAX` group transactions. The view of a single transaction shows
- * the signers of any group transaction.
+ * Returns true if the view requests the signers of a group transaction. Each group transaction needs a request, so the
+ * view requests only the signers of the first `SIGNERS_ASKED_MAX` group transactions. The view of a single transaction
+ * shows the signers of any group transaction.
  */
 function isAsked(waiting: readonly Waiting[], transaction: Transaction): boolean {
   const ofGroups = waiting.filter(({ state }) => state === 'pending').slice(0, SIGNERS_ASKED_MAX);
   return ofGroups.some((each) => each.transaction.id === transaction.id);
 }
 
-/** Shows the number of members of a group that have signed. A click shows the addresses of the members. */
+/** Shows how many members of the group have signed the transaction. A click shows the addresses of the members. */
 export function MissingSigners({ transaction }: { transaction: Transaction }) {
   const signatures = transaction.signatures?.length ?? 0;
   const asked = useAnswer<Signers>(`node/transactions/${transaction.id}/signers`, signatures);
-  // Without an answer, only the number of signatures is shown. For example, the node refuses this request if the
-  // transaction has entered a block.
+  // Without an answer, the component shows only the number of signatures. For example, the node refuses this request if
+  // the transaction has entered a block.
   if (asked.kind !== 'answered') return <span class="badge">{waitsFor('pending', signatures)}</span>;
   const { min, members } = asked.answer.data;
   return (

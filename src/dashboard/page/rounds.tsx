@@ -26,7 +26,7 @@ export function LastRounds({ activeDelegates }: { activeDelegates: number }) {
   const height = status?.height ?? 0;
   const ended = Math.floor(height / activeDelegates);
   const request = () => lastRounds(height, activeDelegates, blockTimeS);
-  // The list of ended rounds changes only at the end of a round and on a reorg.
+  // The view requests the ended rounds again when their number changes.
   const asked = useAsked(request, `rounds ${blockTimeS}`, ended);
   if (height === 0) return null;
   const own = new Set((forging ?? []).map(({ publicKey }) => publicKey));
@@ -127,8 +127,9 @@ function sentenceOf({ slot, block, forger }: PastSlot, nameOf: StripProps['nameO
 }
 
 /**
- * Requests the last ended rounds. The blocks do not show the owner of each missed slot, so the function requests the
- * other owners from the node, if the node allows this browser to read them.
+ * Requests the last ended rounds. The blocks of a round show the owner of a missed slot only if the owner forged a
+ * block of the round. The function requests the other owners from the node. The node may deny access to this browser;
+ * these owners then stay unknown.
  */
 async function lastRounds(
   height: number,
@@ -157,7 +158,8 @@ interface ReportedSlot {
 
 /**
  * Requests the owners of slots, and returns their public keys by slot. The result lacks owners that the node does not
- * know, and slots beyond `SLOT_REQUESTS_MAX` requests. The result is empty if the node denies access to this browser.
+ * know. The result also lacks the owners of slots for which more than `SLOT_REQUESTS_MAX` requests are necessary. The
+ * result is empty if the node denies access to this browser.
  */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const forgers = new Map<number, string>();

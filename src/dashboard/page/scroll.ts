@@ -28,8 +28,8 @@ const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;
 
 /**
- * Stores the scroll position of each entry of the browser's history, and restores it when the user goes back or
- * forward. A new entry begins at the top.
+ * Stores the scroll position of each entry of the browser's history, and restores this position when the user goes back
+ * or forward to the entry. A new entry begins at the top.
  */
 export function useScrollMemory(): void {
   useEffect(() => {
@@ -61,8 +61,8 @@ export function useScrollMemory(): void {
 }
 
 /**
- * Scrolls to the position as soon as the page is long enough. Until the page is complete, the function scrolls again
- * and again, because content that arrives above the position moves the content below.
+ * Scrolls to the position `target` as soon as the page is long enough. Until the page is complete, the function scrolls
+ * again and again, because content that arrives above the position moves the content below.
  *
  * @returns a function that ends the scrolling
  */

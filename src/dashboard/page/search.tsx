@@ -126,7 +126,8 @@ export function Search() {
               id={`suggestion-${index}`}
               role="option"
               aria-selected={index === chosen}
-              // The handler uses `mousedown`, because before `click` the field loses its focus and the list closes.
+              // The handler uses `mousedown`, because the field loses its focus before `click`, and the list then
+              // closes.
               onMouseDown={(event) => {
                 event.preventDefault();
                 go(hash);
@@ -156,8 +157,9 @@ async function listed(sought: Sought): Promise<readonly Suggestion[]> {
 }
 
 /**
- * Suggests delegates. The delegate with exactly this name is requested separately and comes first, because the node may
- * list it after many others. Then come names that begin with the text, and then other names that contain it.
+ * Suggests delegates. The function requests the delegate with exactly this name separately, because a search by the
+ * node may list this delegate after many others. This delegate comes first. Then come names that begin with `name`, and
+ * then other names that contain `name`.
  */
 async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
   const asked = encodeURIComponent(name);

@@ -29,8 +29,8 @@ import {
 } from './components.tsx';
 
 /**
- * @param props.address account whose transactions are listed. With this property, sent amounts have a minus sign, and
- *   received amounts have a plus sign. An amount that the account sent to itself has no sign
+ * @param props.address address of the account whose transactions are listed. With this property, sent amounts have a
+ *   minus sign, and received amounts have a plus sign. An amount that the account sent to itself has no sign
  * @param props.isOfBlock true if all transactions are in one block; the table then has no column for the block
  */
 export function TransactionTable({
@@ -225,8 +225,8 @@ function TransactionFacts({ transaction, state }: Found) {
 }
 
 /**
- * True if transactions of this type register a multisignature group. Such a transaction contains the members of the
- * group.
+ * Returns true if transactions of this type register a multisignature group. Such a transaction contains the members of
+ * the group, so the view does not request the group.
  */
 function isRegistration(type: number): boolean {
   return type === 4 || type === 12;

@@ -1,14 +1,14 @@
 /**
  * Compares three clocks of the machine. The comparison shows for how long the machine ran or was suspended between two
  * readings, and whether somebody set the system clock. The first clock is the system clock, which can be set. The
- * second clock cannot be set, and stands still during a suspension. The third clock cannot be set, and runs on during a
- * suspension. Most systems have the third clock.
+ * second clock (`runMs`) cannot be set, and stands still during a suspension. The third clock (`bootMs`) cannot be set,
+ * and runs on during a suspension. The node can read the third clock only on Linux.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** Times between two calls of `read`, as the clocks show them. Only `setMs` may be negative. */
+/** What happened between two successful readings of the clocks, in milliseconds. Only `setMs` may be negative. */
 export interface Passage {
   /** Time in milliseconds for which the machine ran. */
   readonly ranMs: number;
@@ -33,7 +33,7 @@ export interface ClockWatchDependencies {
   /**
    * Called when the system clock was set, or may have been set, by at least `SET_MS_MIN`. `byMs` is the step in
    * milliseconds, negative if the clock was set back. `byMs` is undefined if the node cannot determine whether the
-   * clock was set or the machine slept.
+   * clock was set or the machine was suspended.
    */
   readonly onClockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;
@@ -52,8 +52,8 @@ interface Reading {
  */
 const SET_MS_MIN = 2000;
 /**
- * Shortest suspension in milliseconds that the node reports. The process reads the clocks one after another, so the
- * readings differ a little even without a suspension.
+ * Shortest suspension in milliseconds that the node reports. The process reads the clocks one after another, so
+ * `sleptMs` can be a little above 0 even without a suspension.
  */
 const SLEPT_MS_MIN = 1000;
 /**
@@ -79,9 +79,10 @@ export class ClockWatch {
   }
 
   /**
-   * Reads the clocks, and returns what they show about the time since the last successful reading; undefined for the
-   * first reading, and if the clocks cannot be read. Writes a log line if the system clock was set by at least
-   * `SET_MS_MIN`, or the machine slept for at least `SLEPT_MS_MIN`.
+   * Reads the clocks, and compares them with the last successful reading. Writes a log line if the system clock was set
+   * forward or back by at least `SET_MS_MIN`, or if the machine was suspended for at least `SLEPT_MS_MIN`.
+   *
+   * @returns undefined if this reading fails, or if no reading has succeeded before
    */
   read(): Passage | undefined {
     const now = this.#read();
@@ -102,7 +103,7 @@ export class ClockWatch {
    * Reads all clocks at nearly the same moment. If the process paused between the readings of two clocks, the system
    * clock would seem to have been set.
    *
-   * @returns undefined if the node knows no clocks that cannot be set, or if each attempt took too long
+   * @returns undefined if `times` is undefined, or if each attempt took too long
    */
   #read(): Reading | undefined {
     const { clock, times } = this.#dependencies;

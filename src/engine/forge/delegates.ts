@@ -57,9 +57,10 @@ export class ForgingDelegates {
    * Enables all configured delegates, for a node that forges unattended from its start.
    *
    * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of a delegate. Either the password does not
-   *   decrypt the passphrase of the delegate, or the passphrase belongs to another key. No delegate is then enabled
-   * @throws ProtocolError from `SigningJournal.hold` for one delegate; only the delegates before this delegate are then
+   *   decrypt the passphrase of the delegate, or the passphrase belongs to another public key. No delegate is then
    *   enabled
+   * @throws ProtocolError from `SigningJournal.hold`. This call has then enabled only the delegates that precede the
+   *   failing delegate in the configuration
    */
   async enableAll(password: string): Promise<void> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;
@@ -80,10 +81,10 @@ export class ForgingDelegates {
    * Switches forging of one delegate on or off. Both operations require the password.
    *
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` if the configuration does not contain the delegate;
-   *   `FORGING_PASSWORD_WRONG` in the cases in which `enableAll` throws `FORGING_PASSPHRASE_INVALID`;
-   *   `FORGING_NOT_A_DELEGATE` if the key belongs to no delegate in the state
-   * @throws ProtocolError, only if `forging` is true: `FORGING_MOVED` if the signing record of the delegate was
-   *   exported from this node, or an error of `SigningJournal.hold`
+   *   `FORGING_PASSWORD_WRONG` if the password does not decrypt the passphrase of the delegate, or if the passphrase
+   *   belongs to another public key; `FORGING_NOT_A_DELEGATE` if the state has no delegate with this public key. If
+   *   `forging` is true, also `FORGING_MOVED` if the signing journal of the delegate was exported from this node, and
+   *   each error of `SigningJournal.hold`
    */
   async set(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;

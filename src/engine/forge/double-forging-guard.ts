@@ -1,9 +1,10 @@
 /**
- * Decides whether a delegate can sign on this node without contradicting a header that it signed on another node. The
- * journal has the headers that the delegate signed on this node. The chain shows headers that the delegate signed on
- * other nodes. If the chain has a block that the delegate signed on another node, this node assumes that the other node
- * still forges for the delegate. The assumption ends when one slot of the delegate has passed without a block. In a
- * generation with finality, the delegate must wait longer (`Rules.handOver`).
+ * Decides whether a delegate can sign on this node without contradicting a header that the delegate signed on another
+ * node. The signing journal contains the headers that the delegate signed on this node. The chain shows headers that
+ * the delegate signed on other nodes. If the chain has a block that the delegate signed on another node, this node
+ * assumes that the other node still forges for the delegate. The assumption ends when one slot of the delegate has
+ * passed without a block. In a generation with finality, the delegate also waits until `Rules.handOver` permits a
+ * signature.
  */
 
 import type { RecalledHeader, SigningJournal } from '../../ports/journal.ts';
@@ -21,8 +22,8 @@ export interface DoubleForgingGuardDependencies {
   /** Checks whether our tip is the tip of the network. */
   readonly tipCheck: Pick<TipCheck, 'doubt' | 'peersAhead' | 'isTipSurelyNewest'>;
   /**
-   * If true, a delegate signs whenever the journal allows it. The node then ignores signatures that the delegate made
-   * on other nodes.
+   * If true, a delegate signs a header whenever the journal allows the header. The node then ignores signatures that
+   * the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
 }
@@ -43,15 +44,16 @@ export type Clearance =
 
 /**
  * If neither the journal nor the watermark has a header of a delegate, the guard searches this number of newest rounds
- * for a block of the delegate. The finality protocol looks back over one block less (`BftLimits.range`).
+ * for a block of the delegate. These rounds have one block more than the range over which the finality protocol looks
+ * back (`BftLimits.range`).
  */
 const SEARCHED_ROUNDS = 3;
 const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
 /**
- * A slot that a delegate leaves unused on this node, and the id of the block that the delegate's watermark recorded at
- * that time.
+ * A slot that a delegate leaves unused on this node, and the id of the block in the delegate's watermark when the guard
+ * refused the slot.
  */
 interface WatchedRecall {
   readonly slot: number;
@@ -65,7 +67,10 @@ const SEARCHING: Waiting = {
 
 export class DoubleForgingGuard {
   readonly #dependencies: DoubleForgingGuardDependencies;
-  /** For each watched delegate, the slot that this node leaves unused to see whether another node forges in it. */
+  /**
+   * For each delegate that had to leave a slot unused, the last such slot. The node watches whether another node forges
+   * for the delegate in this slot.
+   */
   readonly #watchedSlots = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
   readonly #watchedRecalls = new Map<PublicKey, WatchedRecall>();
@@ -79,8 +84,8 @@ export class DoubleForgingGuard {
 
   /**
    * Begins to guard the signatures of a delegate. If the journal has no header of the delegate, the first call adds a
-   * line to the journal. The line says that headers from before this call may be missing. Does nothing with
-   * `riskDoubleForging`.
+   * line to the journal. The line says that the delegate may have signed unknown headers before this call. With
+   * `riskDoubleForging`, the method does nothing.
    */
   hold(publicKey: PublicKey): void {
     const { chain, journal, riskDoubleForging } = this.#dependencies;
@@ -89,9 +94,9 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Decides whether a delegate may sign in its slot, before a block is built. If the guard refuses, the delegate leaves
-   * the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, this slot becomes the
-   * watched slot of the delegate.
+   * Decides whether a delegate may sign in its slot. Call before building a block. If the guard refuses, the delegate
+   * leaves the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, the slot
+   * becomes the watched slot of the delegate.
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey);
@@ -213,9 +218,10 @@ export class DoubleForgingGuard {
       const reason = `block ${foreign.height} of the delegate was not signed here: the delegate must first leave one slot unused`;
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
-    // A chain shows no recent signatures of other nodes in two cases: it has only the genesis block, or it has got no
-    // block for a round of slots. If the journal is also incomplete, the node must watch one slot of the delegate. The
-    // node need not watch if it is certain that no delegate has signed above the tip (`isTipSurelyNewest`).
+    // The chain cannot show recent signatures of other nodes in two cases: the chain has only the genesis block, or the
+    // chain has got no block for a round of slots. If the journal may also lack headers of the delegate, the node must
+    // watch one slot of the delegate. The node need not watch if it is certain that no delegate has signed above the
+    // tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
@@ -249,12 +255,14 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Returns the delegate's newest block on the chain, or `unknown` while the search for this block continues. If the
-   * journal has no header of the delegate, the search covers only the newest blocks (`SEARCHED_ROUNDS`) and blocks that
-   * earlier searches read. If the journal has a header, the search goes back to the time of the last header in the
-   * journal. The block then counts only if it is at least as new as this header and has another id. Otherwise, the
-   * result is undefined. In generation 3, each new header names the greatest height that the delegate has signed. The
-   * node must therefore know the delegate's newest block.
+   * Returns the delegate's newest block on the chain if the delegate signed this block on another node. If the journal
+   * has a header of the delegate, the search goes back to the time of the last header in the journal. A block then
+   * counts only if it is at least as new as this header and has another id. If the journal has no header, each block
+   * counts. The search then covers only the last `SEARCHED_ROUNDS` rounds and blocks that earlier searches read. In
+   * generation 3, each new header names the greatest height that the delegate has signed. The node must therefore know
+   * the delegate's newest block.
+   *
+   * @returns undefined if the search found no such block; `unknown` while the search continues
    */
   #foreignHeader(publicKey: PublicKey): Newest {
     const last = this.#dependencies.journal.last(publicKey);

@@ -86,8 +86,8 @@ export class MissedSlotLog {
   }
 
   /**
-   * Logs the stored reason. Logs nothing if the tip is a block of another delegate in this slot, because the slot
-   * belonged to that delegate.
+   * Logs the stored reason. Logs nothing if the tip is a block that another delegate forged in the slot of this reason.
+   * The slot then belonged to the other delegate.
    */
   logPending(): void {
     const pending = this.#pending;

@@ -1,8 +1,9 @@
 /**
  * Finds the newest block of a delegate on the chain. The caller decides how far back the search must go (`sinceS`). For
- * each new tip, the search reads the newest blocks again, because the node may still revert them. The search reads each
- * older block once. The highest of the older blocks is the anchor. The search of the older blocks begins again only if
- * the anchor is reverted. A long search runs in chunks, so that it does not delay other work.
+ * each new tip, the search reads the last `settledBlocks` blocks of the chain again, because the node may still revert
+ * them. The search reads each block below them (an older block) once. The highest of the older blocks is the anchor.
+ * The search of the older blocks begins again only if the anchor is reverted. A long search runs in chunks, so that
+ * other work can run between two chunks.
  */
 
 import type { StateReader } from '../../protocol/state.ts';
@@ -31,17 +32,17 @@ export class NewestBlocks {
   readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
   /**
-   * The highest of the older blocks. For each delegate whose newest block up to the anchor is known, `#below` has this
-   * block.
+   * The highest of the older blocks. For each delegate whose blocks the search has found at or below the anchor,
+   * `#below` contains the newest of these blocks.
    */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();
   /** The lowest height that the search has reached. */
   #searchedTo = 0;
-  /** The newest blocks of delegates above the anchor, as the last call found them for the tip with the id `tipId`. */
+  /** For each delegate with blocks above the anchor, the newest of them, on the chain whose tip has the id `tipId`. */
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
-  /** @param settledBlocks number of newest blocks that the search reads again for each new tip */
+  /** @param settledBlocks number of blocks at the end of the chain that the search reads again for each new tip */
   constructor(chain: SearchedChain, settledBlocks: number) {
     this.#chain = chain;
     this.#settledBlocks = settledBlocks;
@@ -50,7 +51,7 @@ export class NewestBlocks {
   /**
    * Continues the search for the newest block of a delegate, if the block is not known yet.
    *
-   * @param sinceS chain time in whole seconds; the search may miss older blocks
+   * @param sinceS chain time in whole seconds; the search may miss blocks from before this time
    * @returns the newest block of the delegate, even if it is older than `sinceS`; undefined if the search found none;
    *   `unknown` if a later call must continue the search
    */

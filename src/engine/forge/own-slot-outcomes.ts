@@ -3,8 +3,8 @@
  * block counts as missed as soon as the chain has a block of a later slot (`#emptyBefore` lists the exceptions). The
  * height of the later block determines the order of forgers, so the owner of the empty slot is certain. If slots passed
  * while this node was behind, the node finds their outcomes when it gets the later blocks. Slots from before the start
- * of the node count only if an earlier run stored the height up to which its notifier examined the chain
- * (`node/notify/start.ts`).
+ * of the node count only if a notifier runs, and if an earlier run stored the height up to which the notifier had
+ * examined the chain (`node/notify/start.ts`).
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -16,8 +16,8 @@ import type { Block, BlockHeader, PublicKey } from '../../protocol/types.ts';
 import type { ChainListener } from '../chain-listeners.ts';
 
 /**
- * Maximum number of slots that one log line names. The line always states the number of all slots, and names the latest
- * of them.
+ * Maximum number of slots that one log line names. If there are more slots, the line names the latest slots. The line
+ * always states the total number of slots.
  */
 const SLOTS_NAMED_MAX = 20;
 
@@ -64,8 +64,8 @@ export class OwnSlotOutcomes implements ChainListener {
   }
 
   /**
-   * Ignores empty slots up to this slot. The node calls this method when it starts. A devnet also calls it after each
-   * change of its clock.
+   * Ignores empty slots up to this slot. The node calls this method when the node starts. A devnet also calls this
+   * method after each change of the chain clock.
    */
   skipTo(slot: number): void {
     this.#skippedTo = Math.max(this.#skippedTo, slot);
@@ -99,7 +99,7 @@ export class OwnSlotOutcomes implements ChainListener {
     const { params } = rules;
     if (isForgingSuspended()) return [];
     const parent = state().header(height - 1);
-    // Before the first forged block, the network had not begun, so the slots before it were not missed.
+    // The network begins with the first forged block, so earlier slots do not count as missed.
     if (parent === undefined || parent.height === 1) return [];
     const slot = slotAt(timestamp, params);
     const first = Math.max(slotAt(parent.timestamp, params) + 1, slot - params.activeDelegates, this.#skippedTo + 1);

@@ -1,5 +1,6 @@
 /**
- * Records a pause of forging on this node: the reason why none of its delegates may forge, and the start of the pause.
+ * Records a pause of forging on this node: the reason why no delegate of this node may forge, and the start of the
+ * pause.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -46,7 +47,7 @@ export class Pause {
    * Updates the recorded pause. The scheduler calls this method about every second, so the recorded start of a pause is
    * exact to about a second.
    *
-   * @param hasDelegates whether forging of a delegate is switched on
+   * @param hasDelegates whether forging of at least one delegate is switched on
    */
   update(hasDelegates: boolean): void {
     this.#logClock();

@@ -23,8 +23,8 @@ export interface ForgingReadinessDependencies {
   readonly transport: Pick<Transport, 'connections'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Required percentage of peers with our tip; 0 for no requirement. It is enough if this percentage is reached among
-   * all connected peers, or among only the peers that this node dialled or that its operator named.
+   * Required percentage of peers with our tip; 0 for no requirement. The percentage must be reached in one of two
+   * groups: all connected peers, or only the peers that this node dialled or that its operator named.
    */
   readonly consensusMin: number;
   /** Whether the operator configured peers to connect to. */
@@ -33,7 +33,7 @@ export interface ForgingReadinessDependencies {
 
 export class ForgingReadiness {
   readonly #dependencies: ForgingReadinessDependencies;
-  /** Unix time of the start in milliseconds. */
+  /** Unix time in milliseconds at which the node started. */
   #startedMs = 0;
 
   constructor(dependencies: ForgingReadinessDependencies) {
@@ -62,8 +62,8 @@ export class ForgingReadiness {
   }
 
   /**
-   * Returns a reason if peers agree that our clock is wrong by more than one slot. Other nodes would refuse our blocks
-   * or get them late.
+   * Returns a reason if peers agree that our clock is wrong by more than one slot. If our clock is fast, other nodes
+   * refuse our blocks. If our clock is slow, other nodes get our blocks too late.
    */
   #clockFault(): NotReady | undefined {
     const { chain, transport, networkView, clockOffset } = this.#dependencies;

@@ -1,7 +1,7 @@
 /**
- * Decides when to forge: in each slot whose owner is enabled on this node, usually at the start of the slot. The
- * scheduler computes the current slot from the clock. A timer only wakes the scheduler, which then checks all
- * conditions.
+ * Decides when to forge: in each slot whose owner is enabled on this node, usually at the start of the slot. A timer
+ * wakes the scheduler. The scheduler then computes the current slot from the clock, and checks the conditions for
+ * forging.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -39,28 +39,28 @@ export interface ForgingDependencies {
   /** The clock that shows whether the process stalled; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
   /**
-   * Clocks that show whether the system clock was set or the machine slept. Without these clocks, the scheduler notices
-   * neither event.
+   * Clocks that show whether the system clock was set or the machine was suspended. Without these clocks, the scheduler
+   * notices neither event.
    */
   readonly times?: ProcessTimes | undefined;
-  /** If true, delegates forge only when `forgeNow` is called; false by default. */
+  /** While this function returns true, delegates forge only in calls of `forgeNow`. By default, it returns false. */
   readonly isForgingSuspended?: () => boolean;
   /**
-   * Called when the system clock was set by `byMs` milliseconds, negative if it was set back; `byMs` is undefined if
-   * the step is unknown.
+   * Called when the system clock was set, or may have been set (`ClockWatchDependencies.onClockSet`). `byMs` is the
+   * step in milliseconds, negative if the clock was set back; undefined if the step is unknown.
    */
   readonly onClockSet?: (byMs: number | undefined) => void;
   /** Called at each check of the scheduler, with the current slot. */
   readonly onSlotChecked?: (slot: number) => void;
   readonly observer: Observer;
   /**
-   * Time in milliseconds for which the scheduler waits for a late block if the chain has no block of the previous slot.
-   * The wait begins at the start of the current slot.
+   * Time in milliseconds after the start of a slot until which the scheduler waits for the block of the previous slot,
+   * if this block is late.
    */
   readonly waitThresholdMs: number;
   /**
-   * If true, a delegate signs whenever the journal of this data folder allows it. The node then ignores signatures that
-   * the delegate made on other nodes.
+   * If true, a delegate signs a header whenever the journal of this data folder allows the header. The node then
+   * ignores signatures that the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
   readonly peerTips: TipCheckDependencies['peerTips'];
@@ -68,7 +68,7 @@ export interface ForgingDependencies {
   readonly notReady: () => NotReady | undefined;
   /**
    * Returns a Unix time in milliseconds by `clock`. Until this time, forging waits for a better chain that a peer
-   * claims to have. Forging does not wait if this time has passed.
+   * claims to have. A time in the past means that forging does not wait.
    */
   readonly waitUntilMs?: () => number;
 }
@@ -81,7 +81,7 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
-  /** Whether `check` was called during the current attempt. The scheduler then checks again after the attempt. */
+  /** Whether `check` was called during the current attempt. If so, the scheduler checks again after the attempt. */
   #isCheckWanted = false;
   readonly #missedSlots: MissedSlotLog;
   readonly #sleptSlots: SleptSlots;
@@ -89,7 +89,7 @@ export class ForgingScheduler {
   readonly #pause: Pause;
   /**
    * Chain time (Unix time in milliseconds) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`.
-   * Undefined before the first failed write, and after each successful write.
+   * Undefined if no write has failed since the last successful write.
    */
   #journalFailsSinceMs: number | undefined;
 
@@ -126,8 +126,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * The reason why a delegate may not sign at present; undefined if the delegate may sign. The delegate need not be
-   * enabled.
+   * The reason why the double-forging guard does not let a delegate sign at present; undefined if the delegate may
+   * sign. The method also works for a delegate that is not enabled.
    */
   waiting(publicKey: PublicKey): ForgingWait | undefined {
     const waiting = this.#guard.waiting(publicKey);
@@ -152,7 +152,7 @@ export class ForgingScheduler {
 
   start(): void {
     this.#stopped = false;
-    // A block that arrives in our slot may be the late block that the scheduler waits for.
+    // In a slot of ours, the scheduler may be waiting for a late block. Each block from a peer may be this late block.
     this.#dependencies.chain.listen({
       applied: (_blocks, origin) => {
         if (origin === 'received') this.check();
@@ -162,8 +162,9 @@ export class ForgingScheduler {
   }
 
   /**
-   * Checks at once, or after the running attempt, whether a delegate of this node can forge in the current slot. The
-   * engine calls this method when a sync ends, and a devnet calls it after a change of its clock.
+   * Checks whether a delegate of this node can forge in the current slot, and forges if so. The check starts at once,
+   * or after the running attempt. The engine calls this method when a sync ends, and a devnet calls it after a change
+   * of its clock.
    */
   check(): void {
     if (this.#attempt === undefined) this.#wake();
@@ -173,7 +174,7 @@ export class ForgingScheduler {
 
   /**
    * Forges in the current slot at once if the slot is ours, for a devnet that forges on request. Unlike the regular
-   * check, this method does not wait for the late block of an earlier slot. It ignores `isForgingSuspended`,
+   * check, this method does not wait for a late block of an earlier slot. It ignores `isForgingSuspended`,
    * `waitUntilMs` and `notReady` (for example missing peers). Like the regular check, this method obeys the
    * double-forging guard and requires a writable disk.
    *
@@ -194,7 +195,8 @@ export class ForgingScheduler {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#attempt;
-    // After the stop, no delegate of this node forges in the current slot, so the stored reason can be logged now.
+    // If one of our delegates could not forge in the current slot, `#missedSlots` stores the reason until the slot is
+    // over. After the stop, the delegate can no longer forge in this slot, so the reason is logged now.
     this.#missedSlots.logPending();
   }
 
@@ -218,8 +220,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the earliest of the moments at which the scheduler must check. The moments are computed from the
-   * time of the last check. If a moment has passed since then, the scheduler checks again at once.
+   * Sets the timer for the earliest moment after `checkedMs`, the time of the last check, at which the scheduler must
+   * check again. If this moment has already passed, the scheduler checks again at once.
    */
   #arm(checkedMs: number): void {
     if (this.#stopped) return;
@@ -260,7 +262,8 @@ export class ForgingScheduler {
     if (found !== undefined) {
       const { writesFailSinceMs, ...rest } = found;
       const fields = { ...rest, ...sinceOf(writesFailSinceMs) };
-      // Before the network has begun, a slot without a block is normal, unless something failed on this node (`cause`).
+      // Before the network has begun, a slot without a block is normal, unless a fault of this node (`cause`) prevents
+      // the block.
       const isBeginning = chain.tip.header.height === 1 && found.cause === undefined;
       if (isBeginning)
         this.#missedSlots.record(forgingSlot, 'FORGING_NOT_BEGUN', 'the network has not begun yet', fields);
@@ -270,7 +273,7 @@ export class ForgingScheduler {
     await this.#forge(false);
   }
 
-  /** @param isOnDemand if true, does not wait for the late block of an earlier slot */
+  /** @param isOnDemand if true, the node does not wait for a late block of an earlier slot */
   async #forge(isOnDemand: boolean): Promise<Block | undefined> {
     const { chain } = this.#dependencies;
     const block = await chain.forge((tip) => this.#build(tip, isOnDemand));
@@ -288,8 +291,8 @@ export class ForgingScheduler {
 
   /**
    * Returns the current slot and the key pair of its owner. The result is undefined if the slot is not ours, or if the
-   * chain already has a block for it. Without `isOnDemand`, it is also undefined if the late block of an earlier slot
-   * may still arrive.
+   * chain already has a block for it. Without `isOnDemand`, the result is also undefined while the scheduler waits for
+   * a late block of an earlier slot.
    */
   #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
@@ -361,14 +364,14 @@ export class ForgingScheduler {
   #waitOf({ code, reason, untilS }: Waiting): ForgingWait {
     const { chain, clock } = this.#dependencies;
     const untilMs = untilS === undefined ? 0 : momentMs(untilS, chain.rules.params);
-    // If the expected end has passed, the actual end is unknown.
+    // If the expected end of the wait has passed, the result has no `untilMs`, because the actual end is unknown.
     return { code, reason, ...(untilMs > clock.nowMs() ? { untilMs } : {}) };
   }
 }
 
 /**
- * Returns the reason not to forge after a failed write to the journal; undefined if the last write succeeded. The
- * scheduler tries the next write at its next check in a slot of ours.
+ * Returns the reason that the node shows after a failed write to the journal; undefined if the last write succeeded.
+ * The scheduler nevertheless tries to forge, and so to write again, in the next slot of ours.
  */
 function journalNotReady(writesFailSinceMs: number | undefined): NotReady | undefined {
   if (writesFailSinceMs === undefined) return undefined;

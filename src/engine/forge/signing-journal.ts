@@ -1,7 +1,7 @@
 /**
- * Creates the signing journal of an engine. By default, two records contain headers that a delegate must not
- * contradict: the journal in the data folder, and the watermarks outside the data folder. With `riskDoubleForging`,
- * only the journal in the data folder counts.
+ * Creates the signing journal of an engine. By default, a delegate must not contradict the headers in two records: the
+ * journal in the data folder, and the watermarks outside the data folder. With `riskDoubleForging`, only the journal in
+ * the data folder counts.
  */
 
 import type { FolderJournal, SigningJournal, SigningWatermarks } from '../../ports/journal.ts';
@@ -9,7 +9,7 @@ import type { SignedHeader } from '../../protocol/rules.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import { WatermarkedJournal, watermarkOf, type WatermarkedJournalDependencies } from './watermarked-journal.ts';
 
-/** @param riskDoubleForging if true, the node ignores the watermarks of earlier runs */
+/** @param riskDoubleForging if true, the node does not compare the journal with the watermarks */
 export function createSigningJournal(
   riskDoubleForging: boolean,
   dependencies: WatermarkedJournalDependencies,
@@ -20,8 +20,8 @@ export function createSigningJournal(
 }
 
 /**
- * Returns a journal that ignores the watermarks of earlier runs. The journal still updates existing watermarks, because
- * a later run may need them.
+ * Returns a journal that lets a delegate contradict its watermark. The journal still updates existing watermarks,
+ * because a later run without `riskDoubleForging` needs them.
  *
  * @param firstBlockId returns the id of block 2 of the chain; undefined if the chain has no block 2
  */

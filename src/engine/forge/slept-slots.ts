@@ -27,16 +27,17 @@ export class SleptSlots {
   }
 
   /**
-   * Makes `check` ignore the current slot and all slots before it. Called when the node leaves slots empty on purpose.
+   * Makes `check` ignore the current slot and all slots before it. The scheduler calls this method while forging is
+   * suspended, and before it forges on request.
    */
   pass(): void {
     this.#checkedSlot = this.#dependencies.chain.currentSlot();
   }
 
   /**
-   * Logs our slots that passed since the last check and have no block. Leaves out slots in which the scheduler ran,
-   * because other log lines give the reasons for these slots. Logs nothing if neither `check` nor `pass` was called
-   * before.
+   * Logs our slots that passed since the last check and have no block. Leaves out the slot of the last check and the
+   * current slot. In these two slots, the scheduler ran, so other log lines explain why a block is missing. The first
+   * call logs nothing, unless `pass` was called before.
    *
    * @param passage advance of the clocks since the last check; undefined if unknown
    */
@@ -49,8 +50,8 @@ export class SleptSlots {
     this.#checkedSlot = slot;
     if (isFirstCheck || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    // The chain may have blocks for the passed slots. Slots before the current round are left out, because their order
-    // of forgers may differ from the current order.
+    // Two kinds of passed slots are not logged: slots with a block in the chain (`filled`), and slots before the
+    // current round (before `orderSince`), whose order of forgers may differ from `forgers`.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =

@@ -5,11 +5,13 @@
  * until the node has proof that its tip is current. One of these facts is sufficient proof:
  *
  * - The node has received a new block from a peer.
- * - More than half of the peers have reported a tip that is not better than the tip of the node.
- * - All slots since the tip belonged to delegates of this node, and no peer has a better tip.
+ * - Of the tips in `PeerTips.tips`, more than half are not better than the tip of the node. At least half of the fixed
+ *   peers must have reported a tip.
+ * - All slots since the tip belonged to delegates of this node whose signatures are known (`isTipSurelyNewest`), and no
+ *   peer has a better tip.
  *
- * The node accepts its tip without proof if it knows no peers. The node also accepts its tip if peers have reported
- * their tips, and a round of slots has passed since the start or the stall.
+ * The node accepts its tip without proof if it knows no peers. The node also accepts its tip if a peer has reported a
+ * tip, and as many slots as there are active delegates have passed since the start or the stall.
  *
  * While a delegate of this node has signed a header more than one block above the tip, only a new block is sufficient
  * proof.
@@ -37,7 +39,7 @@ export interface PeerTips {
    */
   readonly fixed: number;
   readonly fixedHeard: number;
-  /** Whether the node knows addresses of peers, from its configuration or from an earlier run. */
+  /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
   readonly areExpected: boolean;
 }
 
@@ -59,18 +61,19 @@ export interface TipDoubt {
 }
 
 /**
- * Maximum age, in slots, of a received or downloaded block that counts as new. The block may be late, or its slot may
- * have just ended.
+ * Maximum age, in slots, of a received or downloaded block that counts as new. A block of the current slot has the age
+ * 0. Slightly older blocks also count, because a block may arrive late.
  */
 const FRESH_SLOTS = 2;
 /**
- * Time in milliseconds after a start, or after a stall of the process, for which the node waits for connections. The
- * node does not wait if it has fixed peers and all of them have announced a tip.
+ * Time in milliseconds after a start, or after a stall of the process, for which the tips of peers are not sufficient
+ * proof, because more peers may connect. The node does not wait if it has fixed peers and all of them have announced a
+ * tip.
  */
 const SETTLE_MS = 5000;
 /**
- * Number of signed blocks that may be missing in the chain without a fault. The node writes the header to the journal
- * before it writes the block to the store, and the process may crash between the two writes.
+ * Number of signed blocks that an up-to-date data folder may lack after a crash. The node writes a header to the
+ * journal before it writes the block to the store, and the process may crash between the two writes.
  */
 const UNFINISHED_BLOCKS = 1;
 /**
@@ -79,8 +82,8 @@ const UNFINISHED_BLOCKS = 1;
 const STALL_MS = 30_000;
 /**
  * Time in milliseconds after a stall for which connections from before the stall do not count. In this time, the
- * transport closes dead connections (connections that are silent for twenty seconds), and the other peers announce
- * their tips again.
+ * transport usually closes the dead connections, which are silent for twenty seconds. The peers of the other
+ * connections usually announce a new tip in this time.
  */
 const HEARTBEATS_MS = 30_000;
 
@@ -103,7 +106,7 @@ export class TipCheck {
       applied: (blocks, origin) => {
         const block = blocks.at(-1);
         if (origin === 'forged' || block === undefined) return;
-        // The forger of this new block has a chain that ends with the block. Our chain now ends with the same block, so
+        // The forger of a new block has a chain that ends with this block. Our chain now ends with the same block, so
         // our tip is as new as the tip of the forger.
         if (slotAt(block.timestamp, chain.rules.params) >= chain.currentSlot() - FRESH_SLOTS) this.#isShown = true;
       },
@@ -168,10 +171,10 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // The wait for a claimed better chain ends after as many slots as there are active delegates. If the order of
-    // forgers did not change, each delegate has had a slot by then. After the end, a peer can no longer prevent forging
-    // by claiming a better chain that the peer does not send. The end is a chain time, which may differ from the
-    // process clock.
+    // The wait for a better chain that peers claim to have ends at `untilS`: as many slots after the start or the stall
+    // as there are active delegates. If the order of forgers did not change, each delegate has had a slot by then.
+    // After `untilS`, a peer can no longer prevent forging by claiming a better chain that the peer does not send. On a
+    // devnet, the chain clock of `untilS` may differ from the process clock of `#startedMs`.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -192,9 +195,9 @@ export class TipCheck {
       const reason =
         `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
         'the missing blocks must come from peers or from a newer backup';
-      // The message names the option `--risk-double-forging` only on two conditions. The wait must have ended, and
-      // either peers have reported their tips or the node expects no peers. Otherwise, the missing blocks may still
-      // arrive from peers.
+      // The message suggests `--risk-double-forging` only when it is unlikely that peers still send the missing blocks.
+      // For this, the wait must have ended. In addition, at least one peer must have reported a tip, or the node must
+      // know no addresses of peers.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -209,10 +212,10 @@ export class TipCheck {
   }
 
   /**
-   * Returns a Unix time in milliseconds: the announced tip of a peer counts only if the peer connected at this time or
-   * later. The result is -Infinity if the tips of all connected peers count. After a stall of the process, connections
-   * may be dead, and announced tips may be out of date. A connection from before the stall counts again if it is still
-   * open after `HEARTBEATS_MS`.
+   * Returns a Unix time in milliseconds. Only the announced tips of peers that connected at this time or later count.
+   * The result is -Infinity if the tips of all connected peers count. After a stall of the process, connections from
+   * before the stall may be dead, and their announced tips may be out of date. Such a connection counts again if it is
+   * still open `HEARTBEATS_MS` after the stall.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;
@@ -225,9 +228,9 @@ export class TipCheck {
   }
 
   /**
-   * Looks at the last header that each enabled delegate has signed. A header matters if it belongs to a better chain
-   * than ours and is more than `UNFINISHED_BLOCKS` above our tip. Returns the greatest height of these headers;
-   * undefined if there is none.
+   * Returns the greatest height of the headers that show that this node has lost blocks; undefined if there is no such
+   * header. The method looks at the last header that each enabled delegate has signed. The header shows a loss if fork
+   * choice prefers it to our tip, and if it is more than `UNFINISHED_BLOCKS` above our tip.
    */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;

@@ -2,7 +2,8 @@
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
  * the folder to an earlier state, the journal lacks the newest lines. The watermark of a delegate still has the last
  * header that this delegate signed, and a new header must not contradict this last header. If the journal file is a
- * copy and no watermark shows whether the newest lines are missing, the journal counts as incomplete.
+ * copy, and no watermark shows whether its newest lines are missing, the delegate waits before it signs, as if there
+ * were no journal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -38,9 +39,9 @@ export class WatermarkedJournal implements SigningJournal {
   /** For each delegate, its watermark if the watermark is newer than the delegate's last header in the journal. */
   readonly #later = new Map<PublicKey, Watermark>();
   /**
-   * For each delegate, its watermark as text (`textOf`) at the start, or after the last `adopt`, `record` or `hold`.
-   * The text is empty if there was no watermark. If the text has changed since, another process has written the
-   * watermark.
+   * For each delegate, the text (`textOf`) of its watermark as this object last read or wrote it: in the constructor,
+   * or in the latest call of `adopt`, `record` or `hold`. The text is empty if there was no watermark. If the text has
+   * changed since, another process has written the watermark.
    */
   readonly #seen = new Map<PublicKey, string>();
 
@@ -145,8 +146,8 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 }
 
 /**
- * Returns whether a watermark is newer than the delegate's last header in the journal. A watermark that records a
- * hand-over of the delegate (`movedAtS`) counts as newer than the header of the same block in the journal.
+ * Returns whether a watermark is newer than the delegate's last header in the journal. If both have the same block, the
+ * watermark counts as newer if it records a hand-over of the delegate (`movedAtS`). A hand-over follows the signature.
  */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;

@@ -1,6 +1,6 @@
 /**
- * Computes properties of peer addresses: the kind of network, the netgroup, and the bucket in the peer book. A netgroup
- * consists of all addresses with the same first two octets.
+ * Computes properties of peer addresses: whether an address is public, private or local, its netgroup, and its bucket
+ * in the peer book. A netgroup consists of all addresses with the same first two octets.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
@@ -8,8 +8,8 @@ import { ipScope } from '../../primitives/ip-scopes.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
 /**
- * Number of buckets in the list of new peers, number of buckets in the list of tried peers, and maximum number of peers
- * in one bucket.
+ * The numbers of buckets in the list of new peers and in the list of tried peers, and the maximum number of peers in
+ * one bucket of either list. `book.ts` explains the two lists.
  */
 export const NEW_BUCKETS = 128;
 export const TRIED_BUCKETS = 64;
@@ -25,8 +25,8 @@ export function ipOf(peerId: PeerId): string {
 }
 
 /**
- * True for loopback addresses, whose traffic never leaves the machine. Where the node counts all peers at one IP
- * address as one peer, it still counts each peer at a loopback address.
+ * True for loopback addresses, whose traffic never leaves the machine. In some counts, the node counts all peers at one
+ * IP address as one peer. In these counts, each peer at a loopback address counts separately.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
@@ -42,18 +42,18 @@ export function sourceOf(peerId: PeerId): string {
 }
 
 /**
- * Returns whether an address has a special purpose, such as the metadata service of a cloud. The node dials or
- * announces a peer at a special address only if the operator named the peer.
+ * Returns whether an address has a special purpose, such as the address of a cloud's metadata service. The node dials
+ * or announces a peer at such an address only if the operator named the peer.
  */
 export function isSpecial(ip: string): boolean {
   return (ipScope(ip) ?? 'special') === 'special';
 }
 
 /**
- * Whether the node may add to its book an address that a peer reported. Addresses of special purpose are refused. A
- * peer at a public address may report only public addresses. A peer at a private address may report public and private
- * addresses, but no loopback addresses. Without these rules, strangers could make the node dial hosts in the node's
- * private network.
+ * Whether the node may add the address `ip` to its peer book, if the peer at `sourceIp` reported the address. A peer
+ * may not report addresses of special purpose. A peer at a public address may report only public addresses. A peer at a
+ * private address may report public and private addresses, but no loopback addresses. Without these rules, strangers
+ * could make the node dial hosts in the node's private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);
@@ -65,7 +65,8 @@ export function isPlausible(ip: string, sourceIp: string): boolean {
  * loopback addresses share one bucket.
  *
  * @param secret four random bytes, so that no other node can compute the bucket
- * @param sourceIp IP address of the peer that reported the new peer; undefined if the new peer reported itself
+ * @param sourceIp IP address of the peer that reported the new peer. Undefined if the new peer reported itself, or if
+ *   it was a tried peer that the node could not reach
  */
 export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | undefined): number {
   const net = netOf(ip);
@@ -85,7 +86,7 @@ export function triedBucketOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [net, ...octets(ip).slice(0, 2), 0, 0, 0, share]) % TRIED_BUCKETS;
 }
 
-/** A number that all addresses of one netgroup share. Other nodes cannot predict this number. */
+/** A number that all addresses of one netgroup share. Other nodes cannot compute this number without the secret. */
 export function netgroupOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [netOf(ip), ...octets(ip).slice(0, 2)]);
 }

@@ -21,8 +21,8 @@ import {
 } from './addresses.ts';
 
 /**
- * Age in milliseconds after which a new peer is stale. If a bucket of new peers is full, the book removes a stale peer
- * first.
+ * Age in milliseconds after which a peer in the list `new` is stale. If a bucket of this list is full, the book makes
+ * room by removing a stale peer, if the bucket has one.
  */
 const STALE_MS = 86_400_000;
 /** Number of failed dials after which a tried peer becomes a new peer again. */
@@ -37,8 +37,8 @@ export interface KnownPeer {
   /** Time when the peer was added to its list; Unix time in milliseconds. */
   readonly addedMs: number;
   /**
-   * Number of failed dials since the last success or since the peer entered its list; 0 for fixed and whitelisted
-   * peers. After a restart, the number is 0.
+   * Number of failed dials in a row since the peer entered its list; 0 for fixed and whitelisted peers. After a restart
+   * of the node, the number is 0.
    */
   readonly failures: number;
 }
@@ -114,8 +114,8 @@ export class PeerBook {
   }
 
   /**
-   * Puts a peer into the list `tried`. Called after this node has dialled the peer with success. At the start, also
-   * called for fixed and whitelisted peers that are not in the book yet.
+   * Puts a peer into the list `tried`. Call after this node has dialled the peer with success. At the start of the
+   * node, also call for each fixed or whitelisted peer that is not in the book yet.
    */
   promote(info: PeerInfo): void {
     const peerId = peerIdOf(info);
@@ -136,8 +136,8 @@ export class PeerBook {
   }
 
   /**
-   * Records that the node could not reach a peer. A new peer is removed. A tried peer becomes a new peer after
-   * `FAILURES_MAX` failures. Pinned peers stay.
+   * Records that the node could not reach a peer. Removes a peer of the list `new`. Moves a peer of the list `tried` to
+   * the list `new` after `FAILURES_MAX` failures in a row. A pinned peer stays in its list.
    */
   fail(peerId: PeerId): void {
     const known = this.#entries.get(peerId);
@@ -206,7 +206,8 @@ export class PeerBook {
   }
 
   /**
-   * Replaces the content of the book with the note of an earlier run. Invalid entries of the note are left out.
+   * Replaces the content of the book with the content of the note of an earlier run. Leaves out invalid entries of the
+   * note.
    *
    * @returns false if the note is damaged, or if another version of the software wrote it in another form; the book
    *   then does not change
@@ -252,8 +253,8 @@ export class PeerBook {
   }
 
   /**
-   * Removes one peer from a full bucket, but never a pinned peer. In a bucket of new peers, removes a stale peer if
-   * there is one. In all other cases, removes a random peer.
+   * Removes one peer from a full bucket, but never a pinned peer. In a bucket of the list `new`, removes a stale peer
+   * if there is one. In all other cases, removes a random peer.
    *
    * @returns false if all peers of the bucket are pinned
    */

@@ -1,7 +1,7 @@
 /**
- * Estimates the difference between the clocks of the peers and ours from the blocks that the peers send. A forger makes
- * a block at the start of its slot, and the block arrives soon afterwards. No other message shows the time of a node's
- * clock.
+ * Estimates how far the clocks of the peers are ahead of this node's clock, or behind it, from the arrival times of
+ * blocks. A forger makes a block at the start of its slot, and the block arrives soon afterwards. No other message
+ * shows the time of a node's clock.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -13,31 +13,29 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * Maximum number of stored samples of each peer, one for each of the latest blocks that the peer sent. For `estimateMs`
- * and `verdict`, the sample with the shortest delay counts, because a slow connection can only delay a block.
+ * Maximum number of stored samples of each peer. Each block that the peer sends adds a sample. `estimateMs` and
+ * `verdict` use only the sample with the shortest delay, because a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
-/**
- * Minimum number of recent samples of a peer (`SAMPLE_AGE_MS_MAX`). A peer with fewer recent samples does not count.
- */
+/** The class ignores a peer with fewer recent samples than this. A sample is recent for `SAMPLE_AGE_MS_MAX`. */
 const SAMPLES_MIN = 3;
 /**
- * Minimum number of peers for a result. `estimateMs` counts the peers with at least `SAMPLES_MIN` recent samples.
- * `agreedMs` counts the peers whose clocks differ from ours in the same direction by more than `limitMs`. A single peer
- * may have a slow connection, or lie.
+ * Minimum number of peers for a result of `estimateMs` and `agreedMs`. `estimateMs` counts the peers with at least
+ * `SAMPLES_MIN` recent samples. `agreedMs` counts the peers whose clocks differ from ours in the same direction by more
+ * than `limitMs`. One peer is not enough, because it may have a slow connection, or lie.
  */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
- * Smallest clock difference in milliseconds that the node reports. Blocks of honest nodes arrive within two seconds of
- * the start of their slot. With a larger clock difference, delegates begin to miss slots.
+ * Two clocks agree if they differ by less than this number of milliseconds. Even if the clocks are equal, a block may
+ * arrive up to two seconds after the start of its slot. A delegate whose clock differs by more begins to miss slots.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After our
- * clock was set, the change appears in the samples of one peer after another. Until the last of these peers shows the
- * change, the verdict may be wrong.
+ * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After
+ * somebody sets our clock, the change appears in the samples of one peer after another. Until the change appears in the
+ * samples of all peers, the verdict may be wrong.
  */
 const LASTING_MS = 120_000;
 
@@ -73,13 +71,16 @@ export class ClockOffset {
   /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
   /**
-   * The peers that sent blocks recently. When `#samples` has more than `PEERS_MAX` peers, the class drops the samples
-   * of all peers that are not in `#recent`.
+   * The `PEERS_MAX` peers that sent a block last. When `#samples` has more than `PEERS_MAX` peers, the class drops the
+   * samples of all peers that are not in `#recent`.
    */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
-  /** The current kind of verdict, and the Unix time in milliseconds since which the verdict has had this kind. */
+  /**
+   * The kind of the current verdict (undefined if there is no verdict), and the Unix time in milliseconds since which
+   * the kind has not changed.
+   */
   #verdictSince: { readonly kind: ClockVerdict['kind'] | undefined; readonly sinceMs: number };
-  /** Unix time in milliseconds of the last log line with each code. */
+  /** For each code of a log line, the Unix time in milliseconds of the last line with this code. */
   readonly #loggedMs = new Map<string, number>();
 
   constructor(clock: Pick<Clock, 'nowMs'>, observer: Observer) {
@@ -89,8 +90,9 @@ export class ClockOffset {
   }
 
   /**
-   * Records the arrival of a block from a peer. Called for a block that this node imported now, or had imported or
-   * forged before. Also called for a block that this node refused because of its timestamp.
+   * Records the arrival of a block from a peer. The caller passes a block that this node has imported or forged, now or
+   * before. The caller also passes a block that this node refused because of its timestamp, because the refusal may be
+   * the fault of our clock.
    *
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds
@@ -109,8 +111,8 @@ export class ClockOffset {
   /**
    * Corrects the samples after somebody has set our clock, because the samples were measured before the change.
    *
-   * @param byMs time in milliseconds by which the clock was set forward, negative if it was set back; if undefined, the
-   *   method drops all samples
+   * @param byMs time in milliseconds by which the clock was set forward; negative if it was set back. If this time is
+   *   unknown, the caller passes undefined, and the method drops all samples.
    */
   wasSet(byMs: number | undefined): void {
     for (const [peerId, samples] of [...this.#samples]) {
@@ -124,8 +126,8 @@ export class ClockOffset {
   }
 
   /**
-   * Estimated offset of the peers' clocks; positive if the peers are ahead. Undefined if too few peers have samples, or
-   * if it is unclear whose clock is wrong.
+   * Estimated offset of the peers' clocks in milliseconds; positive if the peers are ahead. Undefined if fewer than
+   * `PEERS_MIN` peers have enough samples, or if it is unclear whose clock is wrong.
    */
   estimateMs(): number | undefined {
     const verdict = this.#judge();
@@ -137,8 +139,9 @@ export class ClockOffset {
 
   /**
    * Decides which clock is wrong if a peer's clock and ours differ by at least `CLOCK_OFFSET_WARN_MS`. The result is
-   * undefined while all known clocks agree with ours, and until a verdict of kind `peer` or `unclear` has held for
-   * `LASTING_MS`. All peers at one IP address count as one peer, except peers at loopback addresses.
+   * undefined while all known clocks agree with ours. The method returns a verdict of kind `peer` or `unclear` only
+   * after it has held for `LASTING_MS`. All peers at one IP address count as one peer, so that one machine cannot be
+   * the majority. Peers at loopback addresses count separately, as on a devnet.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -175,13 +178,15 @@ export class ClockOffset {
 
   /**
    * Returns the offset of the given peers' clocks if enough peers agree; otherwise undefined. The clocks of at least
-   * two peers must all be ahead, or all be behind, by more than the limit. These peers must be more than half of the
-   * given peers with enough samples. All peers at one IP address count as one peer, except peers at loopback addresses.
-   * The node does not forge while the result is defined, so the result must become undefined as soon as the clocks
-   * agree again.
+   * two peers must all be ahead, or all be behind, by more than `limitMs`. These peers must be more than half of the
+   * given peers with enough samples. As in `verdict`, all peers at one IP address count as one peer.
    *
-   * @param peers peers that the node dialled or the operator named, so strangers cannot affect the result
-   * @param limitMs offsets up to this limit are ignored
+   * The node does not forge while the result is defined, so an outdated result would cost slots. Therefore, a peer's
+   * offset falls below the limit as soon as one block of this peer arrives on time.
+   *
+   * @param peers the caller passes only peers that the node dialled or the operator named, so that strangers cannot
+   *   affect the result
+   * @param limitMs a clock that differs from ours by at most this number of milliseconds agrees with ours
    * @returns the median of the offsets beyond the limit in milliseconds; positive if the peers are ahead
    */
   agreedMs(peers: readonly PeerId[], limitMs: number): number | undefined {
@@ -200,11 +205,12 @@ export class ClockOffset {
   }
 
   /**
-   * Returns the offset of a peer's clock if the recent blocks of the peer confirm an offset; otherwise 0. Returns
-   * undefined if the peer has too few recent blocks. Blocks may be late for many reasons, and after a stall of this
-   * process many blocks are late at once. A peer therefore counts as behind only if all its recent samples are late.
-   * Only a wrong clock can make a block early. A peer therefore counts as ahead as soon as its last `SAMPLES_MIN`
-   * blocks are early.
+   * Returns the offset of a peer's clock in milliseconds, or 0 if the peer's recent blocks do not show that its clock
+   * is ahead or behind. Returns undefined if the peer has fewer than `SAMPLES_MIN` recent samples.
+   *
+   * Blocks may be late for many reasons, and after a stall of this process many blocks are late at once. A peer
+   * therefore counts as behind only if all its recent blocks are late. Only a wrong clock can make a block early. A
+   * peer therefore counts as ahead as soon as its last `SAMPLES_MIN` blocks are early.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();
@@ -229,7 +235,7 @@ export class ClockOffset {
       this.#log('warn', 'CLOCK_OFFSET', message, { offsetMs });
       return;
     }
-    // If a peer's clock seems to be behind, its blocks may also be late for other reasons.
+    // A negative offset can also mean that the peer's clock is right, but its blocks arrive late for another reason.
     const late = offsetMs > 0 ? '' : ', or its blocks arrive late';
     const fields = { peer: verdict.peerId, offsetMs };
     if (kind === 'peer') {

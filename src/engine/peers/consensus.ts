@@ -1,6 +1,6 @@
 /**
- * Computes the consensus: the percentage of peers that have the tip of this node. In generation 2, the node forges only
- * if the consensus is high enough.
+ * Computes the consensus: the percentage of peers that have the tip of this node. `ForgingReadiness` compares the
+ * consensus with the option `forging.consensusMin`.
  */
 
 import type { PeerInfo } from '../../ports/transport.ts';
@@ -19,11 +19,11 @@ export interface OwnTip {
  * block (generation 2) counts only while our chain has only the genesis block. All other peers count, even if they
  * announce no tip.
  *
- * A node of lisk-sdk 2.3.8 announces the height and broadhash of the genesis block until it receives a block by
- * gossip. The node does so even if it has synchronised before. This announcement therefore shows nothing about the tip
- * of the peer. If the consensus counted this peer as a peer with another tip, a newly started network could deadlock.
- * The nodes that still announce the genesis block would prevent the other nodes from forging. Without a new block, the
- * nodes that announce the genesis block would never announce another tip.
+ * A node of lisk-sdk 2.3.8 announces the height and broadhash of the genesis block until it receives a block by gossip,
+ * even if it has synchronised before. This announcement therefore shows nothing about the tip of the peer. If the
+ * consensus counted such a peer as a peer with another tip, a newly started network could deadlock. The peers that
+ * still announce the genesis block would lower the consensus of the other nodes, so the other nodes would not forge.
+ * Without a new block, the nodes that announce the genesis block would never announce another tip.
  *
  * @param isYoung whether our chain has only the genesis block
  * @param nethash broadhash of a chain with only the genesis block
@@ -34,7 +34,7 @@ export function speaks({ height, broadhash }: PeerInfo, isYoung: boolean, nethas
 
 /**
  * Returns the percentage of peers whose announced tip is ours, rounded to two significant digits. The function uses
- * only the first hundred peers that count (`speaks`). The result is 0 if no peer counts.
+ * only the first hundred peers for which `speaks` returns true. The result is 0 if there is no such peer.
  */
 export function consensusPercent(peers: readonly PeerInfo[], tip: OwnTip, nethash: string): number {
   const speaking = peers.filter((info) => speaks(info, tip.height === 1, nethash)).slice(0, COUNTED_PEERS_MAX);

@@ -28,13 +28,13 @@ export const REMEMBERED_MAX = 10_000;
 const OWN_MAX = 32;
 /**
  * Shortest and longest wait after a failed dial with the outcome `unreachable`, in milliseconds. The wait doubles with
- * each failure of this kind since the last success. The shortest wait also applies after the outcome `connected`, and
- * after the end of a connection, except an end with `FORBIDDEN_CODE`.
+ * each such failure since the last successful dial. The shortest wait also applies after the outcome `connected`, and
+ * after the end of a connection. If a connection ended with `FORBIDDEN_CODE`, the wait is `WAIT_FORBIDDEN_MS` instead.
  */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**
- * For a fixed peer, these two waits in milliseconds replace those of `WAIT`. The shortest wait then also applies after
- * the end of a connection with `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because a fixed peer in a small
+ * The waits for a fixed peer, which replace `WAIT`. After the end of a connection with a fixed peer, the shortest wait
+ * applies even if the code is `FORBIDDEN_CODE`. The waits are shorter than in `WAIT`, because a fixed peer in a small
  * network may start a few seconds after this node.
  */
 const WAIT_FIXED = { firstMs: 1_000, mostMs: 10_000 };

@@ -1,8 +1,9 @@
 /**
  * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer whenever the peer is
- * not connected, and waits about 1 to 60 s after each failure. The node dials other peers of the peer book in rounds.
- * The node dials seeds to get their lists of peers. Every `shuffleMs` milliseconds, the node disconnects one outbound
- * peer if `outboundMax` allows no further outbound connection. The next round can then dial another peer.
+ * not connected, and waits about 1 to 60 s after each failure. The node dials other peers of the peer book in rounds,
+ * one every `populateMs` milliseconds. The node dials seeds to get their lists of peers. Every `shuffleMs`
+ * milliseconds, the node disconnects one outbound peer if `outboundMax` allows no further outbound connection. The next
+ * round can then dial another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -42,7 +43,10 @@ export interface DiallerOptions {
    * peers, even if there are more fixed peers than this maximum.
    */
   readonly outboundMax: number;
-  /** Peers that the node dials whenever they are not connected, and never disconnects to make room for other peers. */
+  /**
+   * The fixed peers. The node dials a fixed peer whenever the peer is not connected, and never disconnects it to make
+   * room for another peer.
+   */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
   /**
    * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when `outboundMax` allows
@@ -72,7 +76,7 @@ export interface DiallerDependencies {
 
 /**
  * Maximum time in milliseconds from the arrival of a list of peers to the next round of dialling. This maximum applies
- * only while the node has few connections (`#discover`).
+ * only while the node has at most as many connections as it has fixed peers and seeds together.
  */
 const DISCOVERED_WAIT_MS = 1_000;
 
@@ -275,8 +279,7 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // A node with few connections (at most the number of its fixed peers and seeds together) should not wait for the
-      // next regular round.
+      // A node with so few connections should not wait for the next regular round.
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size

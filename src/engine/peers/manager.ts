@@ -82,7 +82,8 @@ export class PeerManager {
   #dropped: DroppedPeer[] = [];
   /**
    * For each address, the close code and reason of the latest dial with the outcome `unreachable` (`DialOutcome`). A
-   * later successful dial does not remove the entry of the address.
+   * later successful dial does not remove the entry. `verdictsOf` reads the entry only while the node waits before it
+   * dials the address again.
    */
   readonly #unreached = new LruMap<PeerId, CloseReason>(DROPPED_MAX);
   #stopped = true;
@@ -191,7 +192,10 @@ export class PeerManager {
     await closers.close();
   }
 
-  /** Adds a seed whose address was unknown at the start. Dials the seed under the conditions of `Dialler.dialSeeds`. */
+  /**
+   * Adds a seed after `SeedSearch` has found its IP address. Dials the seed under the conditions of
+   * `Dialler.dialSeeds`.
+   */
   addSeed(seed: PeerAddress): void {
     if (this.#named.addSeed(seed)) this.#dialler.dialSeeds([[peerIdOf(seed), seed]]);
   }
@@ -257,7 +261,7 @@ export class PeerManager {
     return [...this.#named.fixed.keys()];
   }
 
-  /** Connections that ended recently, and recent dials that failed for a lasting reason, oldest first. */
+  /** The last `DROPPED_MAX` ended connections and dials that failed for a lasting reason, oldest first. */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;
   }
@@ -267,7 +271,7 @@ export class PeerManager {
   }
 
   /**
-   * Gives a peer the penalty for an offence in a message of the peer. Named peers lose no points.
+   * Gives a peer the penalty for an offence in a message of the peer. For such an offence, named peers lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -275,13 +279,13 @@ export class PeerManager {
     this.#scoring.penalise(peerId, code, detail);
   }
 
-  /** Disconnects a peer that sent too many useless signatures. Named peers stay connected. */
+  /** Disconnects a peer for which `VerificationBudget.isWasteful` is true. Named peers stay connected. */
   cutWasteful(peerId: PeerId): void {
     this.#scoring.cutWasteful(peerId);
   }
 
   /**
-   * Disconnects every peer at an IP address, and refuses connections from the address for a time.
+   * Disconnects every peer at an IP address, and refuses connections from the address until the ban ends.
    *
    * @param durationMs duration of the ban in milliseconds; a day by default
    */

@@ -12,8 +12,8 @@ export interface NamedPeersOptions {
   /** The address at which this node listens. */
   readonly own: PeerAddress;
   /**
-   * Peers that the node dials whenever they are not connected, and never disconnects to make room for other peers.
-   * Fixed peers lose points only for the offences in `WIRE_OFFENCES` (`peer-scoring.ts`).
+   * The node dials a fixed peer whenever the peer is not connected, and never disconnects it to make room for another
+   * peer. Fixed peers lose points only for the offences in `WIRE_OFFENCES` (`peer-scoring.ts`).
    */
   readonly fixedPeers: readonly PeerAddress[];
   /**

@@ -16,8 +16,8 @@ import { BAN_MS, pointsOf, REPUTATION_FULL } from './penalties.ts';
 export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
 /**
- * Close code and reason for a peer that sent too many useless signatures. Nodes of lisk-sdk do not know the code 4429,
- * and dial again after an unknown code.
+ * Close code and reason for a peer that sent too many useless signatures (`VerificationBudget.isWasteful`). Nodes of
+ * lisk-sdk do not know the code 4429, and therefore dial this node again.
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
@@ -68,7 +68,7 @@ export class PeerScoring {
   }
 
   /**
-   * Gives a peer the penalty for an offence in a message of the peer. Named peers lose no points.
+   * Gives a peer the penalty for an offence in a message of the peer. For such an offence, named peers lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -83,9 +83,9 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects a peer that sent too many useless signatures. The peer loses no points: the id of a transaction does
-   * not cover members' signatures, so an honest node of lisk-sdk may pass on a copy of a transaction with false
-   * members' signatures. Named peers stay connected.
+   * Disconnects a peer that sent too many useless signatures. Named peers stay connected. The peer loses no points,
+   * because an honest node of lisk-sdk may pass on a copy of a transaction with false members' signatures. The id of a
+   * transaction does not cover these signatures.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;
@@ -95,7 +95,7 @@ export class PeerScoring {
   }
 
   /**
-   * Disconnects every peer at an IP address, and refuses connections from the address for a time.
+   * Disconnects every peer at an IP address, and refuses connections from the address until the ban ends.
    *
    * @param durationMs duration of the ban in milliseconds; a day by default
    */

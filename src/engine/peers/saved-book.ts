@@ -54,8 +54,8 @@ export class SavedBook {
       try {
         this.save();
       } catch (error) {
-        // A failed save, for example on a full disk, does not stop the node. The next ban and a scheduled job try to
-        // save the book again.
+        // A failed save, for example on a full disk, does not stop the node. The node tries again after the next ban,
+        // and in a job that runs every ten minutes (`node/housekeeping.ts`).
         const reason = messageOf(error);
         observer.log('error', 'PEER_BOOK_UNSAVED', 'The peer book could not be saved', { reason });
       }

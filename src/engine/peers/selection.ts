@@ -1,13 +1,15 @@
 /**
  * Selects the peers to dial, to disconnect, to send a message to, and to put into a list of peers. The functions have
- * no state. The caller passes the source of random numbers.
+ * no state. The caller passes the source of random numbers. "Tried" and "new" are the two lists of the peer book
+ * (`book.ts`).
  */
 
 import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
 /**
- * With fewer tried peers than this number, the node dials seeds, and draws new and tried peers with equal probability.
+ * While the node has fewer tried peers than this number, it dials seeds. It then also draws new and tried peers with
+ * equal probability.
  */
 export const TRIED_ENOUGH = 100;
 /**
@@ -117,9 +119,10 @@ export function selectToExchange<C>(
 }
 
 /**
- * Chooses up to `limit` peers for a message that does not go to all peers. Up to half of `limit` (rounded up) comes
- * from the direction (inbound or outbound) with fewer connections, and the rest from the other direction. A large
- * number of inbound connections therefore cannot displace the peers that this node dialled.
+ * Chooses up to `limit` random peers for a message that does not go to all peers. The function first takes peers of the
+ * direction (inbound or outbound) that has fewer connections, but at most half of `limit` (rounded up). The rest comes
+ * from the other direction. A large number of inbound connections therefore cannot displace the peers that this node
+ * dialled.
  */
 export function selectForGossip(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
@@ -132,8 +135,8 @@ export function selectForGossip(connections: readonly Connection[], limit: numbe
 
 /**
  * Chooses the peers for a list that the node sends to another peer. If there are at most 100 peers, the list has all of
- * them. With more peers, the list has a random length between a quarter and a half of the number of peers. The length
- * is at least 100 and at most 1000.
+ * them. With more peers, the list has a random length between a quarter and a half of the number of peers, but at least
+ * 100 and at most 1000.
  */
 export function selectToList<P>(peers: readonly P[], random: Random): P[] {
   const least = Math.ceil(Math.min(LISTED_MAX, peers.length / 4));
@@ -144,16 +147,17 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 
 /**
  * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
- * attacker cannot easily get connections into these groups. Each netgroup has a number that only this node knows
- * (`netgroupOf`). The first group has the connections of the netgroups with the highest numbers. The second group has
- * the connections with the shortest round trips. The third group has the connections on which this node answered the
- * largest share of recent requests without an error. The fourth group is the older half of the remaining connections.
+ * attacker cannot easily get connections into these groups. The first group has the connections of the netgroups with
+ * the highest numbers (`netgroupOf`). The second group has the connections with the shortest round trips. The third
+ * group has the connections on which this node answered the largest share of recent requests without an error. The
+ * fourth group is the older half of the remaining connections.
+ *
  * Among the connections that are not safe, the function chooses a random connection of the netgroup that has the most
  * inbound connections. An attacker with many connections therefore usually loses one of its own connections. If all
  * connections are safe, the function chooses the youngest connection. The result is undefined if there is no
  * connection.
  *
- * @param netgroupOf returns the number of a peer's netgroup, which other nodes must not be able to predict
+ * @param netgroupOf returns the number of a peer's netgroup; only this node knows these numbers
  */
 export function selectToEvict(
   inbound: readonly Connection[],

@@ -1,11 +1,13 @@
 /**
- * Handles transactions that this node has accepted from clients. The node writes each of them to the transaction
- * journal, usually a file, before it answers the client. A transaction leaves the journal when its block is final or at
- * least one round below the tip. A transaction also leaves the journal if it has waited too long or become invalid. If
- * the journal is full, transactions that are in the chain leave the journal to make room. After a start, the node
- * rechecks the transactions of the journal that are not in the chain. The node puts the valid transactions into the
- * pool and announces them. Each node keeps the transactions of its own clients. The journal therefore has a transaction
- * of a peer only if a client of this node sent a signature for it.
+ * Keeps the transactions that this node has accepted from clients, so that a restart of the node does not lose them.
+ * The node writes each of these transactions to the transaction journal before it answers the client. A transaction
+ * leaves the journal when its block is final or at least one round below the tip. A transaction also leaves the journal
+ * if it has waited too long for a block, or if it has become invalid. If the journal is full, transactions that are in
+ * the chain leave the journal to make room.
+ *
+ * After a start, the node rechecks the transactions of the journal that are not in the chain. The node puts the valid
+ * transactions into the pool and announces them. Each node keeps only the transactions of its own clients. The journal
+ * therefore has a transaction that came from a peer only if a client of this node sent a signature for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -45,7 +47,7 @@ export interface AcceptedDependencies {
 const SLICE_MS = 5;
 /**
  * Maximum number of transactions that the node restores before other work can run. Simulations need this limit, because
- * their clock stands still during the checks.
+ * their clock stands still during the checks, so that `SLICE_MS` never passes.
  */
 const SLICE_COUNT = 25;
 /**
@@ -69,12 +71,12 @@ export class AcceptedTransactions {
   readonly #dependencies: AcceptedDependencies;
   /**
    * For each transaction of the journal that is in the chain, the height of its block. The entries are in the order in
-   * which this run found the transactions in the chain.
+   * which this object found the transactions in the chain. `#makeRoom` removes the first entries first.
    */
   readonly #confirmed = new Map<TransactionId, number>();
   /**
-   * Transactions of the journal that the node will check: at the start all transactions, later those that are neither
-   * in the chain nor in the pool.
+   * Ids of the transactions of the journal that the node will check: at the start all transactions, later those that
+   * are neither in the chain nor in the pool.
    */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
@@ -106,9 +108,10 @@ export class AcceptedTransactions {
 
   /**
    * Checks a client's transaction and writes it to the journal. If the check and the write succeed, the node accepts
-   * the transaction and announces it to its peers. If the journal has no room, the result has the code `POOL_FULL`. If
-   * the write fails, the result has the code `TRANSACTION_NOT_KEPT`. If the pool already has the transaction, the node
-   * refuses the new copy, but announces the transaction of the pool again.
+   * the transaction and announces it to the peers of the node. If the journal has no room, the node refuses the
+   * transaction with the code `POOL_FULL`. If the write fails, the code of the refusal is `TRANSACTION_NOT_KEPT`. If
+   * the pool already has the transaction, the node refuses the new copy. The node then announces the transaction again
+   * if no connected peer is known to have it.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -122,7 +125,7 @@ export class AcceptedTransactions {
     const refusal = await this.#keep(transaction, receivedAtMs);
     if (refusal !== undefined) {
       this.#giveUp(transaction.id);
-      // If a block has confirmed the transaction in the meantime, the transaction counts as accepted.
+      // During the failed write, a block may have confirmed the transaction. The client then gets no refusal.
       if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
     }
     pool.announce(transaction.id);
@@ -130,13 +133,13 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a member's signature from a client, and adds the signature to its pending transaction. Then writes the
-   * transaction with the signature to the journal, even if the transaction came from a peer. If the journal has no
-   * room, or if the write fails, the client gets a refusal, but the pool keeps the signature.
+   * Checks a member's signature from a client, and adds the signature to the pending transaction that it signs. Then
+   * writes the transaction with the signature to the journal, even if the transaction came from a peer. If the journal
+   * has no room, or if the write fails, the client gets a refusal, but the pool keeps the signature.
    */
   async submitSignature(json: unknown, payer: Payer): Promise<SubmitResult> {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'transactionId') : undefined;
-    // Shortly after a start, the node may not have restored the transaction of the signature yet.
+    // The transaction of the signature may be in the journal but not yet in the pool, for example after a start.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
     if (!result.accepted) return result;
@@ -156,9 +159,9 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Called when the pool dropped a transaction. The transaction leaves the journal if the node has caught up with the
-   * network, or if the transaction has waited too long. Otherwise, the transaction stays in the journal and waits for
-   * another check.
+   * Called after the pool has dropped a transaction. The transaction leaves the journal if the node has caught up with
+   * the network, or if the transaction has waited too long. Otherwise, the transaction may be valid at the tip of the
+   * network. It then stays in the journal, and the node checks it again later.
    */
   dropped({ id }: Transaction, reason: string): void {
     const { journal, isCaughtUp } = this.#dependencies;
@@ -181,8 +184,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Called after the pool has put the transactions of the reverted blocks back into its queues. A full pool may have
-   * left out some of these transactions.
+   * Called after the pool has put the transactions of the reverted blocks back into its queues. If the pool had no room
+   * for a transaction of the journal, the node checks this transaction again later.
    */
   blocksReverted(blocks: readonly Block[]): void {
     for (const { id } of blocks.flatMap(({ transactions }) => transactions)) {
@@ -208,10 +211,10 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Adds a client's signature to the journal if the journal has the transaction but, for lack of room, not the
-   * signature.
+   * Adds a client's signature to the journal if the journal has the transaction but not yet the signature. In this
+   * case, the journal had no room for the signature when `signatureAdded` tried to add it.
    *
-   * @returns false if the journal has no room
+   * @returns false if the journal has no room for the signature
    */
   #keepSignature(signature: MemberSignature): boolean {
     const { journal } = this.#dependencies;
@@ -226,7 +229,7 @@ export class AcceptedTransactions {
    * Makes room in the journal by removing transactions that are in the chain. The node would need these transactions
    * again only after a revert of their blocks.
    *
-   * @returns false if the journal has no room and no transaction to remove
+   * @returns false if the journal has no room, and no transaction of the journal is in the chain
    */
   #makeRoom(added: JournaledTransaction | MemberSignature): boolean {
     const { journal } = this.#dependencies;
@@ -288,7 +291,8 @@ export class AcceptedTransactions {
   /**
    * Checks waiting transactions in slices, so that other work can run between two slices.
    *
-   * @param before the transactions of earlier slices
+   * @param ids the ids of the transactions that wait for the check
+   * @param before the ids of the transactions that earlier slices checked
    */
   #restore(ids: readonly TransactionId[], before: readonly TransactionId[] = []): void {
     const { clock, observer, pool } = this.#dependencies;
@@ -335,7 +339,7 @@ export class AcceptedTransactions {
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);
-      // In a damaged file, an entry may have a stored id that differs from the id of its transaction.
+      // In a damaged journal file, the stored id of an entry may differ from the id of the transaction in the entry.
       if (result.transaction.id !== id) this.#drop(id, 'its id in the journal is the id of another transaction');
       for (const signature of entry.signatures) pool.addSignature(signature);
       pool.announce(result.transaction.id);

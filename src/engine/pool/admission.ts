@@ -35,9 +35,9 @@ export function admitFromClient(
 
 /**
  * Makes the checks of a peer's transaction that do not depend on the accounts, and puts the transaction into the queue
- * `received`. The steps (`steps.ts`) may verify the transaction against the state later, and they charge no
- * verification budget. If the transaction has members' signatures, this function therefore verifies the transaction
- * against the state at once. The peer's budget then pays for the signature checks.
+ * `received`. If the steps of the pool (`steps.ts`) later verify the transaction against the state, no verification
+ * budget pays for the signature checks. If the transaction has members' signatures, this function therefore verifies
+ * the transaction against the state at once, and the peer's budget pays for the signature checks.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */
@@ -63,7 +63,7 @@ function refuseJunkSignatures(context: PoolContext, transaction: Transaction): v
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
 }
 
-/** Returns whether the peer that sent the transaction could have known that the transaction is invalid. */
+/** Returns whether the sending peer is at fault, because it could have known that the transaction is invalid. */
 export function isFaultOfSender(rejection: TransactionRejected): boolean {
   return (
     rejection.code === 'TRANSACTION_INVALID' ||
@@ -76,7 +76,7 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
  * Checks a transaction whose id is already in the pool. If the new copy is invalid, the client gets the error of the
  * copy instead of the message that the transaction is known. In generation 2, the node takes the id from the JSON that
  * the client sent, so all other fields of the copy may differ. The function verifies the signature of the copy only if
- * its signature, public key or signed bytes differ from those of the transaction in the pool.
+ * the copy has another signature, public key or signed bytes than the transaction in the pool.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID` if the copy is invalid; `VERIFICATION_LIMIT` if the payer's budget
  *   does not allow the check of its signature

@@ -1,4 +1,7 @@
-/** Selects the transactions that the pool must verify again after a change of the chain. */
+/**
+ * Updates the queues of the pool after a change of the chain. Transactions that the pool must verify again go back to
+ * earlier queues.
+ */
 
 import { recipientOf } from '../../protocol/tx/recipient.ts';
 import type { PoolState } from '../../ports/node-api.ts';
@@ -19,9 +22,10 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
 ];
 
 /**
- * Removes the transactions that the blocks confirmed. Moves the other transactions of the senders of these transactions
- * back, so that the next steps verify them again. If a confirmed transaction has unique data, such as a delegate name,
- * also moves all transactions of its type back.
+ * Removes the transactions that the blocks confirmed. If the sender of a confirmed transaction has other transactions
+ * in the pool, moves them back to earlier queues, so that the next steps verify them again. If a confirmed transaction
+ * has unique data, such as a delegate name, also moves back all transactions of the same type, because they may contain
+ * the same data.
  */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();

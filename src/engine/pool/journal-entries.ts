@@ -1,6 +1,7 @@
 /**
- * Stores the accepted transactions of a journal in memory, and decides whether the journal has room for another one. A
- * journal file stores the same entries on disk. A node without a data folder has only the entries in memory.
+ * Stores the accepted transactions of a journal in memory, and decides whether the journal has room for another
+ * transaction or member's signature. A journal file stores the same entries on disk. A node without a data folder has
+ * only the entries in memory.
  */
 
 import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';
@@ -119,7 +120,7 @@ export class MemoryTransactionJournal implements TransactionJournal {
   }
 }
 
-/** Whether the entry has a member's signature, in its transaction or added later. */
+/** Whether the entry has the member's signature, either in the JSON of its transaction or as an added signature. */
 export function hasSignature({ json, signatures }: JournaledTransaction, { signature }: MemberSignature): boolean {
   const before: unknown = json['signatures'];
   return (

@@ -10,15 +10,15 @@ import type { Pooled, PoolQueues } from './queues.ts';
 import type { Payer } from './verification-budget.ts';
 
 /**
- * Reads a signature object from JSON, and ignores unknown fields.
+ * Reads the fields `transactionId`, `publicKey` and `signature` from JSON, and ignores other fields.
  *
- * @throws ProtocolError `SIGNATURE_MALFORMED` with the reason
+ * @throws ProtocolError `SIGNATURE_MALFORMED` if a field is missing or has a wrong format
  */
 export function memberSignatureFromJson(json: unknown): MemberSignature {
   if (typeof json !== 'object' || json === null) throw malformed('Unable to process signature, signature not provided');
   const { transactionId, publicKey, signature } = json as Readonly<Record<string, unknown>>;
-  // The format of lisk-sdk allows leading zeros in an id. No transaction has such an id, so `addMemberSignature` finds
-  // no transaction for it.
+  // The format of lisk-sdk allows leading zeros in an id. No transaction has such an id, so `addMemberSignature` later
+  // refuses the signature.
   if (typeof transactionId !== 'string' || !isU64Decimal(transactionId.replace(/^0+(?=[0-9])/, ''))) {
     throw malformed('should match format "id"');
   }
@@ -32,13 +32,13 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * signatures, the field `group` of its entry (`Pooled`) becomes `ready`. The transaction stays in the queue `pending`
  * until the next processing step moves it.
  *
- * Each member may add only one signature to a transaction. A key can make any number of different valid signatures of
- * one message, and the node would have to verify each signature. The reference (lisk-sdk) accepts several signatures of
- * one member. In lisk-sdk, a transaction can therefore have the required number of signatures from too few members. For
- * each further signature, lisk-sdk then checks all pairs of members and signatures again.
+ * Each member may add only one signature to a transaction. Otherwise, a member could send any number of different valid
+ * signatures of one transaction, and the node would have to verify each signature. The reference (lisk-sdk) accepts
+ * several signatures of one member. In lisk-sdk, a transaction can therefore have the required number of signatures
+ * from too few members.
  *
- * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the named member did not make the signature;
- *   `TRANSACTION_INVALID` if the rules refuse the signature, if the member has already signed, or if no pending
+ * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the given public key did not make the signature;
+ *   `TRANSACTION_INVALID` if the public key belongs to no member, if the member has already signed, or if no pending
  *   transaction has the id; `VERIFICATION_LIMIT` if the payer's budget is used up
  */
 export function addMemberSignature(

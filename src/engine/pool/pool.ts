@@ -25,8 +25,8 @@ export interface PoolLimits {
   /** Number of transactions at which a queue is full and refuses new transactions of clients and peers. */
   readonly perQueueMax: number;
   /**
-   * One step takes at most this number of transactions from `received`, and at most this number from `validated`. An
-   * answer to a peer contains at most this number of transactions from `ready`, and at most this number from `pending`.
+   * Maximum number of transactions that one call of `step` takes from `received`, and also from `validated`. The result
+   * of `forSharing` contains at most this number from `ready`, and also from `pending`.
    */
   readonly releaseLimit: number;
 }
@@ -68,7 +68,7 @@ const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
 /** Maximum time that a transaction waits in the pool, in seconds; a group transaction may wait longer. */
 const AGE_MAX_S = 10_800;
 /**
- * Maximum time that a group transaction waits in the pool, in seconds. The time is longer, because members need time to
+ * Maximum time that a group transaction waits in the pool, in seconds: longer than `AGE_MAX_S`, so that members can
  * sign.
  */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
@@ -138,9 +138,9 @@ export class TransactionPool {
   }
 
   /**
-   * Puts the transactions of a peer into the queue `received`. `verifyReceived` or the next steps then verify them. The
-   * reference (lisk-sdk) stops at the first refused transaction. This node stops only at a refusal that is the fault of
-   * the peer, because an honest peer may send a known transaction before new ones.
+   * Puts the transactions of a peer into the queue `received`. Later, `verifyReceived` or `step` verifies these
+   * transactions. The reference (lisk-sdk) stops at the first refused transaction. This node stops only if the peer is
+   * at fault or has used up its budget, because an honest peer may send a known transaction before new ones.
    *
    * @param payer the peer as payer; when its verification budget is used up, the pool does not read the remaining
    *   transactions
@@ -172,8 +172,8 @@ export class TransactionPool {
   /**
    * Verifies new transactions of a peer directly after `receive`, so that the node announces them at once. If the
    * payer's budget is used up, or the queue `verified` is full, the remaining transactions of `ids` stay in the queue
-   * `received`, and the steps verify them later. A transaction that is valid in the state counts as useful for the
-   * payer (`Payer.wasUseful`).
+   * `received`, and `step` verifies them later. For each transaction that is valid in the state, the method calls
+   * `Payer.wasUseful`.
    *
    * @param ids the transactions that `receive` accepted
    */
@@ -187,12 +187,12 @@ export class TransactionPool {
     }
   }
 
-  /** Checks a signature object from a client, and adds the signature to its pending transaction. */
+  /** Checks a member's signature from a client, and adds the signature to the pending transaction that it signs. */
   submitSignature(json: unknown, payer = NO_PAYER): SubmitResult {
     return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json), payer));
   }
 
-  /** Adds a member's signature whose format the caller has checked. */
+  /** Does the same as `submitSignature` for a signature whose format the caller has checked. */
   addSignature(signature: MemberSignature, payer = NO_PAYER): SubmitResult {
     return this.#answer('Error processing signature', () => this.#addSignature(signature, payer));
   }
@@ -246,8 +246,8 @@ export class TransactionPool {
   }
 
   /**
-   * Puts the transactions of reverted blocks back into the pool. If an account received an amount in these blocks, the
-   * next steps verify again the transactions that this account sent.
+   * Puts the transactions of reverted blocks back into the pool. An account that received an amount in these blocks
+   * loses this amount, so the next steps verify the transactions of the account again.
    *
    * @param blocks in any order
    */
@@ -269,7 +269,7 @@ export class TransactionPool {
     return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
   }
 
-  /** Returns the times of arrival of confirmed transactions, oldest confirmation first. */
+  /** Returns the stored times of arrival of confirmed transactions, in the order of their first confirmation. */
   confirmedTimes(): readonly ReceivedTime[] {
     return [...this.#receivedAtMs.entries()];
   }
@@ -317,7 +317,7 @@ export class TransactionPool {
    * Returns candidates for the next block, at most as many as one block may contain. The candidates are in the order of
    * the queue `ready`, in which each transaction can be applied after the transactions before it.
    *
-   * The reference (lisk-sdk) offers the newest transactions first, which can make a transaction invalid. For example, a
+   * The reference (lisk-sdk) puts the newest transactions first, which can make a transaction invalid. For example, a
    * sender makes a transfer and then registers a second signature. If a block contained the registration before the
    * transfer, the transfer would be invalid, because it lacks the second signature.
    */
@@ -393,7 +393,7 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
 
 /**
  * Returns the reasons of an error. If the error has no list of reasons, the result has only the message of the error.
- * For example, the error for an unknown type has no list.
+ * For example, the error `SIGNATURE_MALFORMED` has no list.
  */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;

@@ -5,9 +5,9 @@
  * addresses (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that
  * the node needs for blocks.
  *
- * The cost of a check is a fixed estimate for the implementation of Ed25519 (`Verifier.spentMs`). The limits in
- * milliseconds are the same for a fast and a slow implementation. Checks of blocks and of their transactions are never
- * charged.
+ * The cost of a check is not measured. It is a fixed time that depends on the implementation of Ed25519
+ * (`Verifier.spentMs`). The limits in milliseconds are the same for all implementations, so a slow implementation makes
+ * fewer checks. Checks of blocks and of their transactions are never charged.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -27,11 +27,11 @@ export interface Payer {
   /**
    * Calls `work`, and charges the time of the signature checks that `work` makes.
    *
-   * @param handlingMs further time in milliseconds to charge; this time never counts as waste, because honest peers
-   *   also send transactions that this node already has
+   * @param handlingMs time in milliseconds to charge in addition, for example for parsing a transaction; this time
+   *   never counts as waste, because honest peers also send transactions that this node already has
    */
   charge<T>(work: () => T, handlingMs?: number): T;
-  /** Records that the address sent something useful, which refills its `waste` bucket (see `WASTE`). */
+  /** Records that the address sent a valid transaction or signature, and refills its `waste` bucket (see `WASTE`). */
   wasUseful(): void;
 }
 
@@ -41,8 +41,8 @@ export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), w
 /**
  * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core. A
  * share of 5 % is enough for about 38 signature checks per second in JavaScript, or about 770 with the native library.
- * The capacity of an address is enough for the transactions of several blocks at once, with one signature each, even in
- * JavaScript. A group may use 10 % of a core, so the four groups together use less than half of a core.
+ * A full bucket of an address is enough for the transactions of several blocks at once, with one signature each, even
+ * in JavaScript. A group may use 10 % of a core, so the four groups together use less than half of a core.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
@@ -56,11 +56,11 @@ const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
 /**
- * Time for signature checks that an address may use without sending anything useful (the `waste` bucket). When this
- * time is used up, the node checks no signatures from the address. Honest nodes of lisk-sdk may pass on damaged copies
- * of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for five damaged copies
- * with 15 signature checks each. The bucket refills within two minutes, or at once when the address sends something
- * useful.
+ * Time for signature checks that an address may use without sending a valid transaction or signature (the `waste`
+ * bucket). When this time is used up, the node checks no signatures from the address. Honest nodes of lisk-sdk may pass
+ * on damaged copies of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for five
+ * damaged copies with 15 signature checks each. The bucket refills within two minutes, or at once when the address
+ * sends a valid transaction or signature.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };
 /** Maximum number of addresses whose buckets the node stores. */
@@ -79,7 +79,7 @@ interface Source {
    * of its group, `GROUP_RESERVE_MS`.
    */
   readonly modest: CostBucket;
-  /** Limits the time for checks without a useful result. A useful item from the address fills this bucket at once. */
+  /** Limits the time for checks between two valid transactions or signatures of the address (see `WASTE`). */
   waste: CostBucket;
 }
 
@@ -96,7 +96,8 @@ export class VerificationBudget {
   }
 
   /**
-   * @param address the address that sent the transaction or signature; the text of one address must always be the same
+   * @param address the address that sent the transaction or signature; the caller must always write the same address as
+   *   the same text
    */
   payer(address: string, group: BudgetGroup): Payer {
     const { clock, spentMs } = this.#dependencies;

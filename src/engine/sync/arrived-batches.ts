@@ -1,6 +1,6 @@
 /**
  * Holds the downloaded batches of blocks that the consumer (`sync-from-peer.ts`) has not taken yet. If too many batches
- * wait, the download pauses, so that a slow consumer and large blocks do not fill the memory.
+ * are in memory, the download pauses, so that a slow consumer or large blocks do not fill the memory.
  */
 
 import type { Block } from '../../protocol/types.ts';
@@ -8,7 +8,7 @@ import type { PeerId } from '../../ports/transport.ts';
 
 /**
  * Number of batches in memory at which the download pauses. The number includes the batches that the consumer works on.
- * With several batches, the verifier threads always have work.
+ * The verifier threads check the signatures of waiting batches, so several batches keep all these threads busy.
  */
 const BATCHES_MAX = 12;
 /**
@@ -16,7 +16,7 @@ const BATCHES_MAX = 12;
  * each takes about 400,000 bytes. `BATCHES_MAX` such batches stay below this size, so only larger batches reach it.
  */
 const PAUSE_BYTES = 9_000_000;
-/** Maximum number of batches that the consumer gets at once. */
+/** Maximum number of batches that `take` joins into one. */
 const JOINED_MAX = 4;
 
 /**
@@ -68,8 +68,8 @@ export class ArrivedBatches {
   }
 
   /**
-   * Call when the consumer takes no more batches. Ends the download and removes all blocks from this object. Otherwise,
-   * a request without an answer would keep the blocks in memory until the request ends.
+   * Call when the consumer takes no more batches. Ends the download and removes all blocks from this object. The
+   * download may still wait for an answer, and would otherwise keep the blocks in memory until its request ends.
    */
   close(): void {
     this.#waiting.length = 0;
@@ -81,7 +81,7 @@ export class ArrivedBatches {
    * Waits for the next blocks. Call only when the consumer no longer needs the blocks of the previous call, because
    * this call releases them.
    *
-   * @param joins whether to join up to `JOINED_MAX` consecutive batches of one peer that have arrived
+   * @param joins whether to join the next batches of one peer, at most `JOINED_MAX`, if they have arrived
    * @returns undefined after the last batch
    * @throws the error that ended the download
    */
@@ -131,14 +131,14 @@ function joined(peerId: PeerId, batches: readonly Batch[]): Batch {
  * (two brackets, a comma).
  */
 const QUOTED = 3;
-/** Characters of a number or another simple value, with its comma. */
+/** Assumed number of characters of a number, a boolean or null, with its comma. */
 const SIMPLE = 8;
 
 /**
  * Estimates how many bytes a value has when it is written as JSON. The estimate is much faster than writing the JSON.
- * Pass decoded blocks, and not the answer of a peer. Decoded blocks keep unusual assets as text. This text can be much
- * longer than the asset in the answer (`1e20` becomes 21 digits). The function is not recursive, because recursion into
- * a value that nests thousands of levels could overflow the stack.
+ * Pass the decoded blocks, which stay in memory, and not the answer of the peer. Decoded blocks can be much larger than
+ * the answer, because they store unusual assets as text (in this text, `1e20` becomes 21 digits). The function is not
+ * recursive, because recursion into a value with thousands of nested levels could overflow the stack.
  */
 export function approximateJsonBytes(value: unknown): number {
   let sum = 0;

@@ -1,6 +1,6 @@
 /**
  * Records the backoff of each peer that failed during a sync. During the backoff of a peer, the node does not sync from
- * the peer. Each further counted failure in a row (see `fail`) makes the backoff longer, up to a maximum.
+ * the peer. Each further failure in a row that is the fault of the peer doubles the backoff, up to a maximum.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -8,8 +8,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { PeerId } from '../../ports/transport.ts';
 
 /**
- * Backoff in milliseconds after the first counted failure, and after each failure that does not count (see `fail`).
- * Each further counted failure in a row doubles the backoff, up to `BACKOFF_MAX_MS`.
+ * Backoff in milliseconds after the first failure that is the fault of the peer, and after each failure that is not the
+ * fault of the peer.
  */
 const BACKOFF_FIRST_MS = 10_000;
 /**
@@ -37,7 +37,7 @@ export class Backoff {
     return (this.#backoff.get(peerId)?.untilMs ?? 0) > this.#clock.nowMs();
   }
 
-  /** Returns the number of counted failures in a row (see `fail`). */
+  /** Returns the number of failures since the last `clear` that were the fault of the peer. */
   failures(peerId: PeerId): number {
     return this.#backoff.get(peerId)?.failures ?? 0;
   }

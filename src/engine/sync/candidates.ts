@@ -1,7 +1,7 @@
 /**
- * Selects the sync peer and the same-tip peers among the connected peers. Peers in their backoff are left out, and some
- * methods consider only dialled peers. The setting `rivalsAtOurHeight` applies if no considered peer announces a better
- * tip than ours. The considered peers with another chain at our height then count as peers that claim a better chain.
+ * Selects the sync peer and the same-tip peers among the connected peers that are not in their backoff. A peer claims a
+ * better chain if it announces a better tip than ours. If no peer does so, and `rivalsAtOurHeight` is true, the peers
+ * with another chain at our height count as peers that claim a better chain.
  */
 
 import type { Random } from '../../ports/clock.ts';
@@ -53,13 +53,13 @@ export class Candidates {
   }
 
   /**
-   * Chooses the next sync peer among the peers that announce the best tip. Several different tips may be equally good.
-   * Peers that announce the same tip form a group, and the result is a random peer from the largest group. The result
-   * is undefined if no peer claims a better chain.
+   * Chooses the next sync peer among the peers that announce the best tip and are not in `excluded`. Several
+   * different tips may be equally good. Peers that announce the same tip form a group, and the result is a random peer
+   * from the largest group. The result is undefined if no peer claims a better chain.
    *
-   * @param preferDialled if true, the peers that this node dialled come first; if false, the best claim wins. The
-   *   caller alternates between true and false. An inbound peer may claim any height, and so always have the best
-   *   claim. With the value true, the node also asks the peers that it dialled.
+   * @param preferDialled if true, and if a dialled peer claims a better chain, the method chooses only among dialled
+   *   peers; otherwise among all peers. The caller alternates between true and false. With false alone, an inbound peer
+   *   that claims a very large height would always be chosen before the dialled peers.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -96,10 +96,7 @@ export class Candidates {
       .map(({ peerId }) => peerId);
   }
 
-  /**
-   * Whether a peer that we dialled claims a better chain. False if the sync peer is itself a connected peer that we
-   * dialled.
-   */
+  /** Whether a peer that we dialled claims a better chain while the sync peer is inbound or has disconnected. */
   isStrangerInTheWay(syncPeer: PeerId): boolean {
     const connection = this.#dependencies.transport.connections().find(({ peerId }) => peerId === syncPeer);
     return connection?.direction !== 'outbound' && this.#better(new Set([syncPeer]), isOutbound).length > 0;
@@ -118,7 +115,8 @@ export class Candidates {
 
   /**
    * Returns the connected peers with the best announced tip if this tip is better than ours. Otherwise returns the
-   * peers with another chain at our height, if `rivalsAtOurHeight` is true. Leaves out peers during their backoff.
+   * peers with another chain at our height, if `rivalsAtOurHeight` is true. Ignores the peers in `excluded` and the
+   * peers in their backoff.
    */
   #better(
     excluded: ReadonlySet<PeerId>,

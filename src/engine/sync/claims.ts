@@ -2,9 +2,9 @@
  * Decides whether the node checks a peer's claim of a better chain, and whether forging waits for the result. Anybody
  * can claim a better chain, and a delegate can sign the tip of a chain that does not exist. After a failed claim, the
  * node therefore doubts the claims of two groups of peers for a limited time. One group is the netgroup of the peer
- * that made the claim. The other group is all peers with the direction of connection of that peer (inbound or
- * outbound). Forging never waits for a doubted claim. The signer of a claim is the delegate that signed the claimed
- * tip. After a failed claim, the node also ignores claims with the same signer until the next round.
+ * that made the claim. The other group is all inbound peers if this peer is inbound, and all outbound peers otherwise.
+ * Forging never waits for a doubted claim. The signer of a claim is the delegate that signed the claimed tip. After a
+ * failed claim, the node also ignores all claims with this signer until the next round.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -70,9 +70,9 @@ export class Claims {
   }
 
   /**
-   * Whether the node should check the claim that a received block makes. After a failed claim, the node ignores claims
-   * with the same signer until the next round. The node also ignores the claim of an inbound peer while the node doubts
-   * the claims of the peer's netgroup.
+   * Whether the node should check the claim that a received block makes. After a failed claim, the node ignores all
+   * claims with the signer of this claim until the next round. The node also ignores the claim of an inbound peer while
+   * the node doubts the claims of the peer's netgroup.
    */
   isHeard({ peerId, direction, signer }: Claim): boolean {
     if (signer !== undefined && this.#failedSigners.get(signer) === this.#dependencies.round()) return false;
@@ -108,7 +108,10 @@ export class Claims {
     this.#kinds.set(direction, doubtAfter(this.#kinds.get(direction), KIND_DOUBT_MS, KIND_DOUBT_MS_MAX, nowMs));
   }
 
-  /** Records that a claim was true, because the peer sent blocks of a better chain. */
+  /**
+   * Records that a claim was true: the peer sent blocks of a better chain. Ends the doubt about the claims of both
+   * groups of this peer (its netgroup, and all peers with its direction of connection).
+   */
   proved({ peerId, direction, signer }: Claim): void {
     this.#netgroups.delete(this.#dependencies.netgroupOf(peerId));
     this.#kinds.delete(direction);

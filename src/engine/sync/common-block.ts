@@ -3,10 +3,7 @@
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
-/**
- * The request for the highest common block contains the ids of this many of our newest blocks, without gaps. The number
- * equals the maximum number of blocks in one answer of a lisk-sdk node.
- */
+/** The request for the highest common block contains the ids of this many of our newest blocks, without gaps. */
 const DENSE_BLOCKS = 34;
 
 /**

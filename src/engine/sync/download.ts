@@ -1,9 +1,9 @@
 /**
  * Downloads the blocks of the sync peer's chain in batches, before the caller needs them. A request names the id of the
  * block before the batch, so the node can ask for a batch only after the previous batch has arrived. The node asks the
- * sync peer or a peer that announces the same tip. A peer that the node has not asked in this download comes first,
- * then the peer that has sent blocks fastest so far. If the asked peer does not answer within `SECOND_REQUEST_MS`, the
- * node also asks another peer.
+ * sync peer or a same-tip peer (a peer that announces the same tip as the sync peer). A peer that the node has not
+ * asked in this download comes first, then the peer that has sent blocks fastest so far. If the asked peer does not
+ * answer within `SECOND_REQUEST_MS`, the node also asks another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -22,9 +22,9 @@ const BLOCKS_PER_ANSWER_MAX = 100;
  * fraction of this time.
  */
 const SECOND_REQUEST_MS = 1500;
-/** Usual number of blocks in an answer of a lisk-sdk node. The last answer and answers with large blocks have fewer. */
+/** Usual number of blocks in an answer of a lisk-sdk node. Answers with large blocks and the last answer have fewer. */
 const USUAL_BLOCKS = 34;
-/** Weight of the newest answer in the estimate of a peer's time for a block. */
+/** Weight of the newest answer in the moving average of a peer's time per block (`#msPerBlock`). */
 const NEWEST_WEIGHT = 0.3;
 
 export interface DownloadSource {
@@ -36,9 +36,9 @@ export interface DownloadSource {
    */
   readonly sameTipPeers: () => readonly PeerId[];
   /**
-   * Returns false if the sync peer has disconnected. If a connected sync peer does not send a batch, the previous batch
-   * may be of another branch. The same-tip peer that sent the previous batch may then be at fault. If the sync peer has
-   * disconnected, its failure says nothing about the previous batch.
+   * Returns false if the sync peer has disconnected. A connected sync peer may fail to send a batch because it does not
+   * know the previous batch. The same-tip peer that sent the previous batch is then on another branch. If the sync peer
+   * has disconnected, its failure says nothing about the previous batch.
    */
   readonly isSyncPeerConnected: () => boolean;
   /**
@@ -52,8 +52,8 @@ export interface DownloadSource {
   /**
    * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
    * download does not ask the failed peer again. If the sync peer fails but stays connected, and no other peer sends
-   * the batch, the previous batch may be of another branch. The download then also calls this function with
-   * `SYNC_HELPER_DIVERGED` for the same-tip peer that sent the previous batch.
+   * the batch, the previous batch may be of another branch (see `isSyncPeerConnected`). The download then also calls
+   * this function for the same-tip peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -93,7 +93,8 @@ export async function* downloadAfter(from: Parent, source: DownloadSource): Asyn
 
 /**
  * Requests one batch after another, even if the caller has not taken the arrived batches yet. Pauses while too many
- * batches wait for the caller. Never rejects; the caller gets an error after the batches that arrived before the error.
+ * batches are in memory (`ArrivedBatches.space`). Never rejects: `arrived` passes an error on to the caller after the
+ * batches that arrived before the error.
  */
 async function fetchAll(from: Parent, download: Download, arrived: ArrivedBatches): Promise<void> {
   try {
@@ -157,7 +158,7 @@ class Download {
   /**
    * Downloads the batch after a block, from the first peer that answers with blocks. The result is undefined if the
    * sync peer has no more blocks, or if the download has stopped. It is also undefined if the sync peer failed in an
-   * earlier call and no other peer sends the batch.
+   * earlier call, whose batch came from another peer, and no peer sends the present batch.
    *
    * @param parentFrom peer that sent the parent block; undefined if the block is ours
    * @throws the error of the sync peer if the sync peer failed and no other peer sent the batch
@@ -201,8 +202,8 @@ class Download {
       }
     }
     if (syncPeerError === undefined || this.#isStopped) return undefined;
-    // If a same-tip peer sent the parent, that peer may be on another branch, so the sync peer may not know the parent.
-    // The same-tip peer may then be at fault.
+    // If a same-tip peer sent the parent, the same-tip peer may be at fault: if the parent is of another branch, the
+    // sync peer does not know the parent.
     if (parentFrom !== undefined && parentFrom !== syncPeer && !hasSyncPeerLeft) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }
@@ -236,8 +237,8 @@ class Download {
       this.#learn(peerId, tookMs / Math.max(1, blocks.length));
       return { peerId, blocks, bytes: approximateJsonBytes(blocks) };
     } catch (error) {
-      // An error in decoding the answer is also returned here. The caller then reports the error for the peer that sent
-      // the answer, not for the sync peer.
+      // This code also returns an error in decoding the answer, together with the peer that sent the answer. The caller
+      // `fetch` then reports the error for this peer, not for the sync peer.
       return { peerId, error };
     }
   }

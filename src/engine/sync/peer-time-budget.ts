@@ -1,7 +1,8 @@
 /**
  * Limits the total time that a sync peer may take to send blocks. A node syncs from one peer at a time. Without this
  * limit, a peer could send a single block just before each timeout, and the node would sync from no other peer for
- * hours. If same-tip peers send some of the blocks, these blocks and the waits for them count for the sync peer.
+ * hours. If same-tip peers send some of the blocks, these blocks also earn time for the sync peer, and the waits for
+ * these blocks also use its time.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -9,14 +10,15 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Block } from '../../protocol/types.ts';
 
 /**
- * Time in milliseconds that a peer has before it earns any. The time is longer than the wait for one answer. So the
- * peer has enough time for its first answer, and for a last answer with few blocks, which earns little time.
+ * Time in milliseconds that the budget of a peer contains at the start. The time is longer than the maximum wait for
+ * one answer. So the peer has enough time for its first answer, and for a last answer with few blocks, which earns
+ * little time.
  */
 const FREE_MS = 12_000;
 /**
  * Times in milliseconds that a peer earns with each block and each transaction that it sends. An answer of 34 blocks
  * earns at least 10.2 s. The transport waits 10 s for an answer. An honest peer sends fewer blocks only in its last
- * answer, and in an answer that reaches the maximum size of a message. An answer of the second kind earns more time for
+ * answer, and in an answer that reaches the maximum size of a message. An answer of maximum size earns more time for
  * each block, because such large blocks contain many transactions.
  */
 const PER_BLOCK_MS = 300;
@@ -57,7 +59,7 @@ export class PeerTimeBudget {
   /**
    * Adds the time that the peer earns with the given blocks.
    *
-   * @throws ProtocolError `SYNC_TOO_SLOW` if the peer took too long for its blocks
+   * @throws ProtocolError `SYNC_TOO_SLOW` if `waitedMs` exceeds the time that the budget contains
    */
   reward(blocks: readonly Pick<Block, 'transactions'>[]): void {
     for (const { transactions } of blocks) this.#earnedMs += PER_BLOCK_MS + transactions.length * PER_TRANSACTION_MS;

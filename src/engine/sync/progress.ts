@@ -25,8 +25,9 @@ export class ProgressMeter {
 
   /** Adds a sample after the node has applied blocks up to a height. */
   observe(height: number, nowMs: number): void {
-    // The newest sample only gives way to a newer one that is close to the sample before it. Otherwise, frequent samples
-    // would replace one another, and the oldest sample would never leave.
+    // The new sample replaces the last sample if the second-last sample is less than `WINDOW_MS / SAMPLES_MAX` old. If
+    // the code checked the age of the last sample instead, frequent samples would replace one another, and the array
+    // would never lose its oldest sample.
     const before = this.#samples.at(-2);
     if (before !== undefined && nowMs - before.atMs < WINDOW_MS / SAMPLES_MAX) this.#samples.pop();
     this.#samples.push({ atMs: nowMs, height });

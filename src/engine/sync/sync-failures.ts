@@ -1,4 +1,4 @@
-/** Decides what happens to a peer after a failed sync: usually a backoff, and a penalty if the peer lied. */
+/** Decides what happens to a peer after a failed sync: usually a backoff, and a penalty for lies and invalid blocks. */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Observer } from '../../ports/observer.ts';
@@ -13,9 +13,9 @@ const LIES: ReadonlySet<string> = new Set(['SYNC_BLOCKS_UNLINKED', 'SYNC_NO_COMM
 export interface SyncFailuresDependencies {
   readonly observer: Observer;
   readonly backoff: Backoff;
-  /** Whether a peer at our height may have a better chain. */
+  /** See `GenerationProfile.rivalsAtOurHeight`. */
   readonly rivalsAtOurHeight: boolean;
-  /** Reports a lying peer to the peer manager. */
+  /** Reports a peer that lied, or that sent an invalid branch, to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
 }
 
@@ -54,8 +54,8 @@ export class SyncFailures {
       return;
     }
     // If our clock is behind, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
-    // does not count as a failure of the peer. If `rivalsAtOurHeight` is true, the sync peer may be at our height and
-    // announce no better tip. For this reason, a branch that is not better does not count as a failure of the peer.
+    // does not count as a failure of the peer. If `rivalsAtOurHeight` is true, the node also syncs from peers at our
+    // height that announce no better tip. Such a peer is not at fault if its branch is not better.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !wasByClock && !isRival;
     backoff.fail(peerId, isItsFault);
@@ -90,10 +90,10 @@ export class SyncFailures {
   }
 
   /**
-   * Handles an error that is not a `ProtocolError`. Whatever the peer sent, an error of another class is a defect of
-   * this node. The peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a peer that
-   * triggers the defect again and again could prevent a sync with other peers. The peer gets no penalty, because an
-   * honest peer may also trigger the defect.
+   * Handles an error that is not a `ProtocolError`. Such an error is a defect of this node, whatever the peer sent. The
+   * peer gets a backoff, and each further error makes the backoff longer. Without a backoff, a peer that triggers the
+   * defect again and again could prevent a sync with other peers. The peer gets no penalty, because an honest peer may
+   * also trigger the defect.
    */
   #defectShown(peerId: PeerId, error: unknown): void {
     const { observer, backoff } = this.#dependencies;

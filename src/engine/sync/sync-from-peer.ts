@@ -18,9 +18,9 @@ import { downloadAfter } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
- * Maximum number of blocks by which a rival branch may be higher than our tip before the branch has proved to be
- * better. The limit is 13 rounds of 101 delegates: 3 rounds, whose blocks count in the finality protocol, and
- * 10 more rounds.
+ * The node gives up a rival branch if the branch is more than this number of blocks higher than our tip, and has not
+ * proved to be better. The limit is 13 rounds of 101 delegates: 3 rounds, whose blocks count in the finality protocol,
+ * and a reserve of 10 rounds.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
@@ -56,8 +56,8 @@ export interface SyncFromPeerDependencies {
   readonly isTipAsked: boolean;
   readonly isStopped: () => boolean;
   /**
-   * Returns whether the node gives up the sync peer, because another peer also claims a better chain. `waitedMs` is the
-   * time in milliseconds that the node has waited for blocks of the sync peer's unproved branch.
+   * Returns whether the node gives up the sync peer in favour of another peer that claims a better chain. `waitedMs` is
+   * the time in milliseconds that the node has waited for blocks of the sync peer's unproved branch.
    */
   readonly othersWait: (waitedMs: number) => boolean;
   /** Maximum number of bytes of a rival branch in memory; `BRANCH_BYTES_MAX` by default. */
@@ -119,7 +119,8 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFro
     sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
     isSyncPeerConnected,
     // Each answer may prove that a rival branch is better, so the node examines each answer as soon as it arrives. The
-    // node also validates a batch without a pause, so joined answers would block the event loop for longer.
+    // node also validates each batch of a rival branch without a pause, so joined answers would block the event loop
+    // for longer.
     joinsAnswers: () => isOurs,
     transport,
     clock,

@@ -44,20 +44,21 @@ const FAILURES_TRUSTED = 1;
  */
 const PROOF_MS = 3000;
 /**
- * If our tip is older than this number of slots, our chain is probably behind the network. A claim of a better chain is
- * then credible.
+ * If our tip is older than this number of slots, our chain is probably behind the network, so a claim of a better chain
+ * is credible. The node then counts as syncing already while forging waits for the proof of the claim (see `syncing`).
  */
 const STALE_SLOTS = 3;
 /**
- * Maximum share of a slot for which a claim delays the block that a delegate of this node forges. The block must still
- * reach the other nodes within its slot.
+ * In its own slot, a delegate of this node waits for the proof of a claim for at most this share of the slot. The block
+ * of the delegate must still reach the other nodes within the slot.
  */
 const SLOT_SHARE_WAITED = 1 / 4;
-/** A download counts as running until this time in milliseconds has passed since it last applied blocks. */
+/** A run counts as a download (see `syncing`) for this time in milliseconds after it last applied blocks. */
 const STALL_MS = 10_000;
 /**
- * Maximum total time in milliseconds for which the node waits for blocks of an inbound peer whose branch has not proved
- * to be better. This limit holds only while a peer that the node dialled also claims a better chain.
+ * Maximum total time in milliseconds for which the node waits for the blocks of an inbound peer whose branch has not
+ * proved to be better. After this time, the node gives up the sync with the peer. The limit applies only while a peer
+ * that the node dialled also claims a better chain.
  */
 const STRANGER_MS = 30_000;
 
@@ -74,13 +75,13 @@ export interface SynchronizerDependencies {
   readonly broadhash: () => string;
   /** Returns the number of a peer's netgroup. All peers of one netgroup have the same number. */
   readonly netgroupOf: (peerId: PeerId) => number;
-  /** Reports a lying peer to the peer manager. */
+  /** Reports a peer that lied, or that sent an invalid branch, to the peer manager. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /** Called when a run has ended, whether it succeeded or failed. */
   readonly onSyncEnd: () => void;
 }
 
-/** The tip of a claimed chain, if a peer has sent the block that is this tip. */
+/** The tip of a claimed chain, read from a block that the peer has sent. */
 export type ShownTip = AnnouncedTip & Pick<BlockHeader, 'generatorPublicKey'>;
 
 export class Synchronizer {
@@ -98,26 +99,30 @@ export class Synchronizer {
   readonly #meter = new ProgressMeter();
   /** The peer from which the node syncs, or last synced. */
   #syncPeer: PeerId | undefined;
-  /** Tip that the sync peer announced when the node last saw this peer connected. */
+  /** The newest tip that the sync peer announced. The node keeps this tip after the peer has disconnected. */
   #syncPeerTip: PeerTip | undefined;
   #progressLoggedMs = 0;
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #stopped = true;
   /**
-   * Time of `#clock` in milliseconds until which forging waits for the current claim; -Infinity if there is no wait.
+   * Time of `#clock` in milliseconds until which forging waits for the proof of the current claim; -Infinity if forging
+   * does not wait.
    */
   #waitedUntilMs = -Infinity;
   /**
-   * Time of `#clock` in milliseconds when this run last applied blocks. The value is -Infinity if the run applied none,
-   * or if the newest applied block is in the current or the previous slot.
+   * Time of `#clock` in milliseconds when this run last applied blocks. The value is -Infinity if the run has applied
+   * none, or if the newest block that it applied was then in the current or the previous slot (the download has ended).
    */
   #lastProgressMs = -Infinity;
-  /** Whether this node has applied blocks of the current sync. If true, the sync peer has proved its claim. */
+  /**
+   * Whether this node has applied downloaded blocks since it began to sync from the current sync peer. If true, the
+   * sync peer has proved its claim.
+   */
   #hasProved = false;
   /**
    * Id of our tip at the last check of announced tips. A check starts a run only if our tip has not changed since the
-   * check before.
+   * previous check.
    */
   #tipAtLastCheck = '';
 
@@ -152,10 +157,11 @@ export class Synchronizer {
   }
 
   /**
-   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the newest
-   * applied block is older than the previous slot. Also true while the node writes missing index entries of downloaded
-   * blocks. During a download, the node neither forges nor gossips blocks. If our tip is older than `STALE_SLOTS`
-   * slots, the value is also true while forging waits for the proof of the sync peer's claim (up to `PROOF_MS`).
+   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the last of
+   * these blocks was then older than the previous slot. Also true while a run writes missing index entries of
+   * downloaded blocks. If our tip is older than `STALE_SLOTS` slots, the value is also true while forging waits for the
+   * proof of the sync peer's claim (up to `PROOF_MS`). While the value is true, the node does not forge, send blocks,
+   * announce its tip or request announced transactions.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -165,9 +171,9 @@ export class Synchronizer {
   }
 
   /**
-   * Time of the chain clock, in Unix milliseconds, until which forging waits for the claimed better chain; -Infinity if
+   * Time of the chain clock, in Unix milliseconds, until which forging waits for the proof of a claim; -Infinity if
    * forging does not wait. If the better chain replaces our tip, a block that we forged on our tip would be lost. The
-   * wait ends early enough to forge in the current slot.
+   * wait ends after `SLOT_SHARE_WAITED` of the current slot at the latest, so a delegate can still forge in this slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -211,11 +217,11 @@ export class Synchronizer {
    * nothing if the node ignores the claim of a received block (see `shown`) and no dialled peer claims a better chain.
    *
    * @param peerId peer that claims a better chain. The run asks this peer first, unless this peer is inbound and a
-   *   dialled peer also claims a better chain. The node ignores the claim of a peer with more than `FAILURES_TRUSTED`
-   *   failures in a row
-   * @param shown the tip of the claimed chain, if the peer has sent this tip. The node ignores the claim if the signer
-   *   of the tip has signed a failed claim in this round. The node also ignores the claim of an inbound peer from a
-   *   netgroup whose claims the node doubts
+   *   dialled peer also claims a better chain. If this peer has more than `FAILURES_TRUSTED` failures in a row, the run
+   *   chooses its first peer by the announced tips instead
+   * @param shown the tip of the claimed chain, if the peer has sent the block that is this tip. The node ignores the
+   *   claim if an earlier claim, whose tip the same delegate signed, has failed in this round. The node also ignores
+   *   the claim of an inbound peer for a limited time after a failed claim from the peer's netgroup (see `claims.ts`)
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
@@ -224,8 +230,8 @@ export class Synchronizer {
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // If the node ignores the claim of a block, a run starts only if a dialled peer claims a better chain. The run then
-    // begins with a dialled peer.
+    // If the node ignores the claim that a received block makes, a run starts only if a dialled peer claims a better
+    // chain. The run then begins with a dialled peer.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -279,7 +285,7 @@ export class Synchronizer {
 
   async #synchronise(first: Claim | undefined): Promise<void> {
     const tried = new Set<PeerId>();
-    // If a dialled peer claims a better chain, its claim is checked before the claim of an inbound peer.
+    // If a dialled peer claims a better chain, the run checks this claim before the claim of an inbound peer.
     const isFirstBest = first?.direction === 'outbound' || this.#candidates.dialled(tried).length === 0;
     let claim = first !== undefined && isFirstBest ? first : this.#nextClaim(tried, true);
     let isDialledNext = claim?.direction !== 'outbound';
@@ -326,8 +332,8 @@ export class Synchronizer {
       });
       // The peer claimed a better chain than ours, but did not send it.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the sync peer itself failed, other peers sent the blocks that it did not send. The backoff of the sync peer
-      // then stays.
+      // If the sync peer failed during the sync, same-tip peers sent the blocks in its place. The sync peer then keeps
+      // its backoff.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#failures.syncPeerFailed(peerId, error);
@@ -339,16 +345,16 @@ export class Synchronizer {
   }
 
   /**
-   * Whether the claimed tip is still better than ours. If our chain has become as good as the claimed chain, the claim
-   * does not count as failed: other peers may have sent the claimed blocks.
+   * Whether the claimed tip is still better than ours; true if the claimed tip is unknown. If our chain has become as
+   * good as the claimed chain, the claim does not count as failed: other peers may have sent the claimed blocks.
    */
   #isStillBetter({ tip }: Claim): boolean {
     return tip === undefined || this.#chain.rules.prefersTip(tip, this.#chain.tip.header);
   }
 
   /**
-   * Sends a request to a peer. Until the current sync has proved the claim of the sync peer, the answer must arrive
-   * within `PROOF_MS` if another peer also claims a better chain.
+   * Sends a request to a peer. While the sync peer has not proved its claim and another peer also claims a better
+   * chain, the answer must arrive within `PROOF_MS`.
    */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
@@ -374,7 +380,7 @@ export class Synchronizer {
     };
   }
 
-  /** The tip that the sync peer announces now, or announced before it disconnected. */
+  /** The tip that the sync peer announces now, or last announced before it disconnected. */
   #refreshedSyncPeerTip(syncPeer: PeerId): PeerTip | undefined {
     this.#syncPeerTip = this.#candidates.tipOf(syncPeer) ?? this.#syncPeerTip;
     return this.#syncPeerTip;

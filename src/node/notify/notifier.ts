@@ -1,8 +1,8 @@
 /**
- * Sends events to the receivers that the operator has configured. The notifier selects events, and keeps them on the
- * disk until they are delivered. The notifier delivers the events to each receiver in order, and repeats a failed
- * delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the notifier
- * drops the oldest of them.
+ * Sends events to the receivers that the operator has configured. The notifier selects events by their codes
+ * (`notify.events`), and keeps the selected events on the disk until they are delivered. The notifier delivers the
+ * events to each receiver in order, and repeats a failed delivery until the receiver accepts the event. If more than
+ * `EVENTS_MAX` events wait for one receiver, the notifier drops the oldest of these events.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -22,7 +22,7 @@ export interface NotifierOptions {
   readonly nodeName: string;
   readonly networkName: string;
   readonly version: string;
-  /** Random text of this run of the node, for the ids of all events except slot events. */
+  /** Random text of this run of the node, for the ids of all events except slot events (`SLOT_CODES`). */
   readonly nonce: string;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
@@ -33,11 +33,11 @@ const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 /**
  * Number of failures in a row after which the delay between attempts begins to double. Before that, the delay is about
- * a second. A receiver that restarts quickly therefore gets a waiting event about a second after it listens again.
+ * a second. A receiver that restarts within 30 s therefore gets a waiting event about a second after it listens again.
  */
 const BACKOFF_CONSTANT_FAILURES = 30;
 const HEIGHTS_UNSAVED_MAX = 100;
-/** Minimum time in milliseconds between two warnings while a receiver stays unreachable. */
+/** Minimum time in milliseconds between two warnings while all deliveries to a receiver fail. */
 const FAILURE_LOG_MS = 3_600_000;
 
 export class Notifier {
@@ -51,8 +51,8 @@ export class Notifier {
   }
 
   /**
-   * Height up to which the notifier has examined the slots for every receiver. Undefined if the notifier has not begun
-   * to examine slots for one of the receivers.
+   * Height up to which the notifier has looked for missed slots for every receiver. Undefined if a receiver is new: the
+   * notifier has not looked for missed slots for this receiver yet.
    */
   get examinedHeight(): number | undefined {
     const heights = this.#deliveries.map(({ outbox }) => outbox.place.height);

@@ -94,7 +94,7 @@ export class Outbox {
     return this.#place;
   }
 
-  /** Number of events that were dropped since the start. */
+  /** Number of events that this object has dropped because too many events waited (`EVENTS_MAX`). */
   get dropped(): number {
     return this.#dropped;
   }
@@ -209,8 +209,8 @@ function load(file: string, observer: Observer): Loaded {
   }
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
-  // If the last line is incomplete, a kill interrupted its write, and the line is ignored. An event in this line was
-  // not delivered. The notifier finds such an event again only if the event reports missed slots.
+  // If the last line is incomplete, a kill or a disk error interrupted its write, and the line is ignored. An event in
+  // this line is lost unless the notifier finds it again. The notifier can find only missed slots again.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {

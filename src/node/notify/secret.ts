@@ -1,4 +1,4 @@
-/** Reads the secret that signs the events for the webhook (`notify.webhook`). */
+/** Reads the secret with which the node signs the events for the webhook (`notify.webhook`). */
 
 import { readBounded, whyUnreadable } from '../../config/bounded-file.ts';
 import type { NotifyConfig } from '../../config/schema.ts';
@@ -10,7 +10,8 @@ const FILE_BYTES_MAX = 64 * 1024;
 /**
  * Returns the first line of the configured file; undefined when no file is configured.
  *
- * @throws ProtocolError `CONFIG_INVALID` with the key, the file and the reason
+ * @throws ProtocolError `CONFIG_INVALID` if the file cannot be read or its first line is empty; the error names the
+ *   option, the file and the reason
  */
 export function webhookSecretOf({
   webhookSecretFile: file,

@@ -23,8 +23,8 @@ import { webhookSecretOf } from './secret.ts';
  */
 const DIAGNOSTICS_MAX = 10_000;
 /**
- * If the last run was killed before it saved its position, the notifier examines blocks again when it starts. It begins
- * at most this number of blocks below the tip.
+ * If the last run was killed before it saved its position, the notifier examines blocks again when it starts. The
+ * notifier begins at most this number of blocks below the tip.
  */
 const BLOCKS_AGAIN_MAX = 1000;
 
@@ -43,10 +43,10 @@ export interface NotifierSources {
  * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
  * reports slots that were missed after the last run. If the last run was killed before it saved its position, the
  * notifier finds again the slots that were missed after the saved position. It does not find the blocks that the killed
- * run reverted. In the first run with a receiver, the notifier reports no slots from before this run.
+ * run reverted. In the first run after a receiver was added, the notifier reports no slots from before this run to any
+ * receiver.
  *
- * @throws ProtocolError `CONFIG_INVALID` for the file of the secret; errors of the system when the outbox cannot be
- *   created
+ * @throws ProtocolError `CONFIG_INVALID` (see `webhookSecretOf`); errors of the system when an outbox cannot be created
  */
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;

@@ -1,11 +1,11 @@
-/** Implements `IndexUsers` for the readers of a node, which query the indexes of the store. */
+/** Implements `IndexUsers` for the readers (reading processes) of a node. Readers query the indexes of the store. */
 
 import type { IndexUsers } from '../../ports/store.ts';
 import type { Reader } from './reader.ts';
 
 /** @param readers returns the present readers */
 export function indexUsersAmong(readers: () => Iterable<Reader>): IndexUsers {
-  // A reader that is ending is not ready, but it does not count as starting, because it needs no newer indexes.
+  // A draining reader is not ready, but does not count as starting. It ends soon, and needs no newer indexes.
   const isStarting = (): boolean => {
     const all = [...readers()];
     return all.length === 0 || all.some(({ isReady, isDraining }) => !isReady && !isDraining);
@@ -19,7 +19,11 @@ export function indexUsersAmong(readers: () => Iterable<Reader>): IndexUsers {
   };
 }
 
-/** @param users returns undefined before the readers start; until then, indexing must not be deferred */
+/**
+ * Delegates to `IndexUsers` that do not exist yet. Until they exist, the node must not defer indexing.
+ *
+ * @param users returns undefined before the readers start
+ */
 export function laterIndexUsers(users: () => IndexUsers | undefined): IndexUsers {
   return {
     canWait: () => users()?.canWait() === true,

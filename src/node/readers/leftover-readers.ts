@@ -1,7 +1,7 @@
 /**
  * Ends readers that outlived their node. Usually a reader ends when its node ends. A reader that hangs or is paused
  * does not end, and keeps the listening socket open, so the next node could not open its port. The node therefore
- * writes a file for each of its readers. The next start reads these files.
+ * writes a file for each of its readers. At its next start, the node reads these files to find leftover readers.
  */
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,11 +12,12 @@ import { isEnding, parentOf, startOf } from '../../store/disk/process-start.ts';
 /** Name of the file of a reader: process number, and start of the process as `startOf` returns it. */
 const FILE = /^reader\.(\d+)\.([0-9a-z]+-\d+)$/;
 const LOOK_MS = 10;
-/** Time for the operating system to end all threads of a killed process, and to close its sockets. */
+/** Maximum time for the operating system to end all threads of a killed process, and to close its sockets. */
 const END_MS_MAX = 5_000;
 
 /**
- * Records that a reader runs. If the operating system does not report the start time of a process, nothing is recorded.
+ * Writes the file of a running reader. If the operating system does not report the start time of the reader, or the
+ * disk refuses the file, there is no file.
  *
  * @param directory folder of the node's data
  * @param nodePid process number of the node
@@ -29,8 +30,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
   try {
     writeFileSync(file, String(nodePid));
   } catch {
-    // A full or failing disk must not prevent the node from answering requests. Without the file, the next start may
-    // find the port in use. A file without the process number of the node would be useless, so it is removed.
+    // A full or failing disk must not prevent the node from answering requests, so the error is ignored. The file is
+    // removed, because it may lack the process number of the node.
     rmSync(file, { force: true });
   }
   return () => {
@@ -42,8 +43,8 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
  * Kills the readers whose node has ended. If the node of a reader is still ending, the function first waits for the
  * end of this node. After the kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`.
  * The function never kills a reader of a running node: the parent of such a reader is still the node that wrote the
- * file. If a file does not contain the process number of the node, the function cannot compare the parent, and does not
- * kill the reader.
+ * file. If a file does not contain the process number of the node, the function does not kill the reader, because its
+ * node may still run.
  *
  * @param directory folder of the node's data; it need not exist
  * @returns process numbers of the killed readers

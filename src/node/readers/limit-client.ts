@@ -3,8 +3,8 @@
  * connections and replays of events. A question of the reader to the node about these limits is called a limit check.
  * The reader sends its limit checks to the node in batches. Each batch waits for the answers to the batch before it, so
  * that a flood of requests takes only a small part of the node's time. A limit check without an answer fails after
- * `LIMIT_ANSWER_MS_MAX`. If the reader had already sent the failed limit check to the node, new limit checks fail at
- * once until the node answers.
+ * `LIMIT_ANSWER_MS_MAX`. If the failed limit check was in a batch that the reader had sent, the node is silent: until
+ * the node answers, new limit checks fail at once.
  *
  * The key of a client (`clientKey`) is its IPv4 address, or the /64 network of its IPv6 address.
  */
@@ -32,7 +32,7 @@ interface Waiting {
   readonly ask: LimitAsk;
   readonly timer: Timer;
   readonly settle: (answer: LimitAnswer) => void;
-  /** True after this limit check has failed, because no answer came in time. */
+  /** True if no answer to this limit check came within `LIMIT_ANSWER_MS_MAX`. */
   isGivenUp: boolean;
 }
 
@@ -41,14 +41,14 @@ export class LimitClient implements SharedLimits {
   readonly #clock: Pick<Clock, 'after'>;
   readonly #waiting = new Set<Waiting>();
   #asked: readonly Waiting[] | undefined;
-  /** True when a limit check was sent but not answered in time, and the node has not answered since. */
+  /** True from the time when a sent limit check fails until the node answers. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of closed connections since the last message, by key of the client. */
+  /** Number of strangers' connections that closed since the last message to the node, by key of the client. */
   readonly #left = new Map<string, number>();
   /**
-   * Number of times that the reader refused a client since the last message, by key of the client. The map has at most
-   * `LIMIT_REPORTED_MAX` keys. Refusals of further clients before the next message are dropped.
+   * Number of times that the reader refused a client since the last message to the node, by key of the client. The map
+   * has at most `LIMIT_REPORTED_MAX` keys. Refusals of further clients are not counted.
    */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();
@@ -117,14 +117,14 @@ export class LimitClient implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // Callers that have just got their answers may report closed connections or refusals. These reports wait for the
-    // next batch.
+    // The callers that get their answers below may then report closed connections or refusals. The reader keeps these
+    // reports for the next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
-      // If a limit check failed before the node answered, the reader has already refused the connection or the replay.
-      // If the node's late answer admits the connection or the replay, the node counts it as open. The reader therefore
-      // reports its end to the node.
+      // When a limit check fails, the reader refuses the connection or the replay. If the late answer of the node is
+      // null, the node has admitted the connection or the replay, and counts it as open. The reader therefore reports
+      // to the node that the connection or the replay has ended.
       if (isGivenUp && 'key' in ask && answer === null) this.left(ask.key);
       if (isGivenUp && 'replay' in ask && answer === null) this.replayEnded(ask.replay);
       timer.cancel();
@@ -159,8 +159,7 @@ export class LimitClient implements SharedLimits {
 
   #giveUp(waiting: Waiting): void {
     waiting.isGivenUp = true;
-    // If this limit check was sent, the node is treated as silent, and new limit checks fail at once. Otherwise, this
-    // limit check is only dropped.
+    // If the limit check is no longer in `#waiting`, the reader has sent it, so the node is silent.
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }
 

@@ -46,7 +46,7 @@ export class LimitServer {
   }
 
   /**
-   * Counts the items of a report, and answers its limit checks.
+   * Counts the events of a report, and answers the limit checks of the report in their order.
    *
    * @param reader id of the reader that sent the report
    */

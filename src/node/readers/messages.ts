@@ -16,8 +16,8 @@ import type { ChainParams } from '../../protocol/params.ts';
 import type { Transaction } from '../../protocol/types.ts';
 
 /**
- * Reads of the present state, which change nothing. If several HTTP requests need the same answer before the reader has
- * sent the read, the reader sends only one read.
+ * Methods of the node that change nothing. A reader calls them to answer HTTP requests. Each call is a read. If several
+ * HTTP requests need the same read, and the reader has not sent it yet, the reader sends only one read for all of them.
  */
 export const READS = [
   'status',
@@ -34,58 +34,59 @@ export const READS = [
 ] as const;
 export type Read = (typeof READS)[number];
 
-/** Requests of clients that change data. */
+/** Methods of the node that change data. A reader calls them to answer HTTP requests. Each call is a write. */
 export const WRITES = ['submitTransaction', 'submitSignature', 'registerSecondSignature', 'setForging'] as const;
 export type Write = (typeof WRITES)[number];
 
 /**
- * Maximum number of reads in one message. A reader has only one unanswered message with reads. Further reads wait in
+ * Maximum number of reads in one message. A reader has at most one unanswered message with reads. Further reads wait in
  * the reader.
  */
 export const READS_AT_ONCE = 16;
-/** Maximum number of reads that wait in a reader; several requests can share a read. */
+/** Maximum number of reads that wait in a reader. */
 export const READS_WAITING_MAX = 500;
 /** Maximum number of unanswered writes of a reader. */
 export const WRITES_AT_ONCE = 100;
 /**
- * Maximum number of transactions that wait to be sent to a reader. Beyond this number, the oldest transactions are
- * dropped.
+ * Maximum number of accepted transactions that wait in the node for the next update to a reader. Beyond this number,
+ * the node drops the oldest of these transactions from the update.
  */
 export const UPDATES_WAITING_MAX = 10_000;
 
 /**
- * Maximum number of checks of shared limits (limit checks) in one message. A reader has only one unanswered message
+ * Maximum number of checks of shared limits (limit checks) in one message. A reader has at most one unanswered message
  * with limit checks.
  */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**
- * Maximum number of limit checks that wait in a reader. By default, a reader has fewer connections, each with one limit
- * check at most.
+ * Maximum number of limit checks that wait in a reader. By default, a reader has fewer connections than this, and each
+ * connection waits for at most one limit check.
  */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
- * Milliseconds after which a limit check without an answer fails. The client then gets an error. The reader must not
- * count the requests itself instead, because each reader would then grant the full limit.
+ * Milliseconds after which a limit check without an answer fails. The client then gets an error. The reader does not
+ * decide without the node, because each reader would then grant the full limit to each client.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read without an answer fails. For the largest reads, a busy node needs a second. */
 export const READ_ANSWER_MS_MAX = 10_000;
 
 /**
- * Maximum number of clients in each of the lists `refused` and `shutOut` of one message. Between two messages, a reader
- * answers requests of fewer clients than this.
+ * Maximum number of clients in each of the lists `refused` and `shutOut` of a `LimitReport`. In the time between two
+ * reports, a reader normally serves fewer clients than this.
  */
 export const LIMIT_REPORTED_MAX = 1_000;
 
 /**
- * A limit check of a reader: for a request of a client, for a new connection, or for a replay of old events to a
- * subscriber. `client` is the IP address of the client. `key` and `replay` are the key of the client (`clientKey`).
+ * A limit check of a reader. `client` is the IP address of a client that sends a request. `key` is the key
+ * (`clientKey`) of a client that opens a connection. `replay` is the key of a client that asks for a replay of old
+ * events.
  */
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
 /**
- * The answer to a limit check: the allowance of the client, the reason for a refusal, or null if the connection or the
- * replay is admitted.
+ * The answer to a limit check. For a request: the allowance of the client. For a connection or a replay: null if the
+ * node admits it, otherwise the reason for the refusal.
  */
 export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
@@ -94,8 +95,9 @@ export interface LimitReport {
   /** Change of the number of connections of trusted clients since the last report. */
   readonly trusted: number;
   /**
-   * Number of closed connections, of ended replays and of refusals, for each key of a client. `shutOut` has the keys of
-   * the clients that the reader has shut out.
+   * Counts since the last report, by key of the client: closed connections of strangers (`left`), ended replays
+   * (`replaysEnded`), and refusals (`refused`). `shutOut` has the keys of the clients that the reader has shut out
+   * since the last report.
    */
   readonly left: readonly (readonly [string, number])[];
   readonly replaysEnded: readonly (readonly [string, number])[];
@@ -125,7 +127,7 @@ export interface ReaderSettings {
 export interface NodeUpdate {
   /** True if the chain changed. */
   readonly chain: boolean;
-  /** Times of arrival of transactions that the chain contains now. */
+  /** Times at which the node received transactions that are now in the chain. */
   readonly times: readonly ReceivedTime[];
   /** Transactions that the pool accepted. */
   readonly received: readonly Transaction[];
@@ -158,8 +160,8 @@ export type ToReader =
    */
   | { readonly kind: 'sweep' }
   /**
-   * Another reader has replaced the reader that gets this message. The replaced reader answers its open requests, and
-   * then ends.
+   * Another reader has replaced the reader that gets this message. The replaced reader accepts no new connections, and
+   * ends when its open connections are closed (`HttpServer.drain`).
    */
   | { readonly kind: 'drain' }
   | { readonly kind: 'close' };

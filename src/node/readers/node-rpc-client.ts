@@ -1,8 +1,8 @@
 /**
- * The reader's end of the channel between node and reader. The reader asks the node for data that only the node has
- * (reads), and passes requests of clients that change data to the node (writes). The number of unanswered reads and
- * writes is limited. A read fails if no answer comes in time. A write that was sent has no time limit. Such a write
- * fails only if the node answers with an error, because only the node knows whether the write was done.
+ * The reader's end of the channel between node and reader. A read asks the node for data that only the node has. A
+ * write passes to the node a client's request that changes data. The number of unanswered reads and writes is limited.
+ * A read fails if no answer comes within `READ_ANSWER_MS_MAX`. A sent write has no time limit, and fails only if the
+ * node answers with an error, because only the node knows whether the write was done.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -42,7 +42,7 @@ export class NodeRpcClient {
   readonly #reads = new Map<string, Waiting>();
   /** Reads that were sent and not answered yet. */
   #asked: readonly Waiting[] = [];
-  /** True if a sent read got no answer in time, and no answer has come since. */
+  /** True from the time when a sent read fails without an answer until the node answers. */
   #isSilent = false;
   #isPausing = false;
   readonly #writes = new Map<number, (outcome: Outcome) => void>();

@@ -26,8 +26,8 @@ export class NodeRpcServer {
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
   /**
-   * State of the first update after the last call of `indexesCompleted`. This update moves the reader to the present
-   * chain.
+   * Whether the node has sent the first update after the latest call of `indexesCompleted`, and whether the reader has
+   * confirmed this update. Before the first call of `indexesCompleted`, the value is `confirmed`.
    */
   #move: 'unsent' | 'unconfirmed' | 'confirmed' = 'confirmed';
   #times: ReceivedTime[] = [];
@@ -38,22 +38,25 @@ export class NodeRpcServer {
     this.#send = send;
   }
 
-  /** @param times times of arrival of the transactions that the chain now contains */
+  /** @param times times at which the node received the transactions of the newly applied blocks */
   chainChanged(times: readonly ReceivedTime[]): void {
     this.#isChainChanged = true;
     this.#times.push(...times);
-    // The transaction pool also keeps the times of arrival of at most this number of confirmed transactions.
+    // The transaction pool, too, keeps the times of at most this number of confirmed transactions.
     if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
     this.#sendUpdate();
   }
 
-  /** Call after a backfill of the indexes. The next update then moves the reader to the present chain. */
+  /** Called after a backfill of the indexes. The next update then moves the reader to the present chain. */
   indexesCompleted(): void {
     this.#move = 'unsent';
     this.chainChanged([]);
   }
 
-  /** True if the reader has moved since the last backfill. While false, the node must not begin to defer indexing. */
+  /**
+   * True if the reader shows the chain as of the last backfill, or a newer chain. While false, the node must not begin
+   * to defer indexing.
+   */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';
   }
@@ -82,7 +85,7 @@ export class NodeRpcServer {
     try {
       this.#send({ kind: 'answers', outcomes });
     } catch (error) {
-      // One of the outcomes is not plain data.
+      // An outcome contains a value that cannot be sent to another process, for example a function.
       this.#send({ kind: 'answers', outcomes: outcomes.map(() => failedOutcome(error)) });
     }
   }

@@ -16,7 +16,6 @@ export interface ReaderChild {
   readonly process: ChildProcess;
   /** Calls the listener when the modules of the program are loaded; at once if the modules are already loaded. */
   whenLoaded(listener: () => void): void;
-  /** True if the process has ended. */
   hasEnded(): boolean;
 }
 

@@ -17,7 +17,7 @@ export function notStarted(why: string, signal: NodeJS.Signals | null = null): P
   );
 }
 
-/** Whether a signal from outside ended a reader before it was ready. */
+/** True for an error of `notStarted` whose signal is in `SIGNALS_FROM_OUTSIDE`. */
 export function wasKilled(error: unknown): boolean {
   return error instanceof ProtocolError && SIGNALS_FROM_OUTSIDE.includes(error.data['signal']);
 }

@@ -31,34 +31,33 @@ const PING_MS = 250;
 const SILENT_PINGS_MAX = 3;
 /**
  * Number of unanswered pings in a row after which the pool kills a hanging reader. If a replaced reader answers a ping
- * before that, it serves clients until enough other readers do. It then finishes its open requests and ends.
+ * before that, it serves clients until `processes` other readers are ready. Then the pool drains it (`drainOne`).
  */
 const HANGING_PINGS_MAX = 20;
 /**
- * If a reader ends within this time after its start, the pool replaces it only after a pause. A lasting fault would
- * probably end each new reader, too.
+ * If a reader ends within this time after its start, the pool replaces it only after a pause, because a lasting fault
+ * would probably end each new reader, too. The pause doubles with each such reader in a row.
  */
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time in which a replaced reader must exit after the message `drain`. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
-/** Time in which the first reader must be ready. If it ends earlier, its replacement gets the rest of this time. */
+/** Time in which the first reader must be ready. If the reader ends earlier, its replacement gets only the rest. */
 const START_MS_MAX = 60_000;
 /**
- * If a reader is not ready and sends no message for this number of intervals between pings (20 s), the pool kills it. A
- * start takes about one second. After each such kill, the time for the next reader is doubled, because the machine may
- * be slow.
+ * The pool kills a starting reader that sends no message for this number of ping intervals (20 s). A start takes about
+ * one second. After each such kill, the pool doubles the time for the next reader, because the machine may be slow.
  */
 const STARTING_PINGS_MAX = 80;
 /**
- * Maximum number of attempts to start the first reader. If an attempt fails and the reader was not killed
- * (`wasKilled`), the pool makes no further attempt.
+ * Maximum number of attempts to start the first reader. The pool makes another attempt only if the reader was killed
+ * (`wasKilled`), because any other failure would probably happen again.
  */
 const FIRST_READERS_MAX = 3;
 /**
- * If a reader uses more memory than this, the pool starts another reader. The old reader then answers its open requests
- * and ends. A reader needs less than 200 MB.
+ * If a reader uses more memory than this, the pool starts another reader, and then drains the old reader (`drainOne`).
+ * A reader needs less than 200 MB.
  */
 const MEMORY_BYTES_MAX = 500_000_000;
 
@@ -72,7 +71,7 @@ export interface ReaderPoolOptions {
   readonly observer: Observer;
   /** Path of the program that readers run; default: `reader-program` of this package. */
   readonly program?: string;
-  /** Process for the first reader, which the node starts before it opens the store; default: a new process. */
+  /** Process that the node has already started for the first reader; default: a new process. */
   readonly firstChild?: ReaderChild | undefined;
   /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
   readonly memoryBytesMax?: number;
@@ -125,7 +124,7 @@ export function createReaderPool({
     try {
       reading = started?.hasEnded() === false ? started : forkReader(program);
     } catch (error) {
-      // For example, the system has no memory for a new process.
+      // `fork` throws, for example, if the system has no memory for a new process.
       if (ports !== undefined) replaceLater(REPLACED_AFTER_MS_MAX);
       return Promise.reject(notStarted(messageOf(error)));
     }
@@ -272,7 +271,7 @@ export function createReaderPool({
     });
   };
 
-  /** False if the reader is not ready, if it was already replaced, or if too many readers run. */
+  /** False if the reader is not ready, if it was already replaced, or if twice the wanted number of readers run. */
   const isReplaceable = ({ isReady, isReplaced }: Reader): boolean =>
     isReady && !isReplaced && readers.size < 2 * processes;
 
@@ -304,7 +303,7 @@ export function createReaderPool({
       if (silentPings >= SILENT_PINGS_MAX && isReplaceable(reader)) {
         replaceLiving(reader, 'HTTP_READER_HANGS', 'A process that answers HTTP does not react, and is replaced');
       }
-      // A replaced reader that answers pings continues to serve clients until enough other readers serve clients.
+      // A replaced reader that answers pings serves clients until `processes` other readers are ready.
       if (silentPings === 0 && reader.isReplaced && answering() >= processes) drainOne(reader);
       reader.send({ kind: 'ping' });
     }
@@ -323,7 +322,7 @@ export function createReaderPool({
     reader.process.kill('SIGKILL');
   };
 
-  /** Asks a replaced reader to finish its open requests and to end. Kills the reader if it takes too long. */
+  /** Sends `drain` to a replaced reader. Kills the reader if it has not ended after `DRAIN_MS_MAX`. */
   const drainOne = (reader: Reader): void => {
     if (!reader.process.connected) return;
     reader.isReady = false;

@@ -31,7 +31,7 @@ export interface Reader {
   isReady: boolean;
   /** True if another reader was started to replace this reader. */
   isReplaced: boolean;
-  /** True if the reader answers its open requests and then ends. */
+  /** True after the pool has sent the message `drain` to the reader. */
   isDraining: boolean;
 }
 

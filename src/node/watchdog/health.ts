@@ -5,9 +5,9 @@ import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
   /**
-   * Maximum of `Sample.ownBytes`. The watchdog ends the process when its memory stays above this number after a garbage
-   * collection. The watchdog does not wait for the collection if the memory is far above this number (`FLOOD_SHARE`),
-   * or if the main thread cannot start a collection.
+   * Maximum of `Sample.ownBytes`. If the memory exceeds this number, the watchdog requests a garbage collection, and
+   * ends the process if the memory stays above the number. The watchdog ends the process at once if the memory is far
+   * above the number (`FLOOD_SHARE`), or if the main thread cannot start a collection.
    */
   readonly memoryLimitBytes: number;
   /**
@@ -26,7 +26,7 @@ export interface Sample extends PulseReading, ProcessorTime {
 
 export type Verdict =
   | { readonly kind: 'healthy' }
-  /** Ask for a garbage collection, which may free enough memory. */
+  /** The watchdog requests a garbage collection, which may free enough memory. */
   | { readonly kind: 'collect' }
   | { readonly kind: 'end'; readonly code: EndCode; readonly reason: string };
 
@@ -41,7 +41,8 @@ export const SAMPLE_INTERVAL_MS = 250;
  */
 const STEP_MS_MAX = 2 * SAMPLE_INTERVAL_MS;
 /**
- * Share of the memory limit above which the watchdog asks for a garbage collection. V8 itself would start one later.
+ * Share of the memory limit above which the watchdog requests a garbage collection. Without the request, V8 would start
+ * the collection later.
  */
 const COLLECT_SHARE = 0.8;
 /**
@@ -50,35 +51,35 @@ const COLLECT_SHARE = 0.8;
  */
 const COLLECT_INTERVAL_MS = 120_000;
 /**
- * Time in milliseconds after the request of a collection. If the memory stays above the limit for this time, the
- * watchdog ends the process.
+ * Time in milliseconds for which the memory may stay above the limit after the watchdog has requested a collection.
+ * After this time, the watchdog ends the process.
  */
 const COLLECT_GRACE_MS = 2000;
 /**
- * Share of the memory limit above which the watchdog ends the process at once. The memory then grows faster than
- * garbage collections can free it.
+ * Multiple of the memory limit above which the watchdog ends the process at once. At such a size, the memory probably
+ * grows faster than garbage collections can free it.
  */
 const FLOOD_SHARE = 1.25;
 /**
- * The main thread increments a counter of beats at short intervals while its event loop runs (`pulse.ts`). After this
- * time in milliseconds without a beat, the watchdog assumes that the main thread cannot start a collection.
+ * Time in milliseconds without a beat after which the watchdog assumes that the main thread cannot start a collection.
+ * While its event loop runs, the main thread increments a counter of beats at short intervals (`pulse.ts`).
  */
 const UNRESPONSIVE_MS = 1000;
 /**
- * Share of V8's heap limit above which V8 does little besides garbage collection. The process is ended when the heap
- * stays above this share for `HEAP_FULL_MS`.
+ * Share of V8's heap limit above which V8 does little besides garbage collection. The watchdog ends the process if the
+ * heap stays above this share for `HEAP_FULL_MS`.
  */
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
 /**
- * Maximum share of a period that garbage collection may take. The period is at least `blockedMsMax` long. Above this
- * share, the node cannot work.
+ * The watchdog ends the process if garbage collection takes at least this share of a period of `blockedMsMax` or more.
+ * At such a share, the node cannot do its work.
  */
 const GC_SHARE_MAX = 0.8;
 /**
- * If the processor time of the process is below this share of the same period, other programs use the machine. A
- * collection then takes long because it waits for a processor. Ending the process would not help, because a new process
- * would wait as long.
+ * The watchdog does not end the process because of `GC_SHARE_MAX` if the processor time of the process is below this
+ * share of the period. Other programs then use the machine, and a collection takes long because it waits for a
+ * processor. A new process would wait as long.
  */
 const PROCESSOR_SHARE_MIN = 0.5;
 
@@ -89,22 +90,22 @@ export class Health {
   readonly #limits: HealthLimits;
   #last: Sample | undefined;
   /**
-   * Sum of the times between samples, in milliseconds. The sum excludes the part of a gap above `STEP_MS_MAX`, and the
-   * time for which the main thread waited for a processor.
+   * Clock of this object: the sum of the times between samples, in milliseconds. The sum excludes the part of a gap
+   * above `STEP_MS_MAX`, and the time for which the main thread waited for a processor.
    */
   #nowMs = 0;
   /** Part of the main thread's waits for a processor that is not yet excluded from `#nowMs`. */
   #uncountedMs = 0;
   /**
-   * Value of `#nowMs` at the last beat of the main thread, or at the last sample that allows missing beats (`isArmed`
-   * is false, or `isDebugged` is true).
+   * Value of `#nowMs` at the last sample that had a new beat of the main thread. A sample also counts as a beat if the
+   * node starts (`isArmed` is false) or a debugger can stop the main thread (`isDebugged`).
    */
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
-  /** Value of `#nowMs` when the memory rose above the limit; undefined while the memory is below the limit. */
+  /** Value of `#nowMs` when a sample first exceeded the memory limit; undefined while no sample exceeds the limit. */
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
-  /** Samples of the last `blockedMsMax`, oldest first. Their `gcMs` and `usedMs` are totals since the start. */
+  /** Samples of the last `blockedMsMax` milliseconds, oldest first. Their `gcMs` and `usedMs` are running totals. */
   #gcMarks: (Pick<Sample, 'atMs' | 'gcMs' | 'usedMs'> & { readonly nowMs: number })[] = [];
 
   constructor(limits: HealthLimits) {
@@ -176,8 +177,8 @@ export class Health {
     if (oldest === undefined || this.#nowMs - oldest.nowMs < blockedMsMax) return undefined;
     this.#gcMarks.shift();
     const spentMs = gcMs - oldest.gcMs;
-    // The duration of a collection includes its waits for a processor. Therefore the duration is compared with the
-    // whole passed time, and not with `#nowMs`, which excludes these waits.
+    // The duration of a collection includes the waits of the main thread for a processor, so this period includes them,
+    // too. `#nowMs` excludes these waits.
     const passedMs = atMs - oldest.atMs;
     if (spentMs < GC_SHARE_MAX * passedMs || usedMs - oldest.usedMs < PROCESSOR_SHARE_MIN * passedMs) return undefined;
     const reason = `garbage collection took ${seconds(spentMs)} of the last ${seconds(passedMs)} s (watchdog.blockedMaxS)`;

@@ -1,25 +1,25 @@
-/** Measures the process's own memory. */
+/** Measures the memory of the process, without files that are mapped into memory. */
 
 import { openSync, readSync } from 'node:fs';
 
 const KIB = 1024;
 const STATUS_FILE = '/proc/self/status';
-/** The file has about 1,500 bytes. */
+/** Size of the buffer for the content of `STATUS_FILE`, which usually has about 1,500 bytes. */
 const STATUS_BYTES_MAX = 16_384;
 
-/** Descriptor of the open file; `undefined` before the first use, `null` if the system does not have the file. */
+/** Descriptor of the open `STATUS_FILE`; `undefined` before the first use, `null` if the system has no such file. */
 let status: number | null | undefined;
 let last = 0;
 const buffer = Buffer.alloc(STATUS_BYTES_MAX);
 
 /**
- * Returns the own memory of the process in bytes, including swapped memory. The result excludes the pages of the
- * store's file that are mapped into memory, because the system takes them back when memory is needed. If the system
- * does not report these pages separately, the result is all resident memory.
+ * Returns the memory of the process in bytes, including swapped memory. The result excludes pages of mapped files, such
+ * as the data file of the store, because the system can drop these pages when it needs memory. If the system does not
+ * report mapped pages separately, the result is all resident memory.
  *
  * The file `/proc/self/status` stays open after the first call, because a process that has too many open files cannot
- * open another. If a measurement fails, the result is that of the last successful measurement. The function never
- * throws.
+ * open another. If a measurement fails, the function returns the result of the last successful measurement, or 0 if
+ * there was none. The function never throws.
  */
 export function ownMemoryBytes(): number {
   try {

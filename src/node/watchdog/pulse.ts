@@ -1,6 +1,6 @@
 /**
- * Shared memory between the main thread and the watchdog's thread. The main thread reports its state at each beat of a
- * timer. The watchdog requests garbage collections and the end of the process.
+ * Shared memory between the main thread and the watchdog's thread. At each beat of a timer, the main thread writes its
+ * state to this memory. The watchdog writes requests for garbage collections and for the end of the process.
  */
 
 /** Positions of the integers in the shared memory. */
@@ -17,7 +17,7 @@ const HEAP_LIMIT = 1;
 const GC_MS = 2;
 const FRACTIONS = 3;
 
-/** State of the main thread at its last beat. */
+/** State that the main thread has written to the shared memory, most of it at the last beat. */
 export interface PulseReading {
   /** Number of beats since the watchdog started. */
   readonly beats: number;

@@ -1,4 +1,4 @@
-/** The thread of a watchdog: it samples the state of the process, and ends the process if a limit is exceeded. */
+/** Runs in the thread of a watchdog: samples the state of the process, and ends the process if it exceeds a limit. */
 
 import { close, open, write } from 'node:fs';
 import { performance } from 'node:perf_hooks';
@@ -60,8 +60,8 @@ function end(code: EndCode, reason: string): void {
     unwritten -= 1;
     if (unwritten === 0) leave();
   };
-  // The writes run in the thread pool. A pipe without a reader, or a disk that hangs, therefore cannot prevent this
-  // thread from ending the process.
+  // The writes run in the thread pool of Node.js, so they cannot block this thread. This thread can end the process
+  // even if no program reads the pipe of the log, or if a disk hangs.
   if (log.file !== undefined) append(log.file, `${line}\n`, written);
   write(STANDARD_ERROR, log.file === undefined ? `${line}\n${message}` : message, written);
   setTimeout(leave, MESSAGE_MS_MAX);
@@ -87,7 +87,7 @@ function leave(): void {
     try {
       process.kill(process.pid, SIGNAL);
     } catch (error) {
-      // Some systems do not have the signal.
+      // The system may not know this signal, for example Windows.
       write(STANDARD_ERROR, `bloomery: ${SIGNAL} cannot be sent: ${messageOf(error)}\n`, () => undefined);
     }
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), EXIT_MS_MAX);

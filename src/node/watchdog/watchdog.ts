@@ -1,7 +1,7 @@
 /**
- * The watchdog of a process: a thread that ends the process when the main thread can no longer work, or when the
- * process uses too much memory. The watchdog logs the reason, and a supervisor can restart the process. The watchdog
- * must be another thread, because a blocked main thread cannot notice that it is blocked.
+ * Starts the watchdog of a process: a thread that ends the process when the main thread can no longer work, or when
+ * the process uses too much memory. The watchdog logs the reason, and a supervisor can restart the process. The
+ * watchdog must be another thread, because a blocked main thread cannot notice that it is blocked.
  */
 
 import { url as debuggerUrl } from 'node:inspector';
@@ -18,22 +18,22 @@ import { Pulse } from './pulse.ts';
 export interface WatchdogOptions {
   readonly limits: HealthLimits;
   /**
-   * Exit code of the process if its main thread still reacts. If the main thread does not react, a signal ends the
-   * process (`watchdog-worker.ts`).
+   * Exit code with which the main thread ends the process when the watchdog requests the end. If the main thread does
+   * not react to the request, a signal ends the process (`watchdog-worker.ts`).
    */
   readonly exitCode: number;
   readonly log: LastWordPlace;
   readonly observer: Observer;
 }
 
-/** Destination and format of the last log line. */
+/** Destination and format of the log line that the watchdog writes before it ends the process. */
 interface LastWordPlace {
   readonly format: 'human' | 'json';
   /** The log file; default: standard error output. */
   readonly file?: string;
 }
 
-/** Data for the thread when it starts. */
+/** Data that the thread of the watchdog gets at its start. */
 export interface WatchdogData {
   readonly memory: SharedArrayBuffer;
   readonly limits: HealthLimits;
@@ -42,7 +42,7 @@ export interface WatchdogData {
 
 export interface Watchdog {
   /**
-   * From this call on, the watchdog also ends the process when the main thread is blocked or only collects garbage.
+   * From this call on, the watchdog also ends the process when the main thread is blocked or mostly collects garbage.
    * Before this call, the watchdog checks only the memory and the heap. The program calls `arm` when the node has
    * started.
    */

@@ -1,6 +1,6 @@
 /**
- * Applies the genesis block. The network defines the content of the genesis block, so the changes of this block are
- * stored even if the rules would refuse them.
+ * Applies the genesis block. The network defines the content of the genesis block, so the node stores the changes of
+ * this block even if the rules would refuse its transactions.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -13,8 +13,9 @@ import { membersOf } from '../tx/multisignature.ts';
 import type { Block } from '../types.ts';
 
 /**
- * Applies the transactions of a genesis block in their order, except that votes come last. Accounts that fund other
- * accounts may end with a negative balance.
+ * Applies the transactions of a genesis block in their order, but all votes at the end, after the registrations of the
+ * delegates. An account that sends tokens in this block may end with a negative balance, because no account has tokens
+ * before this block.
  *
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` for a vote for a key that the block does not register as a delegate
  */

@@ -19,8 +19,8 @@ export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' |
 /**
  * Checks that a block follows the tip, and returns the header of the block's parent.
  *
- * @param text returns the error message of the generation; `parent` is the chain's header directly below the block's
- *   height
+ * @param text returns the generation's message for a block that does not follow the tip; `parent` is the chain's header
+ *   directly below the block's height
  * @throws BlockRejected `BLOCK_KNOWN` if the chain already has the block; `BLOCK_PREVIOUS_INVALID` if the block does
  *   not follow the tip
  */
@@ -92,7 +92,7 @@ export function verifyReward(block: BlockHeader, expected: bigint, params: Chain
 
 /**
  * @param order the order of forgers in the block's round; undefined if the delegate list of the round is unknown
- * @param text the message of the generation for a slot that the generator does not own
+ * @param text returns the generation's message for a slot that the generator of the block does not own
  * @throws BlockRejected `BLOCK_FORGER_INVALID` if the generator does not own the slot, or if `order` is undefined
  */
 export function verifyForger(
@@ -147,8 +147,9 @@ export function applyTransactions(
 const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
- * Refuses a block that lisk-sdk cannot store. The reference (lisk-sdk) verifies the transactions of a block, then
- * stores the block, then applies its transactions. The reference cannot store some blocks with valid transactions.
+ * Refuses a block that lisk-sdk cannot store, for example because a number is too large for its column. The reference
+ * (lisk-sdk) verifies the transactions of a block, then stores the block, then applies its transactions. This function
+ * makes the check at the same point, so that a block with several faults is refused for the same reason.
  */
 function refuseUnstorable(block: Block): void {
   const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;

@@ -1,7 +1,7 @@
 /**
  * Converts blocks to and from lines of text. A line is the JSON that nodes of the network's generation send, except
- * that the totals and the reward are always decimal text. Nodes of generation 2 send such a value as a number if it is
- * below 10^15 beddows.
+ * that the totals and the reward are always strings. Nodes of generation 2 send a total or a reward as a number if it
+ * is below 10^15 beddows.
  */
 
 import type { Codec } from '../rules.ts';
@@ -21,16 +21,17 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the block that was read from it; undefined if they agree. The difference
-   * shows that the line was changed, even if no signature covers the changed member.
+   * The first difference between the line and the JSON of the block that was read from it; undefined if there is none.
+   * A difference shows that someone changed the line, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }
 
 /**
- * Reads the block of a line. Amounts and totals in the line may also be numbers.
+ * Reads the block of a line. In the line, amounts, fees, rewards and totals may also be JSON numbers.
  *
- * @throws BlockRejected `BLOCK_MALFORMED` if the line is not JSON, or an error of the codec
+ * @throws BlockRejected `BLOCK_MALFORMED` if the line is not JSON; the errors of `codec.blockFromJson` if a member is
+ *   wrong
  */
 export function blockOfLine(line: string, codec: Codec): ReadBlock {
   const json = jsonOf(line);
@@ -50,7 +51,7 @@ export function textOfLine(line: Buffer): string {
  * id.
  */
 export function unverifiedId(line: string): string | undefined {
-  // The members of the block itself are outside the brackets of its transactions.
+  // The members of the block itself are outside the brackets of the list `transactions`.
   const [from, to] = [line.indexOf('['), line.lastIndexOf(']')];
   const own = from >= 0 && to > from ? line.slice(0, from) + line.slice(to + 1) : line;
   return /"id":\s{0,64}"([0-9]{1,20})"/.exec(own)?.[1];
@@ -61,7 +62,7 @@ function jsonOf(line: string): unknown {
     const json = JSON.parse(line) as unknown;
     const isOurs = TOTALS.every((name) => typeof member(json, name) !== 'number');
     // Lines that this program wrote contain totals as text only, so they need no conversion. The conversion would also
-    // change numbers in unknown members of assets to text.
+    // change a number in an asset to text if its member has a name like `amount` or `fee`.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch {
     // The message of the parser is not shown, because it quotes the line. If the user names a wrong file, the line may
@@ -103,7 +104,7 @@ function contradiction(given: unknown, known: Json): Contradiction | undefined {
   for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
     const inside = membersOf(pair);
     if (typeof inside === 'string') return { path: pair.path, message: inside };
-    // The pair that is pushed last is examined first.
+    // `pop` takes the last pair first, so the reversed order keeps the order of the members in the line.
     for (const each of inside.reverse()) open.push(each);
   }
   return undefined;
@@ -116,7 +117,7 @@ interface Pair {
   readonly path: string;
 }
 
-/** The members of both values that may differ, or the reason why the two values contradict each other. */
+/** The pairs of members that are still to be compared, or the reason why the two values contradict each other. */
 function membersOf({ given, known, path }: Pair): Pair[] | string {
   if (known === undefined) return 'is unknown';
   if (Array.isArray(given) && Array.isArray(known)) {

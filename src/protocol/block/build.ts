@@ -1,6 +1,6 @@
 /**
- * Builds the next block. Each generation decides the members in `PlacedHeader`. The rest of the code is the same for
- * both generations.
+ * Builds the next block. The code of each generation passes the members in `PlacedHeader`. The code here is the same
+ * for both generations.
  */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
@@ -23,11 +23,11 @@ export interface BuildParts {
   readonly ed25519: Ed25519;
   readonly transactionRules: BlockTransactionRules;
   readonly applyBlock: Rules['applyBlock'];
-  /** Whether a forger may include the transaction in a block. */
+  /** Whether this node may put the transaction into a block that it forges; may be false for a valid transaction. */
   mayBeForged(transaction: Transaction): boolean;
 }
 
-/** The members of the header that the generation decides. */
+/** The members of the header that each generation computes in its own way. */
 export type PlacedHeader = Pick<
   BlockHeader,
   'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
@@ -102,19 +102,19 @@ function applicable(
   const together = alone
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
-  // `fault` is present only if an amount that no signature covers (`countedAmount`) makes a vote weight that the
+  // `fault` is present only if an amount that no signature covers (`countedAmount`) leads to a vote weight that the
   // database of lisk-sdk cannot store. A block without the transactions with these amounts has no fault.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 
 /**
- * Applies the unsigned block to an overlay of the state, which leaves the state unchanged. A block that cannot be
- * applied is never signed.
+ * Applies the unsigned block to an overlay of the state, so the state itself stays unchanged. If the rules refuse the
+ * block, the function throws, and `buildBlock` does not sign the block.
  */
 function rehearse(state: StateReader, block: Block, parts: BuildParts, verify: SignatureOracle): void {
   try {
-    // On a network with older history, blocks at some heights must have an older version. `buildBlock` builds no blocks
-    // of older versions.
+    // On some networks, blocks at low heights must have an older version (`exceptions.blockVersions`). `buildBlock`
+    // builds no blocks of older versions.
     if (versionAt(block.height, block.version, parts.params) !== block.version) {
       throw new BlockRejected('BLOCK_VERSION_INVALID', 'Invalid version');
     }

@@ -41,8 +41,8 @@ export function headerBytes(header: BlockHeader): Buffer {
 }
 
 /**
- * The header of a block without the transactions. The members are copied one by one, because spreading a block that
- * reads its transactions on demand is slow.
+ * The header of a block: all members except the transactions. The function copies the members one by one, because
+ * spreading a block that reads its transactions on demand (`unpackBlock`) is slow.
  */
 export function headerOf(block: BlockHeader): BlockHeader {
   const { previousBlockId } = block;

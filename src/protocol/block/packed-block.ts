@@ -1,6 +1,6 @@
 /**
- * Packs blocks into bytes for another thread, and lists of transactions into bytes for the disk. The packed bytes
- * contain the parts one after another, each with its length in front. Lengths are u32, little-endian.
+ * Packs blocks into bytes for another thread, and lists of transactions into bytes for the disk. The packed bytes of a
+ * block or of a list consist of parts, each with its length in front. Lengths are u32, little-endian.
  */
 
 import { addressAt } from '../../crypto/address-texts.ts';
@@ -33,8 +33,8 @@ export function packBlock(block: Block, codec: Codec): Buffer {
 }
 
 /**
- * Unpacks a block. The transactions of the block are read only on demand. Thousands of blocks may wait in memory. If
- * their transactions were objects, garbage collection would examine these objects again and again.
+ * Unpacks a block. The transactions stay packed until a caller reads the member `transactions`. Thousands of blocks may
+ * wait in memory. If their transactions were objects, garbage collection would examine these objects again and again.
  *
  * @param packed result of `packBlock` in this process; the bytes are not checked
  */

@@ -1,6 +1,7 @@
 /**
- * Reads members of a block from JSON. Both generations use these functions. A member of a wrong form causes the error
- * `BlockRejected`. The code of this error is `BLOCK_MALFORMED`, unless the comment of a function names another code.
+ * Reads members of a block from JSON. Both generations use these functions. For a member of a wrong form, the functions
+ * throw `BlockRejected`. The code of this error is `BLOCK_MALFORMED`, unless the comment of a function names another
+ * code.
  */
 
 import { isCanonicalHex, isU64Decimal } from '../../primitives/bytes.ts';
@@ -20,17 +21,17 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const TRANSACTIONS_MAX = 150;
 
 /**
- * Maximum number of transactions in a genesis block, which may fund thousands of accounts. The store has 16 bits for
- * the position of a transaction in its block.
+ * Maximum number of transactions in a genesis block, which may fund thousands of accounts. The limit follows from the
+ * store, which has 16 bits for the position of a transaction in its block.
  */
 export const GENESIS_TRANSACTIONS_MAX = 65_535;
 
 /**
- * Reads the transactions of a block. A missing list, or another value that counts as false in JavaScript, is read as an
- * empty list.
+ * Reads the transactions of a block. If the member `transactions` is missing or falsy, the result is an empty list.
  *
  * @param transactionsMax maximum length of the list; a longer list is refused before any transaction is read
- * @throws BlockRejected `BLOCK_MALFORMED` or `BLOCK_TRANSACTION_INVALID`
+ * @throws BlockRejected `BLOCK_MALFORMED` if the member is not a list or is too long; `BLOCK_TRANSACTION_INVALID` if a
+ *   transaction cannot be read
  */
 export function readTransactions(
   json: unknown,
@@ -78,9 +79,9 @@ export function readCount(json: unknown, name: string, missing?: number): number
 
 /**
  * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads (`+7`, ` 7.0`, `7e0`),
- * because the block's bytes contain only the number itself. The amount may also be a JSON number up to 2^53 - 1, which
- * some peers send. A list with one element is read like this element, as in lisk-sdk's number library. A missing amount
- * is 0.
+ * because the block's bytes contain the number, not its text. The amount may also be a JSON number up to 2^53 - 1,
+ * which some peers send. A list with one element is read like this element, as in lisk-sdk's number library. A missing
+ * amount is 0.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`
  */
@@ -98,9 +99,9 @@ export function readTotal(json: unknown, name: string): bigint {
 /**
  * Reads a total like `readTotal`, but for a total that includes amounts which no signature covers.
  *
- * @throws BlockRejected `BLOCK_UNSTORABLE` for `Infinity`, `NaN`, and a positive result of `decimalIn` that is not a
- *   whole number of at most 64 bits; `BLOCK_MALFORMED` for any other invalid total. A lisk-sdk node may forge and send
- *   a block with an unstorable total, although the node cannot store the block
+ * @throws BlockRejected `BLOCK_UNSTORABLE` for `Infinity`, `NaN`, a positive fraction, or a number of more than 64
+ *   bits: a lisk-sdk node may forge and send a block with such a total, although the node cannot store the block.
+ *   `BLOCK_MALFORMED` for any other invalid total
  */
 export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);
@@ -122,7 +123,7 @@ export function readHex(json: unknown, name: string, byteLength: number): string
 
 /**
  * Reads lower-case hexadecimal text of a given number of bytes. The text must be in lower case, because lisk-sdk
- * compares the text with its own text, which is in lower case.
+ * compares the text with the lower-case text that it computes itself.
  */
 export function readLowerHex(json: unknown, name: string, byteLength: number): string {
   const value = member(json, name);

@@ -18,20 +18,21 @@ export interface BlockFormat {
   headerBytes(header: BlockHeader): Uint8Array;
   /**
    * The bytes of a transaction from which its id is computed. The bytes include the primary and the second signature,
-   * but no signatures of group members.
+   * but not the signatures of members of a multisignature group.
    */
   transactionBytes(transaction: Transaction): Uint8Array;
 }
 
 /** SHA-256 of the bytes of all transactions in their order, hexadecimal. */
 export function payloadHashOf(transactions: readonly Transaction[], format: BlockFormat): string {
-  // The bytes are joined first, because a genesis block can have more transactions than a function call can have
-  // arguments.
+  // Joins the bytes of all transactions before the call of `sha256Hex`, because a genesis block can have more
+  // transactions than a function call can have arguments.
   return sha256Hex(Buffer.concat(transactions.map((transaction) => format.transactionBytes(transaction))));
 }
 
-// Caches the signature check of each header. Verifying the signature in advance and validating the block must use the
-// same check object, because the signature cache stores the results of a large batch only by check object.
+// Caches the signature check of each header. The node may verify the signature before it validates the block. Both
+// steps must use the same check object, because the signature cache stores the results of a large batch only by check
+// object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {

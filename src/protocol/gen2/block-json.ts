@@ -29,11 +29,14 @@ const U64_MAX = 0xffff_ffff_ffff_ffffn;
 const TOTAL_AS_NUMBER_LIMIT = 1_000_000_000_000_000n;
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. If `totalAmount`, `totalFee`,
- * `reward`, `version` or `payloadLength` is missing or null, its value is 0. If `numberOfTransactions` is missing, the
- * length of the list `transactions` is used. The height comes from the JSON, although no signature covers it.
+ * Reads a block. The function computes the id of the block, and ignores unknown members. If `totalAmount`, `totalFee`,
+ * `reward`, `version` or `payloadLength` is missing or null, its value is 0. If `numberOfTransactions` is missing, its
+ * value is the length of the list `transactions`. The height comes from the JSON, but no signature covers it.
+ * `applyBlock` checks the height later.
  *
- * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
+ * @throws BlockRejected `BLOCK_VERSION_INVALID` if the network has no blocks of this version; `BLOCK_UNSTORABLE` if a
+ *   total of more than 64 bits agrees with the transactions (`totalOr`); `BLOCK_TRANSACTION_INVALID` if a transaction
+ *   cannot be read; `BLOCK_MALFORMED` if another member cannot be read
  */
 export function blockFromJson(
   json: unknown,
@@ -48,8 +51,7 @@ export function blockFromJson(
 }
 
 /**
- * Reads the genesis block. The network defines the content of this block. The genesis block may have version 0, even if
- * no other block of the network has version 0.
+ * Reads the genesis block. The genesis block may have version 0, even if no other block of the network has version 0.
  */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
@@ -135,11 +137,11 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads the total amount or the total fee. A JSON number may be too large to be exact. The result is then the sum over
- * the transactions, if the sum rounds to the number in the JSON.
+ * Reads the total amount or the total fee. A JSON number above 2^53 - 1 may be inexact. For such a number, the result
+ * is the sum over the transactions, if the sum rounds to the number. If not, `readTotal` reads or refuses the number.
  *
  * Release 2.3.8 of lisk-sdk writes and accepts a header with a sum of more than 64 bits. The release passes the block
- * on, and then fails to store it. The sender of a block with a sum of more than 64 bits may therefore be honest.
+ * on, and then fails to store it. The sender of such a block may therefore be honest, and gets no penalty points.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

@@ -55,8 +55,8 @@ export function createBlockRules(
 
   /**
    * The reference (lisk-sdk) collects all faults of a block, and reports them in the reverse order of their discovery,
-   * beginning with the slot. If the slot is the only fault, `screenBlock` accepts the block, and a later check refuses
-   * it. The sender then gets no penalty points, because the clock of this node may be wrong.
+   * beginning with the slot. If the slot is the only fault, `screenBlock` accepts the block, and `applyBlock` refuses
+   * it later. The sender gets no penalty points for a wrong slot, because the clock of this node may be wrong.
    */
   function screenBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void {
     const faults = [...faultsOf(block, verify)].reverse();
@@ -106,8 +106,8 @@ export function createBlockRules(
   }
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
-    // In some rounds, the delegate list is computed again for each block (`isRecomputed`). In these rounds, the slot
-    // owner is checked only when the block is applied.
+    // In some rounds, the delegate list depends on the state directly before each block (`isRecomputed`). In these
+    // rounds, only `applyBlock` checks the slot owner, because `state` may be the state at a rival of the block.
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Updates the delegates of generation 2 for a block. Vote weights and ranks change only after the genesis block, and at
- * the end of each round.
+ * Updates the delegates of generation 2 for a block. Vote weights and ranks change only with the genesis block and with
+ * the last block of each round.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -67,18 +67,18 @@ function listOf(state: StateReader, round: number, params: ChainParams): readonl
 }
 
 /**
- * Whether the delegate list of a round is computed again for each block. The exceptions of a network list the rounds in
- * which a delegate entered the list of the round in which it registered.
+ * Whether the delegate list of a round is computed again for each block. In some rounds of live networks, a delegate
+ * entered the list as soon as it registered. The exceptions of the network list these rounds.
  */
 export function isRecomputed(round: number, params: ChainParams): boolean {
   return params.exceptions.ignoreDelegateListCacheForRounds.has(round);
 }
 
 /**
- * Adds the pending weights to the vote weights. The reference (lisk-sdk) converts each pending weight to a double,
- * which rounds weights above 2^53 beddows. The reference then writes the shortest decimal text of the double to its
- * database. Above 2^54 beddows, the integer in the decimal text can differ from the double. For example, the text of
- * 2^54 + 8 is 18014398509481990.
+ * Adds the pending weight of each delegate (`pendingVoteWeight`) to its vote weight. The reference (lisk-sdk) converts
+ * each pending weight to a double, which rounds weights above 2^53 beddows. The reference then writes the shortest
+ * decimal text of the double to its database. Above 2^54 beddows, the integer in the decimal text can differ from the
+ * double. For example, the text of 2^54 + 8 is 18014398509481990.
  */
 function addPendingWeights(state: StateWriter): void {
   for (const delegate of [...state.delegates()]) {
@@ -90,7 +90,8 @@ function addPendingWeights(state: StateWriter): void {
 
 /**
  * Converts an amount to the decimal text of its double and back, as lisk-sdk does. From 10^21 on, the text has an
- * exponent, so the function converts the double itself. The database of lisk-sdk cannot store such an amount.
+ * exponent, so the function converts the double itself. No chain contains such an amount, because the database of
+ * lisk-sdk cannot store it.
  */
 function throughDouble(beddows: bigint): bigint {
   const text = String(Number(beddows));

@@ -1,14 +1,14 @@
 /**
  * Implements the fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks
  * follow the same parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the
- * smaller id wins; ids are compared as text. All nodes decide in this way, and the order of arrival does not matter
- * (fork cause 5 of lisk-sdk).
+ * smaller id wins; ids are compared as text. All nodes decide in this way, so the order in which the blocks arrive does
+ * not matter (fork cause 5 of lisk-sdk).
  *
  * A received block may be one height above the tip and follow another parent (fork cause 1 of lisk-sdk). If the
  * received block is older than the tip, lisk-sdk reverts two blocks. If the received block is newer than the tip,
- * lisk-sdk keeps its tip, and syncs only after 20 s without a new block. In both cases, this node at once syncs from a
- * peer that has the block. This node reverts its own blocks only after the received blocks have proved that the peer's
- * chain is better.
+ * lisk-sdk keeps its tip, and syncs only after 20 s without a new block. In both cases, this node immediately syncs
+ * from a peer that has the block. This node reverts its own blocks only after the received blocks have proved that the
+ * peer's chain is better.
  *
  * If two chains of equal length differ in more than their tips, each lisk-sdk node stays on its own chain. The
  * consensus of a node is the share of its peers that have the same tip as the node. If half of the nodes are on each

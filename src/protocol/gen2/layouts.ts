@@ -85,8 +85,9 @@ function encodeBasic(
 /**
  * The number that encodes a recipient in the bytes: the integer before the last character of the recipient's text. The
  * number is 10 for `NaNL` (`tx/recipient.ts`). The number is 0 if there is no recipient, or if the text before the last
- * character is not an integer. Live networks have exceptions with an address of more than 64 bits. The number of such
- * an address is padded with zeros in front to a multiple of eight bytes, and the first eight bytes are the result.
+ * character is not an integer. Some transactions in the exceptions of live networks have a recipient whose integer has
+ * more than 64 bits. Such an integer is padded with zeros in front to a multiple of eight bytes, and the first eight
+ * bytes are the result.
  */
 function recipientNumber(recipientId: Address | undefined): bigint {
   if (recipientId === NAN_ADDRESS) return recipientNumberOf(recipientId);
@@ -245,8 +246,8 @@ export const LEGACY_LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map(
 
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 /**
- * Maximum number of characters in a recipient. An address has at most 21 characters (20 digits and `L`), but live
- * networks have exceptions with more digits.
+ * Maximum number of characters in a recipient. An address has at most 21 characters (20 digits and `L`), but some
+ * transactions in the exceptions of live networks have a recipient with more digits.
  */
 const RECIPIENT_DIGITS_MAX = 100;
 
@@ -267,7 +268,7 @@ const RECIPIENT_COLUMN_MAX = 22;
 /**
  * Reads amount and recipient like `movementOf`, but for a transfer out of an application. The recipient of such a
  * transfer need not be an address. However, the part before the last character of the recipient must be a whole number
- * of at least 0, also with a sign or an exponent (`1l`, `+7L`, `1e3L`).
+ * of at least 0. The number may have a sign or an exponent (`1l`, `+7L`, `1e3L`).
  *
  * @returns undefined for a wrong amount (see `beddowsOf`), for a recipient without this whole number, and for a
  *   recipient that lisk-sdk cannot store

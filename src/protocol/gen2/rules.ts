@@ -53,8 +53,9 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       const [last, next] = earlier.timestamp <= header.timestamp ? [earlier, header] : [header, earlier];
       return contradictionWith(last, next, params);
     },
-    // Generation 2 has no finality for which the delegate could wait. If another node may be signing, the engine lets
-    // one slot of the delegate pass unused before it calls `handOver` (`DoubleForgingGuard`).
+    // In generation 3, a delegate whose earlier headers are unknown waits for finality. Generation 2 has no finality,
+    // so `handOver` never asks for a wait. The engine itself first leaves one slot of the delegate unused if another
+    // node may be signing (`DoubleForgingGuard`).
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }

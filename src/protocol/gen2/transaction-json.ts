@@ -63,9 +63,10 @@ const STATIC_FEES = [
 ];
 
 /**
- * Reads a transaction with all static checks, except the checks of its signature, id and fee. Id and fee come from the
- * document, and are checked together with the signature (`statedErrors`), as in lisk-sdk. A malformed transaction is
- * accepted if the network has an exception for it.
+ * Reads a transaction, and makes all checks that need neither the state nor a block, except the checks of its
+ * signature, id and fee. Id and fee come from the document. The node checks id, fee and signature together later
+ * (`statedErrors`), as lisk-sdk does. The function accepts a malformed transaction if the network has an exception for
+ * it.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
  *   is empty where lisk-sdk throws a single `Error` instead of a list of errors
@@ -104,7 +105,7 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
  * the payload. Other limits of the payload do not apply. Id and fee come from the document. A missing id is computed,
  * and a missing fee is the fee in `STATIC_FEES`.
  *
- * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID`
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with the errors of these checks
  */
 export function genesisTransactionFromJson(json: unknown, types: Types): Transaction {
   const type = typeFor(json, types);
@@ -214,8 +215,8 @@ function readTransaction(json: unknown, types: Types): Reading {
 
 /**
  * Whether a document has the form in which nodes write a transaction without signatures of group members. The caller
- * has checked that the document has an id. A document in this form satisfies the base schema, so the schema check is
- * skipped. If the result is false, the schema check decides.
+ * has checked that the document has an id. A document in this form satisfies the base schema, so the caller skips the
+ * check of the schema. Other documents can also be valid: for these, the caller checks the schema.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -292,9 +293,11 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Returns the member `written` of the transaction: the parts of the document that the other members of the transaction
- * do not contain; undefined if there are none. Such parts are a sender's key with upper-case letters, a second key with
- * upper-case letters, and an empty `data` of a transfer. Generation 2 drops unknown members of assets.
+ * Returns the value for the member `written` of the transaction: the members of the document whose form the parsed
+ * transaction does not show. These are a sender's key with upper-case letters, a second public key with upper-case
+ * letters, and an empty `data` of a transfer. Generation 2 does not keep unknown members of assets.
+ *
+ * @returns undefined if the document has no such member
  */
 function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload): OriginalJson | undefined {
   const written: OriginalJson = writtenKey(senderPublicKey);

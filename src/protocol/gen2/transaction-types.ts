@@ -41,11 +41,17 @@ export interface PayloadMembers {
   readonly recipientPublicKey: unknown;
 }
 
-/** A layout together with the JSON form of generation 2. */
+/**
+ * The byte layout of a transaction type, and the functions that read and write the asset of the type in JSON of
+ * generation 2.
+ */
 export interface Gen2Type extends TransactionLayout {
   readPayload(members: PayloadMembers, id: string): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** Whether the type may occur in this context. If the function is absent, the type may always occur. */
+  /**
+   * Whether a block at the height of the context may contain the type. If the function is absent, every block may
+   * contain the type.
+   */
   matches?(context: TransactionContext): boolean;
 }
 
@@ -276,7 +282,8 @@ const outTransfer = typeOf(
       return { errors: errors.all, payload: undefined };
     }
     // A record of this node's store has one byte for the length of the application's id, so the id has at most 255
-    // characters. The limit refuses no id that lisk-sdk can store, because its database limits an id to 20 characters.
+    // characters. This limit refuses no id that lisk-sdk can store, because the database of lisk-sdk limits an id to 20
+    // characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: errors.all, payload: undefined };
     }
@@ -299,9 +306,10 @@ function isPositive(amount: string): boolean {
 }
 
 /**
- * The error of a recipient; undefined if it is correct. The reference (lisk-sdk) applies the checks for a text to a
- * value of any type. A list with a wrong length is refused for its length. All other lists and values get the error for
- * a missing `L` at the end. For a list whose last element is `L`, the reference reports another error than this node.
+ * The error of a recipient; undefined if the recipient is correct. The reference (lisk-sdk) checks a JSON list, or any
+ * other JSON value, in the same way as the text of an address. A list with a wrong number of elements therefore gets
+ * the error for a wrong length. All other lists and values get the error for a missing `L` at the end. For a list whose
+ * last element is `L`, the reference reports another error than this node.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

@@ -26,10 +26,10 @@ export function createTransactionRules(params: ChainParams, codec: Gen2Codec): s
 }
 
 /**
- * The reason why this node drops a transaction from its pool and never puts it into a block; undefined if there is
- * none. The function returns a reason only for a vote whose recipient is not its sender. Such a vote can be applied
- * only in some blocks (`voteWeightFault`). The vote could therefore wait in the pool for hours, and displace other
- * transactions.
+ * The reason why this node drops a transaction from its pool and never puts it into a block; undefined if there is no
+ * such reason. The function returns a reason only for a vote whose recipient is not its sender. lisk-sdk can apply such
+ * a vote only in a block for which it also loads the recipient's account (`voteWeightFault`). The vote could therefore
+ * wait in the pool for hours, and displace other transactions.
  */
 export function forgingFault({ id, payload, senderId }: Transaction): TransactionError | undefined {
   if (payload.kind !== 'vote' || payload.recipientId === senderId) return undefined;

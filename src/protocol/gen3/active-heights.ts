@@ -8,16 +8,17 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * Number of lists before the active list in which `minHeightActive` looks for the delegate. The votes of the finality
- * protocol reach back three rounds.
+ * Maximum number of earlier lists in which `minHeightActive` looks for the delegate. Older lists have no effect,
+ * because a header votes only for heights of the last three rounds.
  */
 const LISTS_LOOKED_BACK = 3;
 
 /**
  * First height of the consecutive rounds in which the delegate is active. The last of these rounds is round
- * `newestList`. The active list is the delegate list of this last round. The search goes back three rounds at most.
+ * `newestList`. The active list is the frozen list from which the forgers of this last round come. The function looks
+ * at three earlier rounds at most.
  *
- * @param newestList index of the newest frozen list to consider; also the number of the last round to consider
+ * @param newestList number of the last round; in this round, the list with the same number is the newest frozen list
  * @param offset number of rounds between freezing a list and using it
  * @returns undefined if the delegate is not in the active list
  */

@@ -1,6 +1,6 @@
 /**
- * Converts the BFT state to the bytes that the chain state stores, and back. The chain state gets new bytes with each
- * block. The bytes contain only data that block headers do not have, so a BFT state takes only 5 KB with 101 delegates.
+ * Converts the BFT state to the bytes that the chain state stores, and back. Each block of version 2 stores new bytes.
+ * The bytes contain only data that block headers do not have, so a BFT state takes only 5 KB with 101 delegates.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -25,9 +25,10 @@ const MAX_PREVOTED_AT = 9;
 const FINALIZED_AT = 13;
 
 /**
- * Whether this machine has the byte order of the stored form. Each block stores a new BFT state, which has about a
- * thousand 4-byte integers with 101 delegates. The encoder copies these integers as bytes, because copying is faster
- * than converting each integer. On a big-endian machine, the encoder then reverses the bytes of each copied integer.
+ * Whether this machine has the byte order of the stored integers. Each block of version 2 stores a new BFT state, which
+ * has about a thousand 4-byte integers with 101 delegates. The encoder copies these integers as bytes, because copying
+ * is faster than converting each integer. On a big-endian machine, the encoder then reverses the bytes of each copied
+ * integer.
  */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
@@ -89,7 +90,7 @@ export function encodeBftState(bftState: BftState): Uint8Array {
 
 /**
  * @param headerAt returns the header at a height of the chain to which the BFT state belongs
- * @throws ProtocolError `BFT_STATE_UNREADABLE` if the bytes have another layout, or if a header is missing
+ * @throws ProtocolError `BFT_STATE_UNREADABLE` if the bytes have a wrong version or length, or if a header is missing
  */
 export function decodeBftState(bytes: Uint8Array, headerAt: (height: number) => BlockHeader | undefined): BftState {
   const view = viewOf(bytes);

@@ -1,8 +1,8 @@
 /**
  * Implements the finality protocol of generation 3 (LIP-0014). Each voting header is a prevote for its own block and
- * for blocks before it. A header does not vote if its `maxHeightPreviouslyForged` is not below its height. A block with
- * enough prevotes can receive precommits. A block with enough precommits is final. A BFT state is an immutable value.
- * Adding a header creates a new BFT state.
+ * for blocks before it. A header whose `maxHeightPreviouslyForged` is its own height or above does not vote. A block
+ * with enough prevotes can receive precommits. A block with enough precommits is final. A BFT state is an immutable
+ * value. Adding a header creates a new BFT state.
  *
  * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
  * the delegate in the BFT state gives both. The last prevote is the height of this header. The last precommit is stored
@@ -22,8 +22,8 @@ export interface BftLimits {
    */
   readonly threshold: number;
   /**
-   * 3N-1. The votes of a header reach at most this number of heights below the header. The search for contradictions
-   * covers the same number of headers.
+   * 3N-1. The votes of a header reach at most this number of heights below the header. `headerFault` searches the same
+   * number of headers for an earlier header of the delegate.
    */
   readonly range: number;
   /**
@@ -42,15 +42,15 @@ export interface BftHeader {
   readonly maxHeightPrevoted: number;
 }
 
-/** Lists with one entry for each header. Entry i of each list belongs to height `firstHeight + i`. */
+/** Lists with one entry for each header of the BFT state. Entry i of each list belongs to height `firstHeight + i`. */
 interface HeaderLists {
   readonly maxHeightPreviouslyForged: Uint32Array;
   readonly maxHeightPrevoted: Uint32Array;
   /** First height of the generator's consecutive active rounds, as computed when the block was applied. */
   readonly minHeightActive: Uint32Array;
   /**
-   * Highest height for which the generator has precommitted, including the precommits of this header; 0 if there is
-   * none. The value is meaningless for headers that do not vote.
+   * Highest height for which the generator has precommitted, including the precommits of this header; 0 if there is no
+   * such height. For headers that do not vote, the value has no meaning.
    */
   readonly lastPrecommit: Uint32Array;
   readonly prevotes: Uint8Array;
@@ -87,10 +87,11 @@ export function lastHeightIn(bftState: BftState): number {
 }
 
 /**
- * Checks the `maxHeightPrevoted` of a header, if the BFT state has at least `range` headers. Also compares the header
- * with the newest earlier header of its delegate, if the earlier header is among the last `range` headers.
+ * Checks a new header in two ways. If the BFT state has at least `range` headers, the `maxHeightPrevoted` of the header
+ * must be the `maxPrevoted` of the BFT state. If the delegate of the header made one of the last `range` headers, the
+ * new header must not contradict the newest of them.
  *
- * @returns the message of lisk-sdk; undefined if there is no contradiction
+ * @returns the message of lisk-sdk; undefined if the header passes both checks
  */
 export function headerFault(bftState: BftState, header: BftHeader, limits: BftLimits): string | undefined {
   if (bftState.generators.length >= limits.range && header.maxHeightPrevoted !== bftState.maxPrevoted) {
@@ -129,8 +130,8 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
  * `maxHeightPreviouslyForged` decides, by the first rule that applies:
  *
  * 1. The named height is 0: full reward.
- * 2. The named height is not in the BFT state, or is not below the header: reduced reward. For a height below the BFT
- *    state, LIP-0014 grants the full reward, but the releases of lisk-sdk do not.
+ * 2. The named height is not in the BFT state, or is the height of the header or above: reduced reward. For a height
+ *    below the BFT state, LIP-0014 grants the full reward, but the releases of lisk-sdk do not.
  * 3. The named height is more than `range` + 1 below the header: full reward.
  * 4. All other cases: full reward if the header's delegate made the block at the named height, otherwise reduced
  *    reward.
@@ -162,14 +163,14 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = bftState;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If `maxHeightPreviouslyForged` is not below the height of the header, the delegate has forged at this height or
-  // above on another chain. The header therefore does not vote.
+  // If `maxHeightPreviouslyForged` is the height of the header or above, the delegate has forged at that height on
+  // another chain. The header therefore does not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);
   let lastPrecommit = own < 0 ? 0 : at(next.lastPrecommit, own);
-  // The precommits of a header depend on the prevotes of earlier headers. The precommits of a header are therefore
-  // counted before its own prevotes.
+  // The precommits of a header depend only on the prevotes of earlier headers. The function therefore counts the
+  // precommits of a header before the prevotes of the same header.
   const firstPrecommit = Math.max(minHeightActive, minPrecommitHeight(next, header, limits), lastPrecommit + 1);
   for (let height = firstPrecommit; height < header.height; height += 1) {
     const index = height - firstHeight;

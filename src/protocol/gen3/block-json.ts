@@ -17,10 +17,10 @@ import { BlockRejected } from '../verdict.ts';
 import { headerId } from '../block/header.ts';
 
 /**
- * Reads a block. The id of the block is computed, and unknown members are ignored. A total, reward, version or
- * `payloadLength` that is missing or null counts as 0. `numberOfTransactions` becomes the length of the list
- * `transactions`; the value in the JSON is ignored. If the generator signed another number, the signature is therefore
- * invalid.
+ * Reads a block. The function computes the id of the block, and ignores the member `id` and unknown members. A total,
+ * reward, version or `payloadLength` that is missing or null counts as 0. `numberOfTransactions` of the result is the
+ * length of the list `transactions`. The function ignores the number in the JSON. If the generator signed another
+ * number than this length, the signature of the result is invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */
@@ -38,8 +38,8 @@ export function blockFromJson(
 }
 
 /**
- * Reads the genesis block. The network defines the content of this block. The genesis block may have any block version
- * with a known byte layout.
+ * Reads the genesis block. Its version may be any block version with a known byte layout (0, 1 or 2), because the
+ * network defines the genesis block.
  */
 export function genesisFromJson(json: unknown, transactionFromJson: (json: unknown) => Transaction): Block {
   const version = readCount(json, 'version');
@@ -47,7 +47,10 @@ export function genesisFromJson(json: unknown, transactionFromJson: (json: unkno
   return readBlock(json, version, transactionFromJson, GENESIS_TRANSACTIONS_MAX);
 }
 
-/** @param transactionToJson writes a transaction with the id of the block that contains it */
+/**
+ * @param transactionToJson converts a transaction to JSON; `blockId` is the id of the block that contains the
+ *   transaction
+ */
 export function blockToJson(
   block: Block,
   transactionToJson: (transaction: Transaction, blockId: string) => JsonObject,

@@ -30,13 +30,16 @@ import type { BftHeader, BftState } from './bft.ts';
 import { applyDpos, newestListAfter } from './dpos.ts';
 import { loadBftState, saveBftState } from './bft-state.ts';
 
-/** Version of blocks of this generation. The blocks at old heights of live networks have older versions. */
+/**
+ * Version of blocks of this generation. On live networks, the blocks from before the change to generation 3 have older
+ * versions.
+ */
 export const BLOCK_VERSION = 2;
 
 /** The finalized height of a new chain, which is the height of its genesis block. */
 const FINALIZED_AT_START = 1;
 
-/** If a header is not compliant (see `isCompliant`), its reward is divided by this number. */
+/** The node divides the full reward by this number for a header that is not compliant (see `isCompliant`). */
 const REDUCED_REWARD_DIVISOR = 4n;
 
 export interface BlockRulesOptions {
@@ -142,8 +145,8 @@ export function createBlockRules(
   }
 
   /**
-   * The genesis header votes for itself. The reference (lisk-sdk) counts this vote when the node starts, which is
-   * always before the second block.
+   * Applies the genesis block, and counts the prevote of its header for the genesis block itself. The reference
+   * (lisk-sdk) counts this prevote when the node starts, which is always before the second block.
    */
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);

@@ -14,8 +14,8 @@ import { finalityOf } from './bft-state.ts';
  * Builds and signs the block after `tip`. The function never signs a block that contradicts `request.previouslyForged`
  * or that `applyBlock` would refuse.
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged` or the chain;
- *   or an error of `buildBlock`
+ * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged`; or an error of
+ *   `buildBlock`
  */
 export function forgeBlock(
   state: StateReader,
@@ -35,10 +35,10 @@ export function forgeBlock(
 }
 
 /**
- * The larger of two heights: the height of the last signed header, and the height that this header names as
+ * The larger of two heights: the height of the delegate's last signed header, and the height that this header names as
  * `maxHeightPreviouslyForged`. The result is 0 if the delegate has signed no header. If the delegate moved to a shorter
- * branch, the height that the last header names can be the larger one. A new header names the result, because the last
- * signed header can contradict a header that names a lower height.
+ * branch, the height that the last header names can be the larger one. A new header must name the result: if it names a
+ * lower height, it can contradict the last signed header.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

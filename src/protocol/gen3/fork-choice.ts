@@ -22,7 +22,7 @@ function extendsTip(tip: BlockHeader, received: BlockHeader): boolean {
   return tip.height + 1 === received.height && tip.id === received.previousBlockId;
 }
 
-/** Whether a block has the height, the parent and the prevoted height of the tip. */
+/** Whether a block has the same height, parent and `maxHeightPrevoted` as the tip. */
 function isDuplicate(tip: BlockHeader, received: BlockHeader): boolean {
   return (
     tip.height === received.height &&
@@ -63,8 +63,8 @@ export function isBetterChain(tip: AnnouncedTip, received: AnnouncedTip): boolea
 }
 
 /**
- * Whether a block was received in its own slot. A block has no time of receipt if it was forged, downloaded or loaded,
- * or if it became the tip by a rollback. Such a block counts as received in its slot.
+ * Whether a block was received in its own slot. A block without `receivedAtS`, such as a block that this node forged,
+ * counts as received in its slot.
  */
 function wasReceivedInSlot(view: TipView, params: Timing): boolean {
   return view.receivedAtS === undefined || slotAt(view.receivedAtS, params) === slotAt(view.header.timestamp, params);

@@ -1,10 +1,10 @@
 /**
  * Decides when a delegate may sign again although this node does not know all earlier headers of the delegate
  * (LIP-0014). The node waits until a block that is newer than all unknown headers is final. Each unknown header is then
- * either on the chain of this node or on an abandoned branch. An unknown header on such a branch can be higher than the
- * final block by at most the number of slots that this chain missed. If a new header names this maximum height as
- * `maxHeightPreviouslyForged`, it contradicts none of the unknown headers. On a chain whose only final block is the
- * genesis block, the wait is limited (`boundOfYoungChain`).
+ * either on the chain of this node or on an abandoned branch. On an abandoned branch, the height of an unknown header
+ * can exceed the height of the final block by at most the number of slots that the chain of this node missed. A new
+ * header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the unknown headers. On a
+ * chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`).
  */
 
 import type { ChainParams } from '../params.ts';
@@ -14,16 +14,19 @@ import type { BlockHeader } from '../types.ts';
 import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './bft-state.ts';
 
-/** Time in seconds. Branches that split off longer ago do not count, as in LIP-0014. */
+/**
+ * Time in seconds. The node ignores unknown headers on branches that split off longer ago than this time, as in
+ * LIP-0014.
+ */
 const MONTH_S = 30 * 86_400;
 /**
- * If the finalized height is behind the tip by more than this multiple of the usual distance (`finalityBlocks`), the
- * node treats finality as stopped. The node then states no time at which the wait ends (`untilS`).
+ * If the last final block is older than the tip by more than this multiple of the usual time (`finalityBlocks` slots),
+ * the node treats finality as stopped. The node then states no time at which the wait ends (`untilS`).
  */
 const STANDING_TIMES = 2;
 /**
- * Height from which missed slots are counted. Slots before this height do not count, because block 1 has the time of
- * the epoch, even if the network began much later.
+ * Height of the first block that a delegate forged. The node counts missed slots only from this block on, because block
+ * 1 has the time of the epoch, even if the network began much later.
  */
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -39,8 +42,8 @@ export function handOver(
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
   const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
-  // The expected distance in seconds between tip and finality. On a young chain (only its genesis block is final), the
-  // node computes the distance instead of measuring it, because the genesis block has the time of the epoch.
+  // The expected distance in seconds between the tip and the last final block. On a young chain (only its genesis block
+  // is final), the node cannot measure this distance, because the genesis block has the time of the epoch.
   const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
   const dueS = sinceS + distanceS;
   const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
@@ -91,7 +94,7 @@ export function handOver(
  * therefore limited.
  *
  * @param wait.dueS chain time at which a block with the time `sinceS` should be final
- * @param wait.isNew whether the delegate forged none of the newest blocks (`ownHeaders`)
+ * @param wait.isNew whether the delegate forged none of the last `range` blocks (`ownHeaders`)
  * @returns 0 if there can be no unknown header; undefined if the wait must continue
  */
 function boundOfYoungChain(
@@ -101,11 +104,12 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If nobody has forged yet, there are no unknown headers. There are also no unknown headers if the delegate forged
-  // none of the newest blocks, and `sinceS` is before the end of the first forged block's slot.
+  // If nobody has forged yet, there are no unknown headers. There are also no unknown headers if the delegate is new,
+  // and `sinceS` is before the end of the first forged block's slot, because all unknown headers are older than
+  // `sinceS`.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
-  // The height of a branch with a block in each slot since the first forged block.
+  // The height of the tip of a branch that has a block in each slot since the first forged block.
   return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
 }
 
@@ -125,8 +129,8 @@ function finalityBlocks({ threshold }: BftLimits): number {
 }
 
 /**
- * The delegate's headers among the last `range` headers of the chain. Nodes do not compare a new header with older
- * headers of the chain.
+ * The delegate's headers among the last `range` headers of the chain. Nodes do not compare a new header with the
+ * headers before these.
  */
 function ownHeaders(
   state: StateReader,
@@ -143,8 +147,8 @@ function ownHeaders(
 }
 
 /**
- * A header that represents all unknown headers. The height of this header is 0. The member `maxHeightPreviouslyForged`
- * of this header is the highest height that any unknown header can have.
+ * Creates a header that stands for all earlier headers of the delegate. Its height is 0. Its
+ * `maxHeightPreviouslyForged` is the highest height that any known or unknown header has or names.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

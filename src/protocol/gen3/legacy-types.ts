@@ -34,8 +34,9 @@ function typeOf<K extends PayloadKind>(
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
   /**
-   * For a rebuilt asset, returns an asset with the original form of the known members. The node stores the result only
-   * if the result differs from `known`. If the result is undefined, the node stores nothing.
+   * For a rebuilt asset, returns the known members as the sender wrote them. The argument `known` is the JSON that the
+   * node computes from the payload. The node stores the result only if the result differs from `known`. If the result
+   * is undefined, the node stores nothing.
    */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {
@@ -65,8 +66,8 @@ const transfer = typeOf(
   (asset, id) => {
     const { errors, payload } = readTransfer(asset, id);
     if (payload !== undefined) return { errors, payload };
-    // Some transactions in the exceptions of live networks have recipients that are not addresses. The bytes of a
-    // transaction can contain these recipients, too, so the function returns a payload.
+    // Some transactions in the exceptions of live networks have recipients that are not addresses. The node can write
+    // such a recipient to the bytes of the transaction, so the function returns the errors together with a payload.
     const moved = movementOf(amountIn(asset), member(asset, 'recipientId'));
     const data = member(asset, 'data');
     if (moved === undefined || (data !== undefined && typeof data !== 'string')) return { errors, payload: undefined };
@@ -217,8 +218,8 @@ export const LEGACY_TYPES: ReadonlyMap<number, TransactionType> = new Map(
 );
 
 /**
- * The older types that occur in a network's history. Each older type is allowed below a height that the network
- * defines.
+ * The older types that blocks of a network may contain after the genesis block. Each of these types is allowed only in
+ * blocks below a height that the exceptions of the network define.
  */
 export function legacyTypesOf({ exceptions }: Pick<ChainParams, 'exceptions'>): readonly TransactionType[] {
   const { disableDappTransaction, disableDappTransfer, disableV1Transactions } = exceptions.precedent;

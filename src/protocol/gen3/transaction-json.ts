@@ -134,10 +134,10 @@ function senderIdOf(senderPublicKey: unknown): Address {
 interface Reading {
   readonly errors: readonly TransactionError[];
   /**
-   * The transaction with the id of its document, or with an empty id if the document has no valid id. It is present
-   * even if its payload or its list of signatures has errors, because the network may have an exception for the
-   * transaction. It is undefined if the payload cannot be read, if `signatures` is no list, or if another member has an
-   * error.
+   * The transaction, with the id in the document, or with an empty id if that id is missing or invalid. The transaction
+   * is present even if its payload or its list of signatures has errors, because the network may have an exception for
+   * the transaction. Undefined if the function cannot read the payload, if `signatures` is not a list, or if another
+   * member has an error.
    */
   readonly transaction: Transaction | undefined;
 }

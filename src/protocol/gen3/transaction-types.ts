@@ -40,12 +40,15 @@ interface AssetLayout<K extends PayloadKind> {
    * check of the base schema (`assetForBaseCheck`) gets an empty object, even if the asset is malformed.
    */
   readonly rebuilt: boolean;
-  /** Members that no signature covers. A rebuilt asset begins with these members. */
+  /**
+   * Known members that the payload lacks, because no signature covers them. If there are such members, the node stores
+   * the rebuilt asset as JSON text that begins with these members.
+   */
   unsigned?(asset: unknown): JsonObject | undefined;
   fee(payload: Extract<Payload, { kind: K }>): bigint;
   toJson(payload: Extract<Payload, { kind: K }>): JsonObject;
   encode(payload: Extract<Payload, { kind: K }>): Buffer;
-  /** Data that the bytes do not contain; undefined if there are none. */
+  /** The part of the payload that the bytes do not contain; undefined if the bytes contain the whole payload. */
   detail?(payload: Extract<Payload, { kind: K }>): Buffer | undefined;
   /** @param bytes the bytes of the transaction, with the asset from `HEAD_BYTES` to `end` */
   decode(bytes: Buffer, end: number, detail: Buffer | undefined): Extract<Payload, { kind: K }>;

@@ -12,7 +12,8 @@ export function createTransactionRules(params: ChainParams, codec: Gen3Codec): s
     dialect: GEN3_DIALECT,
     bytes,
     isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? codec.types.has(type),
-    // In this generation, nodes compute id and fee, so neither value can be wrong.
+    // In this generation, nodes compute the id and the fee, and ignore the values in the JSON, so neither value can be
+    // wrong.
     statedErrors: () => [],
     isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
     uniqueKinds: new Set(['delegate', 'vote']),

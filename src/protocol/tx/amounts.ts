@@ -1,7 +1,7 @@
 /**
- * Computes two amounts of a transaction in beddows. The transaction moves the first amount (`amountOf`). The second
- * amount counts in the total of the block, in spending and in vote weights (`countedAmount`). No signature covers the
- * counted amount of a registration.
+ * Computes two amounts of a transaction in beddows: the amount that the transaction moves (`amountOf`), and the amount
+ * that counts in block totals, spending and vote weights (`countedAmount`). The amounts differ only for registrations
+ * (of a second key, a delegate, a group or an application) whose asset has the unknown member `amount`.
  */
 
 import { decimalOf, DecimalSum, ZERO, type Decimal } from '../../primitives/decimal.ts';
@@ -38,7 +38,7 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
  * is the unknown member `amount` of its asset, which no signature covers. Without this member, the counted amount is 0.
  * The member may have any form that lisk-sdk's number library reads.
  *
- * @returns undefined if `decimalIn` cannot read the member; a block with this transaction is invalid
+ * @returns undefined if `decimalIn` cannot read the member; a block that contains the transaction is then invalid
  */
 export function countedAmount(transaction: Transaction): bigint | Decimal | undefined {
   const { payload, written } = transaction;
@@ -84,9 +84,9 @@ export function decimalIn(value: unknown): Decimal | undefined {
 }
 
 /**
- * Returns the single element of a list as text, or an empty text for any other list. If the element is itself a list,
- * the same rule applies to this inner list. The reference (lisk-sdk) reads a list with a single element like the
- * element itself.
+ * Returns the single element of a list as text, if the element is a text or a number. If the element is itself a list,
+ * the same rule applies to this inner list. For any other list, the result is an empty text, which is not a number. The
+ * reference (lisk-sdk) reads a list with a single element like the element itself.
  */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;

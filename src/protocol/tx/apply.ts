@@ -21,8 +21,8 @@ const OK: TransactionVerdict = { status: 'ok' };
  * state changes even if there are errors, because an exception of the network may turn a failure into a success. The
  * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
  *
- * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. While the node applies a block, the
- * state keeps the public key of an account in the letter case in which the sender wrote the key. The sender's key of
+ * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. As in lisk-sdk, the state keeps the
+ * public key of an account in the letter case in which a transaction of the block wrote the key. The sender's key of
  * each later transaction in the block must equal this key, including the letter case. `lowerKeys` converts the keys of
  * accounts to lower case after the block.
  */

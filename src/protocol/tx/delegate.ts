@@ -41,13 +41,13 @@ export function applyDelegate(
   if (sender.username !== undefined) {
     errors.push(transactionError(transaction.id, 'Account is already a delegate', dialect.usernamePath));
   }
-  // If there is an error, the function writes nothing, because no known exception excuses an error in a registration.
-  // The state also cannot store two delegates with the same username.
+  // After an error, the function writes nothing, for two reasons: no known exception excuses an error in a
+  // registration, and the state cannot store two delegates with the same username.
   if (errors.length > 0) return errors;
   state.setAccount({ ...sender, username });
   state.setDelegate({
-    // The public key comes from the account. The sender's key of a transaction may differ from the account's key, if
-    // the network has an exception for the transaction.
+    // The public key of the account takes precedence, because `senderPublicKey` of the transaction may be a different
+    // key if the network has an exception for the transaction.
     publicKey: (sender.publicKey ?? transaction.senderPublicKey).toLowerCase(),
     address: sender.address,
     username,

@@ -1,6 +1,6 @@
 /**
  * Handles exceptions: transactions of live networks that count as valid although a check fails. For most exceptions,
- * only the first error counts, so the order of errors is part of the rules.
+ * `isExcepted` looks only at the path of the first error, so the order of the errors is a consensus rule.
  */
 
 import type { Exceptions } from '../params.ts';

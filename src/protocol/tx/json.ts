@@ -10,8 +10,8 @@ export function member(value: unknown, name: string): unknown {
 }
 
 /**
- * Reads a member that is a number; 0 for any other value. Negative zero becomes 0, because the bytes of a transaction
- * cannot express a negative zero.
+ * Returns the number in a member of an object; 0 if the member is not a number. Negative zero becomes 0, because the
+ * bytes of a transaction cannot express a negative zero.
  */
 export function numberIn(value: unknown, name: string): number {
   const number = member(value, name);
@@ -21,8 +21,8 @@ export function numberIn(value: unknown, name: string): number {
 /**
  * Maximum length of a list that is passed to a check. A longer list is first truncated to this length, so that a list
  * with a million entries costs little time. Outside genesis blocks, the longest list that a rule allows has 33 entries.
- * A truncated list is therefore still too long, and the check refuses it. A vote in a genesis block may have a list of
- * any length, but on all known networks, this list has at most 101 entries.
+ * A truncated list is therefore still too long, and the check refuses it. A vote transaction in a genesis block may
+ * have a list of any length, but its list has at most 101 entries on all known networks.
  */
 const LIST_ITEMS_MAX = 200;
 

@@ -12,8 +12,8 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
  *
  * The node verifies the signatures that arrived with the transaction only when the transaction has as many signatures
  * as it needs. Before that, the transaction may have false signatures, which anybody can add to a copy of it. The
- * function removes the false signatures that it finds, and duplicate signatures of one member. The reference (lisk-sdk)
- * keeps false signatures, and then refuses every further signature.
+ * function removes the false signatures that it finds. If a member has several signatures, the function keeps only the
+ * first. The reference (lisk-sdk) keeps false signatures, and then refuses every further signature.
  *
  * @param added the signature to add, in a form that the caller has checked; its hexadecimal texts may be in upper case
  * @returns the transaction with the added signature, and whether it then has all needed signatures; or the refusal of
@@ -38,8 +38,8 @@ export function addMemberSignature(
   const sender = state.account(transaction.senderId);
   let signed = { ...transaction, signatures: [...transaction.signatures, signature] };
   // The loop removes one false signature at a time, and stops when all signatures are valid or there are too few
-  // signatures. Before the addition, a pending transaction usually has too few signatures. The loop therefore usually
-  // stops after at most one removal.
+  // signatures. Before the addition, a pending transaction usually has too few signatures. After the addition and one
+  // removal, the transaction has too few signatures again, and the loop stops.
   for (;;) {
     const { status } = groupSignatureStatus(signed, sender, context);
     const unmatched = status === 'fail' ? firstUnmatchedSignature(signed, members ?? [], context) : undefined;
@@ -53,7 +53,7 @@ function membersFor(state: StateReader, { payload, senderId }: Transaction): rea
   return state.account(senderId)?.group?.members;
 }
 
-/** The reason to refuse a signature without verification; undefined if the signature must be verified. */
+/** The reason why the node refuses a signature before verifying it; undefined if the node must verify the signature. */
 function unfitness(
   members: readonly PublicKey[] | undefined,
   { id, payload, senderId, signatures }: Transaction,

@@ -1,6 +1,6 @@
 /**
- * Applies a multisignature registration: the sender becomes a group. Each later transaction of the group also needs
- * signatures of its members.
+ * Applies a multisignature registration: the sender becomes a group. Each later transaction of the group also needs the
+ * signatures of at least `min` members.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -88,7 +88,8 @@ export function applyMultisignature(
   }
   state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
   // If the account of a member has no public key, the account gets the member's key in the letter case of the
-  // registration. Until the end of the block, the member's transactions must have the key in this letter case.
+  // registration. After the block, `lowerKeys` converts the key to lower case. Before that, each transaction of the
+  // member must have the key in the letter case of the registration.
   for (const publicKey of keysgroup.map((key) => key.slice(1))) {
     const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);

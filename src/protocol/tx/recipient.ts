@@ -1,8 +1,9 @@
 /**
  * Checks recipients. The network accepts addresses and the text `NaNL`. To check an address, lisk-sdk parses the text
  * before the `L` to a number, writes the number as text again, and compares the two texts. For `NaN`, the two texts are
- * equal. A transfer to `NaNL` has the bytes, the id and the signature of a transfer to `10L`, but the transfer credits
- * the separate account `NaNL`. No node accepts a transfer to `NaNL` over HTTP, but peers pass such transfers on.
+ * equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the number 10. A transfer to `NaNL` therefore has the id
+ * and the signature of a transfer to `10L`, but credits the separate account `NaNL`. No node accepts a transfer to
+ * `NaNL` over HTTP, but peers pass such transfers on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';
@@ -24,13 +25,16 @@ export function recipientFault(recipientId: string): string | undefined {
 /**
  * The number that encodes a recipient in the bytes of a transfer.
  *
- * @param recipientId a correct recipient
+ * @param recipientId a recipient without an error of `recipientFault`
  */
 export function recipientNumberOf(recipientId: Address): bigint {
   return recipientId === NAN_ADDRESS ? NAN_NUMBER : BigInt(recipientId.slice(0, -1));
 }
 
-/** The text of a recipient, if the text cannot be computed from the bytes; otherwise undefined. */
+/**
+ * The text of a recipient that the bytes of a transfer do not express, so that the node stores it beside the bytes;
+ * undefined for every other recipient.
+ */
 export function recipientTextBeside(recipientId: Address): Buffer | undefined {
   return recipientId === NAN_ADDRESS ? Buffer.from(NAN_ADDRESS, 'utf8') : undefined;
 }

@@ -26,16 +26,16 @@ export interface ShapeCompiler {
 }
 
 /**
- * @param containsNul whether a text contains a NUL character, as the generation detects it
- * @param isId whether a text is an id, as the generation checks it
+ * @param containsNul returns whether a text contains a NUL character, by the rule of the generation
+ * @param isId returns whether a text is an id, by the rule of the generation
  */
 export function createShapeCompiler(
   containsNul: (text: string) => boolean,
   isId: (text: string) => boolean = isLooseId,
 ): ShapeCompiler {
   const makeAjv = (): Ajv.Ajv => {
-    // The schemas of this program need no validation. To validate a schema, Ajv would compile its meta-schema.
-    // Compiling the meta-schema takes longer than all other work of this file.
+    // Ajv need not validate the schemas, because they are part of this program. To validate a schema, Ajv would compile
+    // its meta-schema, which takes longer than all other work of this file.
     const ajv = new Ajv({ allErrors: true, schemaId: 'auto', useDefaults: false, meta: false, validateSchema: false });
     ajv.addFormat('id', isId);
     ajv.addFormat('address', (text: string) => recipientFault(text) === undefined);
@@ -50,9 +50,8 @@ export function createShapeCompiler(
     ajv.addFormat('transferData', (text: string) => !containsNul(text) && Buffer.byteLength(text, 'utf8') <= 64);
     ajv.addFormat('uri', LOOSE_URI);
     ajv.addFormat('noNullByte', (text: string) => !containsNul(text));
-    // Ajv need not validate the definition of the keyword below, because the definition is part of this program. To
-    // validate the definition, Ajv would compile another meta-schema, which takes as long as compiling the schema of a
-    // transaction type.
+    // Ajv also need not validate the definition of the keyword `uniqueSignedPublicKeys`. To validate the definition,
+    // Ajv would compile another meta-schema, which takes as long as compiling the schema of a transaction type.
     ajv.validateKeyword = () => true;
     ajv.addKeyword('uniqueSignedPublicKeys', { type: 'array', validate: haveDistinctKeys, errors: false });
     return ajv;
@@ -154,8 +153,8 @@ export function baseErrors(shape: Shape, value: unknown, id: string): Transactio
 }
 
 /**
- * The errors that the check of an asset against its schema finds. Paths are relative to the asset. The path of the
- * asset itself is `.asset`.
+ * The errors that the check of an asset against its schema finds. The paths of the errors are relative to the asset. An
+ * error of the whole asset has the path `.asset`.
  */
 export function assetErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
   return shape(value).map((error) => {
@@ -169,8 +168,8 @@ function isPublicKey(text: string): boolean {
 }
 
 /**
- * The format of ids in lisk-sdk accepts a sign and leading zeros. Only generation 3 uses this format. A transaction's
- * own id in this form has no effect, because generation 3 computes the id from the bytes.
+ * The format of ids in lisk-sdk accepts a sign and leading zeros. Only generation 3 uses this format. Generation 3
+ * ignores the `id` that a transaction states, because it computes the id from the bytes.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;

@@ -30,9 +30,9 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 }
 
 /**
- * Whether the asset is an object but no array, is missing, or counts as false in JavaScript. A missing asset, or one
- * that counts as false, is checked like an empty object. If the result is false, the schema check refuses the asset
- * because of its type.
+ * Whether the schema check can treat the asset as an object. The result is true for each object that is not an array.
+ * The result is also true if the asset is missing or counts as false in JavaScript, because such an asset is checked
+ * like an empty object. The schema check refuses every other asset because of its type.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));

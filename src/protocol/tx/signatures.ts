@@ -11,9 +11,9 @@ import { membersOf } from './multisignature.ts';
 export interface GroupSignatureStatus {
   /**
    * `none`: the transaction needs no members' signatures, and has none. `pending`: there are fewer signatures than
-   * needed. `ready`: there are enough signatures, and each is valid. `fail`: a signature is invalid, or occurs twice
-   * without an exception of the network. The status is also `fail` if the transaction has members' signatures although
-   * its sender is no group.
+   * needed, and the node has verified none of them. `ready`: there are enough signatures, and each is valid. `fail`: a
+   * signature is invalid, or occurs twice without an exception of the network. The status is also `fail` if the
+   * transaction has members' signatures although its sender is no group.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
@@ -114,7 +114,7 @@ function memberStanding(
   return { status: 'fail', errors: [error] };
 }
 
-/** The position in the group of the member that made a signature, and the check that succeeded. */
+/** The member that made a signature (its position in the group), and the signature check that succeeded. */
 interface Match {
   readonly memberIndex: number;
   readonly check: SignatureCheck;
@@ -129,8 +129,8 @@ interface Match {
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
 /**
- * Finds the first signature that matches no remaining member of the group; undefined if all signatures match. Each
- * member may match at most one signature.
+ * Looks for the member of the group that made each signature; each member may match at most one signature. Returns the
+ * first signature without a matching member; undefined if all signatures match.
  *
  * A signature does not show its signer. The function therefore tries the keys of all members that have no matching
  * signature yet, until one key matches. A signature without a match takes at most 15 checks, and ends the search.
@@ -186,8 +186,9 @@ function matchOf(
  * verifying needs one check for each signature. The results of these checks are then in the signature cache. If the
  * search fails, the transaction is verified without the help of the search. No verdict depends on the search.
  *
- * A group of 15 members costs 15 checks if all members signed in their order, and 127 in the worst order. If the first
- * signature matches no member, the search ends after at most 29 checks.
+ * For 15 signatures of a group of 15 members, the search takes 15 checks if the signatures are in the order of the
+ * members, and 127 in the worst order. If the first signature matches no member, the search ends after at most 29
+ * checks.
  *
  * @param sender the account before the transaction
  */
@@ -208,8 +209,8 @@ export function* searchSigners(
 }
 
 /**
- * Maximum number of members that are tried at once for one signature. The maximum is small, because the signature
- * matches at most one of these members.
+ * Maximum number of members that are tried at once for one signature. The maximum is small, because at most one of the
+ * members matches, and the checks of all others are wasted.
  */
 const CANDIDATES_AT_ONCE_MAX = 8;
 

@@ -7,11 +7,10 @@ import type { SignatureCheck, Transaction, TransactionId } from '../types.ts';
 import { SENDER_AT, type BasicFields, type TransactionLayout } from './transaction-type.ts';
 
 /**
- * Computes the bytes of all transactions whose types have known layouts. Network identifiers are 32 bytes as
- * hexadecimal text.
+ * Computes the bytes of transactions. Each parameter `networkIdentifier` is hexadecimal text of 32 bytes.
  */
 export interface TransactionBytes {
-  /** The layout of a transaction type; the codec has already accepted the type. */
+  /** The layout of a transaction type that the codec has accepted. */
   layoutOf(type: number): TransactionLayout;
   /** The bytes that the primary signature covers, without the network identifier. */
   basicBytes(fields: BasicFields): Buffer;
@@ -20,7 +19,7 @@ export interface TransactionBytes {
    * primary and the second signature, but not members' signatures.
    */
   transactionBytes(transaction: Transaction): Buffer;
-  /** The bytes that the primary signature covers, before hashing. */
+  /** The bytes that the primary signature covers, with the network identifier if the layout is `networkBound`. */
   signedBytes(fields: BasicFields, networkIdentifier: string): Buffer;
   /** SHA-256 of `signedBytes`. The sender and the members of a group sign this digest. */
   signingDigest(transaction: Transaction, networkIdentifier: string): Buffer;
@@ -57,8 +56,8 @@ class Known {
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * The network identifier of the last call. If the signatures cover it, `whole` contains it. The identifier stays in
-   * `whole`, because a process usually serves one network.
+   * The network identifier of the last call for this transaction. If the signatures cover it, `whole` contains it. The
+   * identifier stays in `whole`, because a process usually serves one network.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
@@ -83,8 +82,8 @@ const SIGNATURE_BYTES = 64;
 export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionLayout>): TransactionBytes {
   let known = new WeakMap<Transaction, Known>();
   /**
-   * The network identifier of the last call, as bytes, so that it is not converted at each call. A process usually
-   * serves one network.
+   * The network identifier that `writeIdentifier` last converted to bytes. A process usually serves one network, so
+   * most calls need no conversion.
    */
   let identifier: { readonly text: string; readonly bytes: Buffer } | undefined;
 

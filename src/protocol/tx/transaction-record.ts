@@ -1,10 +1,10 @@
 /**
  * Defines the stored form (record) of a transaction. A record has four parts: the bytes from which the id is computed,
  * the members' signatures, additional data, and two final bytes. The final bytes are the number of members' signatures,
- * and flags that state which data are present. The additional data follow in this order, and each item is present only
- * if it is needed:
+ * and flags that state which optional parts are present. The additional data follow in this order, and each item is
+ * present only if it is needed:
  *
- * - the fee, if it is not the fee of the type, for example in a genesis block;
+ * - the fee, if it is not the usual fee of the transaction type, for example in a genesis block;
  * - the id, if it is not the computed id;
  * - the recipient's key;
  * - the detail of the type (`TransactionLayout.detail`);
@@ -125,7 +125,7 @@ export function decodeTransaction(
 
 /** The additional data of a record. */
 interface Extras {
-  /** Total number of bytes of these data. */
+  /** Total number of bytes of the additional data. */
   readonly length: number;
   readonly detail?: Buffer;
   readonly recipientPublicKey?: PublicKey;
@@ -166,8 +166,8 @@ function extrasOf(record: Buffer, flags: number): Extras {
 }
 
 /**
- * JSON of the parts of a transaction's original form that the bytes of the transaction do not contain; undefined if
- * there are no such parts.
+ * JSON of `written` and, if a member's signature has upper-case letters, of all members' signatures; undefined if there
+ * is nothing to store.
  */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));

@@ -25,7 +25,7 @@ import { isLowerCase, poolFault, lowerKeys } from './unsigned-json.ts';
 export interface TransactionRuleParts {
   readonly dialect: TransactionDialect;
   readonly bytes: TransactionBytes;
-  /** Whether the type of the transaction may occur in the context. */
+  /** Whether a block with the properties in `context` may contain a transaction of this type. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
   /**
    * Errors in the values that a well-formed transaction states, such as its id and fee. The result does not include
@@ -45,8 +45,8 @@ export interface TransactionRuleParts {
   /** Kinds of transactions for which `hasUniqueData` returns true. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
   /**
-   * The reason why lisk-sdk cannot update the vote weights after the transaction; undefined if lisk-sdk can update the
-   * weights.
+   * The reason why lisk-sdk cannot update the vote weights after the transaction, and therefore cannot apply the block;
+   * undefined if lisk-sdk can update the weights.
    */
   voteWeightFault?(
     state: StateReader,

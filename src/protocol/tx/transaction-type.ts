@@ -12,7 +12,7 @@ export interface AssetReading {
   readonly payload: Payload | undefined;
 }
 
-/** The signed part of a transaction, which does not include its signatures. */
+/** The part of a transaction that its primary signature covers. */
 export interface BasicFields {
   readonly type: number;
   readonly timestamp: number;
@@ -32,7 +32,7 @@ export interface TransactionLayout {
   readonly kind: PayloadKind;
   /** Whether signatures also cover the network identifier, which then stands before the basic bytes. */
   readonly networkBound: boolean;
-  /** Fee of the type in beddows. */
+  /** Fee in beddows of a transaction of this type with the given payload. */
   fee(payload: Payload): bigint;
   /**
    * Writes the basic bytes: the signed bytes without the network identifier.

@@ -69,7 +69,7 @@ export function isTransferAmount(digits: string): boolean {
 }
 
 /**
- * Writes a text as UTF-8 bytes and reads it again. The result differs from the text if the text has a lone surrogate.
+ * Returns the text that remains after the node has stored a text as UTF-8: each lone surrogate becomes U+FFFD.
  */
 export function storableText(text: string): string {
   return /[\ud800-\udfff]/.test(text) ? Buffer.from(text, 'utf8').toString('utf8') : text;
@@ -85,8 +85,8 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
 }
 
 /**
- * Returns `{ data: '' }` if the text of a transfer is present and empty; otherwise undefined. The network passes an
- * empty text on, although the text adds no byte to the signed bytes.
+ * Returns `{ data: '' }` if the text of a transfer is present and empty; otherwise undefined. The codec keeps the empty
+ * text as original JSON, because nodes pass it on although the signed bytes do not show it.
  */
 export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;
@@ -112,9 +112,9 @@ export function applyTransfer(
 }
 
 /**
- * The error of a transfer or vote whose sender cannot pay the amount; an empty list if the sender can pay it. The list
- * is also empty if the fee already made the balance negative, because an earlier check has reported the negative
- * balance. The error shows the balance before the fee.
+ * A list with one error if the sender of a transfer or vote cannot pay the amount; an empty list if the sender can pay
+ * it. The list is also empty if the fee already made the balance negative, because an earlier check has reported the
+ * negative balance. The error shows the balance before the fee.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
   if (balance < 0n || balance >= amount) return [];

@@ -13,9 +13,9 @@ import { countedAmount } from './amounts.ts';
 /**
  * Maximum depth of nested arrays and objects in an asset of a transaction in a block. The reference (lisk-sdk) copies
  * assets recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has
- * compiled. This depth is at most 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run
- * for a long time. This node must accept every asset that any lisk-sdk node can store. In this node, V8 can write JSON
- * of up to about 4,000 levels.
+ * compiled. This depth is at most 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for
+ * a long time. The limit of this node is above 3,141, because this node must accept every asset that any lisk-sdk node
+ * can store. The limit is below 4,000, because V8 can write JSON of up to about 4,000 levels in this node.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -27,8 +27,8 @@ const POOLED_NESTING_MAX = 256;
 
 /**
  * The pool refuses an asset with unknown members if the asset has more than this number of bytes. The network limits an
- * asset with unknown members only by the maximum size of a message, 3 MB. The pool needs a lower limit for two reasons.
- * By default, the pool may hold 5,000 transactions. All transactions of a block must fit into one message.
+ * asset with unknown members only by the maximum size of a message, 3 MB. The pool needs a lower limit, because it may
+ * hold 5,000 transactions by default, and because all transactions of a block must fit into one message.
  */
 const POOLED_ASSET_BYTES_MAX = 8_192;
 
@@ -49,7 +49,7 @@ export function lowerKeys(state: StateWriter, addresses: Iterable<Address>): voi
   }
 }
 
-/** True if a key is in lower case. At the end of a block, all keys of accounts are in lower case. */
+/** True if a key is in lower case. */
 export function isLowerCase(publicKey: PublicKey): boolean {
   return !CAPITALS.test(publicKey);
 }
@@ -69,9 +69,9 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
     names.every((name) => Object.hasOwn(known, name) && isSameText(member(asset, name), known[name]));
   if (isKnown) return undefined;
   const amount = member(asset, 'amount');
-  // JSON can contain numbers that are too large for JavaScript. `JSON.stringify` would write an infinite amount as
-  // null, and null counts as 0. This code therefore writes the amount as the text `Infinity` or `-Infinity`, which is
-  // no valid amount.
+  // `JSON.parse` reads a number that is too large for JavaScript as infinite. `JSON.stringify` would write an infinite
+  // amount as `null`, which `countedAmount` would count as 0. This code therefore writes the amount as the text
+  // `Infinity` or `-Infinity`, which is no valid amount.
   const isInfinite = typeof amount === 'number' && !Number.isFinite(amount);
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }
@@ -151,8 +151,8 @@ function nestingOf(json: string): number {
 }
 
 /**
- * Whether two JSON values are equal. Lists and objects are compared by their members. The value `b` is part of a known
- * asset, which is only a few levels deep, so the recursion is not deeper.
+ * Whether two JSON values are equal. Lists and objects are compared by their members. The recursion ends at the depth
+ * of `b`, which is only a few levels, because `b` is part of a known asset.
  */
 function isSameText(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -1,4 +1,4 @@
-/** Reads and applies votes. A vote adds delegates to the votes of its sender, or removes delegates from these votes. */
+/** Reads and applies vote transactions, which change the list of the delegates for which their sender votes. */
 
 import { VOTES_PER_ACCOUNT_MAX } from '../params.ts';
 import { emptyAccount, type StateWriter } from '../state.ts';
@@ -39,8 +39,8 @@ export function isVoteList(votes: unknown): votes is readonly string[] {
 }
 
 /**
- * The keys with the given sign, exactly as they were sent. A key that was sent with upper-case letters belongs to no
- * delegate, because the keys of delegates are in lower case.
+ * The keys of the votes with the given sign, without the sign, in the letter case in which they were sent. A key with
+ * upper-case letters belongs to no delegate, because the keys of delegates are in lower case.
  */
 export function keysWithSign(votes: readonly string[], sign: '+' | '-'): PublicKey[] {
   return votes.filter((vote) => vote.startsWith(sign)).map((vote) => vote.slice(1));

@@ -40,14 +40,14 @@ export class ClickHouseSink implements Sink {
   readonly #lease: ClickHouseLease;
   readonly #cluster: string | undefined;
   readonly #daySums: DaySums;
-  /** Number of attempt ids that this process has made: for ranges (only on a cluster) and for the sums of days. */
+  /** Number of calls of `#attemptId`: for ranges (only on a cluster), and for the sums of days. */
   #attempts = 0;
   #rangeBlocks = 0;
   #finalHeight = 0;
   #tail: readonly BlockPlace[] = [];
 
   /**
-   * @param cluster name of the cluster over which the final tables are spread; undefined to keep them on the server
+   * @param cluster name of the cluster over which the final tables are spread; undefined for tables on one server
    * @param daySumHeights value that replaces the default `HEIGHTS_AT_ONCE` of `day-sums.ts`; undefined for the default
    */
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder, cluster?: string, daySumHeights?: number) {
@@ -129,7 +129,7 @@ export class ClickHouseSink implements Sink {
     };
   }
 
-  /** @param id on a cluster, the id of this attempt, which `lines` already contains; undefined on one server */
+  /** @param id the attempt id that `lines` contains on a cluster; undefined on one server */
   async #putRange(
     { fromHeight, toHeight }: HeightSpan,
     lastBlockId: BlockId,
@@ -153,7 +153,7 @@ export class ClickHouseSink implements Sink {
     await this.#losing(this.#daySums.rangeAdded(this.#finalHeight, lines.lastTimeS));
   }
 
-  /** Waits for a write. If the write fails and this process has lost the lease, throws `SINK_LEASE_LOST`. */
+  /** Waits for a write. If it fails, throws its error, or `SINK_LEASE_LOST` if this process has lost the lease. */
   async #losing<T>(write: Promise<T>): Promise<T> {
     return write.catch(async (error: unknown) => {
       throw await this.#lease.reasonOf(error);
@@ -172,8 +172,8 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Inserts the rows of a range without its marker. The inserts into all tables run at the same time, so that the
-   * server sorts the rows of one table while it receives the rows of another table.
+   * Inserts the rows of a range, but not the marker of the range. The inserts into all tables run at the same time, so
+   * that the server sorts the rows of one table while it receives the rows of another table.
    */
   async #insertRange(lines: RangeLines, isOnCluster: boolean): Promise<void> {
     const inserts = SINK_TABLE_NAMES.flatMap((table) => {
@@ -250,7 +250,7 @@ export class ClickHouseSink implements Sink {
     await this.#insert('sink_tail', ['height', 'block_id', 'sign'], lines);
   }
 
-  /** Removes the rows of a range that has no marker. */
+  /** Removes from the final tables the rows that no marker makes visible. */
   async #dropUnmarked(): Promise<void> {
     if (this.#cluster !== undefined)
       return dropUnmarkedOnCluster(this.#server, this.#cluster, this.#finalHeight, () => this.#lease.prove());

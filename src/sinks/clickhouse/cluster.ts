@@ -1,8 +1,8 @@
 /**
- * Handles the final tables of a sink on a cluster. All rows of a range are on one shard. The rows of a range contain an
- * id, which is new for each attempt to write the range. Readers see only rows whose id is in a marker. Therefore two
- * kinds of rows stay invisible forever: rows of a failed attempt, and late rows of a process that lost the lease. The
- * sink can remove such rows at any time.
+ * Checks the final tables of a sink on a cluster, and removes rows of failed attempts to write. All rows of a range are
+ * on one shard. The rows contain the id of the attempt to write the range, and each attempt has a new id. Readers see
+ * only rows whose id is in a marker. Therefore two kinds of rows stay invisible forever: rows of a failed attempt, and
+ * late rows of a process that lost the lease. The sink can remove such rows at any time.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
@@ -14,7 +14,7 @@ import type { ClickHouseServer } from './server.ts';
 const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
 
 /**
- * Checks the name of a cluster, because the name becomes a part of statements.
+ * Checks the name of a cluster, because the sink puts the name into SQL statements.
  *
  * @throws ProtocolError `USAGE`
  */
@@ -81,8 +81,8 @@ async function explained(statement: Promise<void>, cluster: string): Promise<voi
 }
 
 /**
- * @returns the cluster over which the existing final tables are spread (undefined for tables on one server); 'none' if
- *   the database has no final tables yet
+ * @returns the cluster over which the existing final tables are spread, or undefined as the cluster if they are on one
+ *   server; 'none' if the database has no final tables yet
  */
 async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster: string | undefined } | 'none'> {
   const [made] = await server.rows<{ readonly engine_full: string }>(
@@ -125,8 +125,8 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
   const shards = await shardsOf(server, cluster);
   const having = await tablesOnShards(server, cluster, `name = '${part}'`);
   if (having === 0) return;
-  // If some shards lack the table `part`, the sink does not count as empty. Either another server has not finished
-  // creating the tables, or the shards were added to the cluster after another server had created the sink.
+  // If some shards lack the table `part`, the tables belong to a sink of another server. Either that server has not
+  // finished creating the tables, or these shards were added to the cluster after that server had created the sink.
   const isEmpty =
     having === shards &&
     (await server.rows(`SELECT height FROM cluster('${cluster}', ${database}, ${part}) LIMIT 1`)).length === 0;
@@ -159,8 +159,8 @@ export async function shardsOf(server: ClickHouseServer, cluster: string): Promi
 }
 
 /**
- * Ids of the attempts of this sink that have no marker. Call this function before this process begins an attempt,
- * because an unfinished attempt has no marker either.
+ * Returns the ids of this sink's attempts without a marker. Call this function before this process begins an attempt:
+ * until then, only failed attempts have no marker.
  *
  * @param cluster undefined for tables on one server, where the markers of ranges contain no ids
  */
@@ -198,7 +198,7 @@ export function rangeIdOf(token: string, number: number): string {
  *
  * @param finalHeight last height of the ranges with a marker; the function looks only for attempts with rows above this
  *   height
- * @param proveLease throws unless this process has held the lease without interruption
+ * @param proveLease throws if this process has lost the lease at any time since it took the lease
  */
 export async function dropUnmarkedOnCluster(
   server: ClickHouseServer,

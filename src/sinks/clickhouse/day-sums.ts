@@ -1,8 +1,8 @@
 /**
  * Stores the sums of the balance changes for each day and address. The server computes the sums of a day when all
  * blocks of the day are in complete ranges. The rows of the sums contain the id of the attempt to compute them, and the
- * marker of the attempt makes them visible. Sums without a marker are never visible, so the sink can remove them at any
- * time.
+ * marker of the attempt makes them visible. The sums of a failed attempt never get a marker, so the sink can remove
+ * them at any time.
  */
 
 import { changesPerDay } from '../question-views.ts';
@@ -19,8 +19,8 @@ import {
 import type { ClickHouseServer } from './server.ts';
 
 /**
- * One statement computes the sums of all days that end within this number of heights above the last day with sums. If
- * no day ends there, the statement computes the sums of one longer day. The number limits the memory that the server
+ * One statement computes the sums of several whole days, with at most this number of heights together. If the next day
+ * alone has more heights, the statement computes the sums of this one day. The number limits the memory that the server
  * needs.
  */
 const HEIGHTS_AT_ONCE = 50_000;
@@ -44,7 +44,10 @@ export interface DaySumsSink {
    * @throws ProtocolError `SINK_LEASE_LOST`
    */
   keepLease(): Promise<void>;
-  /** Like `keepLease`, but always renews the lease, which proves that this process has held it without interruption. */
+  /**
+   * Like `keepLease`, but always renews the lease. If the renewal succeeds, this process has held the lease without
+   * interruption since it took the lease.
+   */
   proveLease(): Promise<void>;
   /**
    * Inserts the marker of an attempt.
@@ -70,8 +73,8 @@ export class DaySums {
   }
 
   /**
-   * Removes the sums of attempts without a marker. Then computes missing sums, for example in a database of an earlier
-   * version.
+   * Removes the sums of attempts without a marker. Then computes missing sums, for example in a database that an
+   * earlier version of Bloomery wrote.
    *
    * @param finalHeight last height of the complete ranges
    */
@@ -121,8 +124,8 @@ export class DaySums {
   }
 
   /**
-   * Last height of the days whose sums the next statement computes; 0 if no further day has all its blocks in complete
-   * ranges. The block after this height always belongs to another day.
+   * Last height of the days whose sums `#add` computes next; 0 if no further day has all its blocks in complete ranges.
+   * The block after this height always belongs to another day.
    */
   async #endOfDays(finalHeight: number): Promise<number> {
     const lastHeight = Math.min(finalHeight, this.#height + this.#heightsAtOnce);
@@ -143,7 +146,7 @@ export class DaySums {
     return found?.day;
   }
 
-  /** @param condition right side of a comparison with the day of a block, with the operator */
+  /** @param condition operator and right side of a comparison with the day of a block: `< toDate('2020-01-31')` */
   async #lastHeightOn(condition: string, lastHeight: number): Promise<number> {
     const [found] = await this.#sink.server.rows<{ readonly end: number }>(
       `SELECT max(height) AS end FROM ${this.#blocks()} AND height > ${this.#height} AND height <= ${lastHeight} ` +

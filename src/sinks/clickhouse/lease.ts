@@ -1,9 +1,10 @@
 /**
- * The lease on a database. The lease consists of rows of the table `sink_lease`, with times of the server's clock. Of
- * several rows with the same token, only the newest is valid. A fence is a table that accepts only rows with the token
- * of the lease's holder (`schema.ts`). The sink inserts all markers through fences. If the final tables are on one
- * server, the sink also inserts their rows through fences. With a fence, the server checks the lease and inserts the
- * rows in one step. The server refuses an insert that a paused process sends after the end of its lease.
+ * Takes, renews and ends the lease on a ClickHouse database. Each renewal inserts a row into the table `sink_lease`,
+ * with the time at which the lease ends by the server's clock. Of several rows with the same token, only the row with
+ * the highest `turn` is valid. A fence is a table that accepts only rows with the token of the lease's holder
+ * (`schema.ts`). The sink inserts all markers through fences. If the final tables are on one server, the sink also
+ * inserts their rows through fences. With a fence, one statement checks the lease and inserts the rows. The server
+ * therefore refuses an insert that a process sends after the end of its lease, for example because it was paused.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -28,7 +29,7 @@ export class ClickHouseLease {
   readonly #holder: LeaseHolder;
   readonly #leaseS: number;
   readonly #renewMs: number;
-  /** Number of the newest row of this process in `sink_lease`. Each new row has the next number. */
+  /** Value of the column `turn` in the newest row of this process in `sink_lease`. Each new row has the next number. */
   #turn = 0;
   #state: 'none' | 'held' | 'lost' = 'none';
   #renewedMs = 0;
@@ -85,8 +86,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * Renews the lease now. A lease that has ended cannot be renewed. Therefore a renewal proves that this process has
-   * held the lease without interruption since `take`.
+   * Renews the lease now. A lease that has ended cannot be renewed. Therefore a successful renewal proves that this
+   * process has held the lease without interruption since `take`.
    *
    * @throws ProtocolError `SINK_LEASE_LOST`
    */

@@ -1,4 +1,4 @@
-/** Writes rows as lines of the format TabSeparated. */
+/** Writes rows as lines in ClickHouse's text format TabSeparated. */
 
 import { columnsOf, SINK_TABLE_NAMES, valueIn, type Rows, type SinkTable } from '../tables.ts';
 
@@ -80,7 +80,7 @@ export class RangeLines {
     this.#lastTimeS = rows.blocks.at(-1)?.time ?? this.#lastTimeS;
   }
 
-  /** Lines of a table; a chunk has all lines of one block. */
+  /** Lines of a table, in one chunk for each block that has rows in the table. */
   of(table: SinkTable): readonly Uint8Array[] {
     return this.#chunks.get(table) ?? [];
   }

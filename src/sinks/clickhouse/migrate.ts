@@ -1,4 +1,4 @@
-/** Creates the tables of a sink in a ClickHouse database, and brings the tables of an older program up to date. */
+/** Creates the tables of a sink in a ClickHouse database, and migrates the tables of an older version of Bloomery. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { identityFault } from '../identity.ts';
@@ -8,7 +8,7 @@ import { escaped } from './lines.ts';
 import { leaseTable, migrations, onCluster, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Row of the table `sink`. There is a row for each version that the tables have had. */
+/** Row of the table `sink`. There is a row for each version of the schema that the tables have had. */
 interface VersionRow {
   readonly version: number;
   readonly network: string;
@@ -37,9 +37,11 @@ export async function createFirstTables(server: ClickHouseServer): Promise<void>
 }
 
 /**
- * @returns the version of the tables; undefined for a database without a sink
- * @throws ProtocolError like `identityFault` for tables of another chain or with ranges of another size,
- *   `SINK_OF_OTHER_CLUSTER`, or `SINK_VERSION` for tables of a newer program
+ * Refuses a database with tables that this sink cannot use.
+ *
+ * @returns the version of the schema of the tables; undefined for a database without a sink
+ * @throws ProtocolError the error of `identityFault` for tables of another chain, or with ranges of another size;
+ *   `SINK_OF_OTHER_CLUSTER`; `SINK_VERSION` for tables of a newer version of Bloomery
  */
 export async function refuseOtherChain(
   server: ClickHouseServer,
@@ -61,7 +63,7 @@ export async function refuseOtherChain(
 }
 
 /**
- * Runs all migrations that have not run on these tables yet. The caller holds the lease.
+ * Runs all migrations that have not run on the tables of the sink yet. The caller must hold the lease.
  *
  * @throws ProtocolError like `refuseOtherChain`; `SINK_OF_OTHER_SERVER`; `SINK_LEASE_LOST`; like `runOnCluster` on a
  *   cluster
@@ -71,8 +73,9 @@ export async function migrate(migration: Migration, identity: SinkIdentity): Pro
   const before = await refuseOtherChain(server, cluster, identity);
   if (before === undefined) {
     if (cluster !== undefined) await refuseRowsOfOtherServer(server, cluster);
-    // The partitions of the tables depend on the size of ranges, which is part of the identity. The identity is stored
-    // before the tables are created. After a crash, `refuseOtherChain` therefore refuses a start with another size.
+    // The partitions of the tables depend on the size of ranges, which is part of the identity. The sink stores the
+    // identity before it creates the tables. After a crash between these two steps, `refuseOtherChain` refuses a start
+    // with another size of ranges.
     await storeVersion(server, 0, identity);
   }
   const versions = migrationsOf(server, cluster, identity);

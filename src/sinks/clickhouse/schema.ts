@@ -6,12 +6,15 @@
  * The marker of a block in the tail is a row of `sink_tail` with the sign 1. To revert the block, the sink inserts the
  * same row with the sign -1.
  *
- * The final tables, such as `blocks_final`, have the rows of ranges. A process that lost its lease must not write
- * markers. If the final tables are on one server, the process must not write rows of ranges either. Therefore the sink
- * inserts these markers and rows through a fence. A fence is a table that stores nothing, with a materialized view that
- * copies inserted rows to the table behind the fence. The view accepts rows with the token of a lease that has not
- * ended, and refuses an insert with any other token. Rows of the tail need no fence: they are invisible without their
- * marker, and a repeated insert replaces them with equal rows.
+ * The final tables, such as `blocks_final`, contain the rows of ranges. A process that lost the lease of the sink must
+ * not write markers. If the final tables are on one server, the process must not write rows of ranges either: these
+ * rows contain no id of an attempt (see below), so readers could see them beside the rows of the new process. Therefore
+ * the sink inserts markers, and rows of ranges on one server, through a fence.
+ *
+ * A fence is a table that stores nothing, with a materialized view that copies inserted rows to the table behind the
+ * fence. The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other
+ * token. Rows of the tail need no fence: they are invisible without their marker, and if the next process inserts the
+ * same block again, the new rows replace them.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
  * the attempt to write the range, and the marker names the valid attempt. Late rows of a process that lost its lease
@@ -45,7 +48,7 @@ export const FENCED_SUFFIX = '_fenced';
 /** Column of a fence, with the token of the process that inserts the row. */
 export const LEASE_COLUMN = 'lease';
 
-/** Suffix of the name of the table that stores, on each shard of a cluster, the shard's part of a final table. */
+/** Suffix of the names of the tables on a shard of a cluster. Each of them stores the shard's part of a final table. */
 export const SHARD_SUFFIX = '_shard';
 /**
  * Column with the id of the attempt to write a range or sums of days. The tables of sums and of attempts always have
@@ -60,15 +63,15 @@ const TAIL_MARKERS = 'height UInt32, block_id UInt64, sign Int8';
 const DAYS_VIEW = 'balance_changes_per_day';
 /** Table with the sums that the view reads: the sums of the days whose blocks are all in complete ranges. */
 export const DAYS_TABLE = `${DAYS_VIEW}${FINAL_SUFFIX}`;
-/** Table with a shard's part of the sums, on each shard of a cluster. */
+/** Table on each shard of a cluster, with the part of `DAYS_TABLE` that the shard stores. */
 export const DAYS_SHARD = `${DAYS_VIEW}${SHARD_SUFFIX}`;
 const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, address String, amount Int64, transfers UInt64`;
 /** Table of the markers of the sums. A marker has the id of an attempt, and makes the sums of this attempt visible. */
 export const DAY_MARKERS = 'sink_days';
 /**
- * Table of the attempts to write sums of days and, on a cluster, to write ranges. The id of an attempt is inserted
- * before the rows of the attempt. A sink can therefore find the rows of its own failed attempts later, and removes only
- * these rows. `changes` is the number of balance changes in the range; 0 for sums.
+ * Table of the attempts to write sums of days and, on a cluster, to write ranges. The sink inserts the id of an attempt
+ * before the rows of the attempt. With the stored ids, the sink later finds and removes the rows of its own failed
+ * attempts, and no other rows. The column `changes` is the number of balance changes in the range; 0 for sums.
  */
 export const ATTEMPTS = 'sink_attempts';
 const ATTEMPT_COLUMNS = `${RANGE_ID_COLUMN} UInt64, changes UInt64`;
@@ -87,7 +90,7 @@ export function heldTokens(database: string): string {
   return `SELECT token FROM ${database}.sink_lease GROUP BY token HAVING argMax(expires, turn) > now()`;
 }
 
-/** Statement that creates the table of leases. The sink needs this table before it may run the migrations. */
+/** Statement that creates the table of leases. The migrations do not contain it, because they run under a lease. */
 export function leaseTable(database: string): string {
   return (
     `CREATE TABLE IF NOT EXISTS ${database}.sink_lease (token String, owner String, turn UInt32, expires DateTime) ` +
@@ -97,8 +100,8 @@ export function leaseTable(database: string): string {
 
 /**
  * Statements of each version of the schema, in order; the first element has the statements of version 1. The caller
- * skips the versions that the database already has. After a crash, the caller runs the statements of a version again,
- * so each statement must be repeatable.
+ * skips the versions that the database already has. After a crash in the middle of a version, the caller runs all
+ * statements of this version again, so each statement must be repeatable.
  */
 export function migrations({ database, rangeBlocks, cluster }: TablesPlace): readonly (readonly string[])[] {
   const ranges = cluster === undefined ? RANGES : `${RANGES}, ${RANGE_ID_COLUMN} UInt64`;
@@ -126,9 +129,9 @@ export function migrations({ database, rangeBlocks, cluster }: TablesPlace): rea
     ],
     [
       ...dayTables({ database, rangeBlocks, cluster }),
-      // The views of earlier versions are replaced. In those views, a day began at midnight in the time zone of the
-      // server. On a cluster, a query of those views could count a range twice, if the query began just before the
-      // marker of the range was inserted.
+      // These statements replace the views that earlier versions of Bloomery created. In those views, a day began at
+      // midnight in the time zone of the server. On a cluster, a query of those views could also count a range twice,
+      // if the query began just before the sink inserted the marker of the range.
       ...SINK_TABLE_NAMES.flatMap((table) => [dropView(database, table), viewOf(database, table, cluster)]),
       ...Object.entries(QUESTION_VIEWS).flatMap(([name, select]) => [
         dropView(database, name),
@@ -192,7 +195,7 @@ function spreadTable(
 
 /**
  * Statements that create the tables and the view of the sums of balance changes for each day and address. The view
- * shows the stored sums whose attempt has a marker. For the blocks above the height of the newest marker, the view
+ * shows the stored sums whose attempt has a marker. For the blocks above the highest `to_height` of a marker, the view
  * computes the sums from the balance changes.
  */
 function dayTables(place: TablesPlace): readonly string[] {
@@ -283,7 +286,7 @@ export function markedRanges(database: string, cluster: string | undefined): str
     : ` AND ${RANGE_ID_COLUMN} ${global(cluster)}IN (SELECT ${RANGE_ID_COLUMN} FROM ${database}.sink_ranges)`;
 }
 
-/** On a cluster, only the server to which the sink connects has the markers. GLOBAL sends their ids to the shards. */
+/** On a cluster, only the server to which the sink connects has markers. `GLOBAL` sends their ids to the shards. */
 function global(cluster: string | undefined): string {
   return cluster === undefined ? '' : 'GLOBAL ';
 }

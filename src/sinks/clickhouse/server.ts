@@ -16,15 +16,15 @@ export interface ClickHouseServer {
   /** Runs a statement without a result. */
   run(statement: string): Promise<void>;
   /**
-   * Runs a statement that changes rows. The statement has a query id with a fixed prefix, so that another process can
-   * find and kill the statement while it runs.
+   * Runs a statement that changes rows. The statement has a query id with a fixed prefix. By the prefix, the next
+   * holder of the lease finds the statements of this process that the server still runs, and kills them.
    */
   change(statement: string, options?: WriteOptions): Promise<void>;
   /** Runs a SELECT and returns its rows. Integers of 64 bits are text. */
   rows<T>(select: string): Promise<readonly T[]>;
   /**
-   * Inserts rows. If the server or this process dies during the call, a part of the rows may be inserted. The insert
-   * has a query id, like the statements of `change`.
+   * Inserts rows. If the server or this process dies during the call, the server may have stored a part of the rows.
+   * The insert has a query id, like the statements of `change`.
    *
    * @param chunks lines in the format TabSeparated, with the values in the order of `columns`. Each chunk contains only
    *   complete lines
@@ -40,13 +40,13 @@ export interface ClickHouseServer {
 
 interface WriteOptions {
   /**
-   * True to end an insert into a Distributed table only when the shards have the rows. By default, the insert ends when
+   * If true, an insert into a Distributed table ends when the shards have the rows. By default, the insert ends when
    * the server that received the insert has the rows.
    */
   readonly isWaitingForShards?: true;
   /**
-   * True to end a statement ON CLUSTER as soon as it is in the queue of the cluster. By default, the statement ends
-   * when all servers have run it. If a server is down, the statement by default waits for minutes and then fails.
+   * If true, a statement ON CLUSTER ends as soon as it is in the queue of the cluster. By default, the statement ends
+   * when all servers have run it, or fails after some minutes if a server is down.
    */
   readonly isQueued?: true;
 }
@@ -59,7 +59,7 @@ function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickH
 }
 
 /**
- * Settings that the sink sends with its statements. Without them, the settings profile of the user would apply. With
+ * Settings that the sink sends with its statements. Otherwise the settings of the ClickHouse user would apply. With
  * some values of these settings, the sink would lose or misread data without an error. An old server does not know all
  * of these settings, so the sink sends only those that the server knows.
  */
@@ -85,8 +85,8 @@ const PINNED: Readonly<Record<string, string>> = {
   // server of a cluster must not look like a finished one.
   http_write_exception_in_output_format: '0',
   distributed_ddl_output_mode: 'throw',
-  // Only one replica of each shard is read, so each row is read once. The rows of an INSERT with a SELECT are all
-  // inserted by the server that receives the statement.
+  // A SELECT reads only one replica of each shard, so it reads each row once. The server that receives an INSERT with a
+  // SELECT inserts all selected rows itself.
   max_parallel_replicas: '1',
   parallel_distributed_insert_select: '0',
   // JavaScript would lose digits of large integers in JSON numbers, so the server sends 64-bit integers as text.
@@ -105,7 +105,7 @@ const REQUEST_TIMEOUT_MS = 600_000;
 const CONNECTIONS_MAX = 8;
 /** Databases that belong to the ClickHouse server itself. */
 const OWN_DATABASES: ReadonlySet<string> = new Set(['system', 'information_schema']);
-/** Minimum size in bytes of a chunk that the sink sends to the server. Only the last chunk may be smaller. */
+/** Minimum size in bytes of the chunks in which the sink sends an insert. Only the last chunk may be smaller. */
 const CHUNK_BYTES = 65_536;
 
 /**
@@ -158,8 +158,8 @@ export function openServer(
     keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });
-  // Query ids begin with this prefix, so that the next process can find the statements that the server still runs for a
-  // killed process.
+  // Query ids begin with this prefix, so that the next holder of the lease can find the statements that the server
+  // still runs for this process.
   const queryPrefix = `bloomery-${database}-`;
   let queries = 0;
   const nextQueryId = (): string => `${queryPrefix}${process.pid}-${clock.nowMs()}-${(queries += 1)}`;
@@ -227,7 +227,7 @@ export function openServer(
   };
 }
 
-/** Reason in an error if the answer cannot come from ClickHouse, or is cut off. */
+/** Reason in the error for an answer that is cut off, or that no ClickHouse server would send. */
 const NO_ANSWER = 'the answer is not of ClickHouse';
 
 /** @throws ProtocolError `USAGE` for a URL that the client refuses */

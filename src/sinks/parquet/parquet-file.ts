@@ -1,4 +1,4 @@
-/** Writes the rows of a table as a Parquet file. */
+/** Encodes the rows of a table as a Parquet file. */
 
 import type { SchemaElement } from 'hyparquet';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -18,8 +18,8 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 };
 
 /**
- * Number of rows in a row group. A row group has the minimum and maximum of each column. With them, an engine can skip
- * a group without the values that a query looks for.
+ * Number of rows in a row group. A row group contains the minimum and maximum of each column. By these values, an
+ * engine can see that a group has no row for a query, and skip the group.
  */
 const ROW_GROUP_ROWS = 100_000;
 

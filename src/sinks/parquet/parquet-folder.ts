@@ -1,9 +1,9 @@
 /**
- * The folders of a Parquet sink. The folder of the sink has two folders: `ranges` contains a folder for each range, and
- * `tail` contains a folder for each block of the tail. A part is the folder of a range or of a block. A part contains a
- * Parquet file for each table with rows, and a file with the sizes of the Parquet files. The sink writes a part under
- * another name, and renames the part when it is complete. Therefore readers never see an incomplete part. The names of
- * the parts alone state which blocks the sink has.
+ * The folders of a Parquet sink. The folder of the sink contains two folders: `ranges` contains a folder for each
+ * range, and `tail` contains a folder for each block of the tail. A part is the folder of a range or of a block. A part
+ * contains a Parquet file for each table that has rows in the part, and a file with the sizes of the Parquet files. The
+ * sink writes a part under a temporary name, and renames the part when it is complete. Therefore readers never see an
+ * incomplete part. The names of the parts alone state which blocks the sink has.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -18,8 +18,8 @@ export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
 /**
- * File with the size of each Parquet file of a part, in bytes. If a file has another size, the part was copied
- * incompletely or changed by hand. Parts that an earlier version of the sink wrote do not have this file.
+ * File with the size of each Parquet file of a part, in bytes. If the size of a Parquet file differs from this list,
+ * somebody copied the part incompletely or changed it by hand. Old versions of Bloomery wrote parts without this file.
  */
 const SIZES_FILE = 'files.json';
 
@@ -47,11 +47,12 @@ export function blockName({ height, blockId }: BlockPlace): string {
 export async function makeFolder(folder: string): Promise<void> {
   if (await isMade(folder)) return;
   await makeFolder(dirname(folder));
-  // Another process may have made the folder meanwhile.
+  // `isMade` creates the folder now, or finds the folder that another process has created meanwhile. In any other case,
+  // `mkdir` throws the reason.
   if (!(await isMade(folder))) await mkdir(folder);
 }
 
-/** Creates a folder unless it exists. Returns false if the folder above it is missing. */
+/** Creates a folder unless it exists, and returns true. Returns false if the folder above it is missing. */
 async function isMade(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
@@ -95,7 +96,7 @@ export async function wholeRanges(folder: string): Promise<readonly Part[]> {
 export interface IncompletePart {
   /** First height of the part. */
   readonly height: number;
-  /** The missing or changed file, as the beginning of an error message. */
+  /** Beginning of an error message, which says what file is missing or changed. */
   readonly fault: string;
 }
 
@@ -189,7 +190,7 @@ export async function writePart(folder: string, name: string, rows: Rows, mayWri
   await syncFolder(folder);
 }
 
-/** Removes a part. The folder is renamed first, so that readers never see a part with missing files. */
+/** Removes a part. Renames its folder first, so that readers never see a part with missing files. */
 export async function removePart(folder: string, name: string): Promise<void> {
   const draft = join(folder, `${DRAFT}gone-${name}`);
   await rename(join(folder, name), draft);
@@ -210,7 +211,7 @@ export async function writeWhole(folder: string, name: string, text: string): Pr
   await syncFolder(folder);
 }
 
-/** @returns a list with the part that a folder name describes; an empty list for any other name */
+/** @returns a list with the part, if `name` is the name of a part; otherwise an empty list */
 export function partOf(name: string): readonly Part[] {
   const range = /^([0-9]{10})-([0-9]{10})-([0-9]{1,20})$/.exec(name);
   const block = /^([0-9]{10})-([0-9]{1,20})$/.exec(name);

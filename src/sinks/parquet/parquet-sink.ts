@@ -57,7 +57,7 @@ export class ParquetSink implements Sink {
   readonly #ranges: string;
   readonly #tail: string;
 
-  /** @param folder created if it does not exist, with the folders above it */
+  /** @param folder folder of the sink; `begin` creates the folder and the missing folders above it */
   constructor(folder: string, takeLock: TakeFolderLock) {
     this.#folder = folder;
     this.#takeLock = takeLock;
@@ -92,8 +92,8 @@ export class ParquetSink implements Sink {
     const parts = await partsIn(this.#tail);
     const faults = [firstRangeGap(parts, finalHeight), firstIncomplete(this.#tail, parts)];
     const faultyHeight = Math.min(...faults.map((fault) => fault?.height ?? Infinity));
-    // If the tail has faults, the sink removes all blocks from the lowest faulty height on. The chain has these blocks,
-    // so the sink can write them again.
+    // If the tail has faults, the sink removes all blocks from the lowest faulty height on. The caller then writes the
+    // blocks of these heights again, from the chain.
     await this.#removeTail(({ height }) => height >= faultyHeight);
     const tail = await partsIn(this.#tail);
     return {
@@ -146,7 +146,7 @@ export class ParquetSink implements Sink {
     if (this.#lock?.isHeld() !== true) throw leaseLost(this.#folder);
   };
 
-  /** Removes parts of the tail, the highest first, so that a crash leaves no gap. */
+  /** Removes parts of the tail, the highest first, so that a crash leaves no gap above the ranges. */
   async #removeTail(isToGo: (part: Part) => boolean): Promise<void> {
     for (const part of [...(await partsIn(this.#tail))].reverse()) {
       if (!isToGo(part)) continue;

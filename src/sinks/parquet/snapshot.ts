@@ -1,4 +1,4 @@
-/** The parts of a Parquet sink at one moment, which a reader queries while another process writes to the sink. */
+/** Lists the parts of a Parquet sink at one moment, so that a query can read them while another process writes. */
 
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -19,13 +19,13 @@ import {
 
 export interface Snapshot {
   readonly ranges: readonly Part[];
-  /** The blocks above the newest range. */
+  /** The parts of the blocks above the last range. */
   readonly tail: readonly Part[];
 }
 
 /**
- * Maximum number of attempts in a call of `withSnapshot`. An attempt fails if the sink meanwhile removes a block of the
- * snapshot.
+ * Maximum number of attempts in a call of `withSnapshot`. An attempt fails if the sink removes a block of the snapshot
+ * during the attempt.
  */
 const ATTEMPTS = 5;
 
@@ -57,12 +57,12 @@ export async function withSnapshot<T>(folder: string, work: (snapshot: Snapshot)
 }
 
 async function snapshotOf(folder: string): Promise<Snapshot> {
-  // The tail is listed first. Otherwise the sink could move blocks from the tail to a new range between the two reads,
-  // and these blocks would be in neither list.
+  // This function lists the tail first. Otherwise the sink could move blocks from the tail to a new range between the
+  // two reads, and these blocks would be in neither list.
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
-  // Queries read all folders whose names begin with a digit (`views.ts`). Therefore a folder of another program with
-  // such a name is refused.
+  // The views read all folders whose names begin with a digit (`views.ts`). Therefore this function refuses a folder of
+  // another program with such a name.
   for (const kind of [RANGES, TAIL]) {
     const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
     if (other !== undefined) throw foreign(join(folder, kind, other));

@@ -14,7 +14,7 @@ import type { Snapshot } from './snapshot.ts';
  * the snapshot.
  *
  * @param folder folder of a Parquet sink
- * @throws ProtocolError `SINK_PATH_REFUSED` when the path of the folder is a pattern
+ * @throws ProtocolError `SINK_PATH_REFUSED` when the path of the folder contains `*`, `?`, `{` or `}`
  */
 export function viewStatements(folder: string, { ranges, tail }: Snapshot): readonly string[] {
   refusePattern(folder);
@@ -37,7 +37,8 @@ function view(name: string, select: string): string {
  * Makes the SELECT of the rows of a table in the given parts.
  *
  * @param parts ascending
- * @returns one SELECT; none if no part has rows of the table, because the engine refuses a pattern that matches no file
+ * @returns a list with one SELECT. The list is empty if no part has rows of the table, because the engine refuses a
+ *   pattern that matches no file
  */
 function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): readonly string[] {
   const [first] = parts;
@@ -47,14 +48,14 @@ function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): re
   const columns = columnsOf(table).map(([name, type]) =>
     type === 'time' ? `toDateTime(${name}, 'UTC') AS ${name}` : name,
   );
-  // The pattern matches folders whose names begin with a digit, because only the names of complete parts do. With a
-  // list such as {0,1} instead of {0..9}, the engine would refuse a folder whose path contains a comma.
+  // The pattern matches folders whose names begin with a digit. The sink gives such names only to complete parts. With
+  // a list such as {0,1} instead of {0..9}, the engine would refuse a folder whose path contains a comma.
   const pattern = `${folder}/{0..9}*/${fileOf(table)}`;
   const structure = columnsOf(table).map(
     ([name, type]) => `${name} ${type === 'time' ? "DateTime64(3, 'UTC')" : ENGINE_TYPES[type]}`,
   );
-  // The condition on `_path` limits the rows to the snapshot. The engine does not open the excluded files, so the sink
-  // may remove them during a query.
+  // The condition on `_path` (the path of the file of a row) limits the rows to the snapshot. The engine does not open
+  // the excluded files, so the sink may remove them during a query.
   const part = "extract(_path, '([^/]+)/[^/]+$')";
   const isShown = `${part} >= '${digits(first.fromHeight)}' AND ${part} < '${digits(last.height + 1)}'`;
   return [

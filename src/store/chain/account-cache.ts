@@ -16,7 +16,7 @@ import type { OverwrittenAccount } from './undo.ts';
 export const VOTERS_CACHED_MAX = 2048;
 /**
  * Maximum number of cached accounts without votes, each of which takes about 600 bytes. A large commit of an import
- * touches about this number of accounts.
+ * reads or changes about as many accounts.
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 
@@ -30,7 +30,7 @@ interface HeldAccount {
   isUnsaved: boolean;
 }
 
-/** An account that changed in a transaction of the store. */
+/** An account that changed since the last call of `takeChanged`. */
 export interface ChangedAccount {
   readonly value: Account;
   /** Value in the tables; undefined for a new account. */
@@ -83,8 +83,8 @@ export class AccountCache {
   }
 
   /**
-   * Returns the accounts that changed since the last call of this method. The caller writes the returned accounts, so
-   * the cache then treats them as saved.
+   * Returns the accounts that changed since the last call of this method. The cache then treats these accounts as
+   * saved, so the caller must write them into the tables.
    */
   takeChanged(): readonly (readonly [Address, ChangedAccount])[] {
     const changed = Array.from(this.#unsaved, ([address, held]) => {

@@ -26,8 +26,8 @@ import {
  */
 const GENERATORS_CACHED_MAX = 512;
 /**
- * Number of blocks that one generator has forged. These blocks are a list in the table `blocksByGenerator`. Appending
- * and removing a block change this number.
+ * Number of blocks that one generator has forged. These blocks are a list in the table `blocksByGenerator`. The number
+ * changes when a block is appended or removed.
  */
 interface List {
   items: number;
@@ -109,8 +109,8 @@ export class BlockTables {
   }
 
   /**
-   * Writes the pending index entries at the end of a transaction of the store. If indexing is deferred, the entries
-   * stay in memory.
+   * Call this method at the end of each transaction of the store. It writes the pending index entries. If indexing is
+   * deferred, the entries stay in memory instead.
    */
   write(keys: CountedWriter): void {
     this.#indexes.flush(keys);

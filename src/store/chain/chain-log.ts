@@ -1,7 +1,7 @@
 /**
  * Logs each change of the chain. The transaction of the store that applies or reverts a block also adds a numbered
- * record. The chain and the log therefore agree, unless a tool changes the chain without opening the log. The record of
- * a reverted block also contains the block itself, because the chain no longer has the block.
+ * record to the log. The chain and the log therefore agree, unless a tool changes the chain without opening the log.
+ * The record of a revert also contains the reverted block itself, because the chain no longer has the block.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
@@ -29,13 +29,13 @@ const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';
 
 interface Head {
-  /** Highest used number: the number of the newest record, or a skipped number (`openHead`); 0 for a new log. */
+  /** Number of the newest record, or a higher number that `openHead` has skipped; 0 for a new log. */
   readonly last: number;
   /** Number of the oldest record that the log still returns; `last` + 1 if the log returns no record. */
   readonly floor: number;
-  /** Finalized height after the newest record, or when `openHead` made this head. */
+  /** Finalized height when this head was made: with the newest record, or by `openHead`. */
   readonly finalized: number;
-  /** Id of the tip after the newest record, or when `openHead` made this head. */
+  /** Id of the tip when this head was made. */
   readonly tipId: string | undefined;
 }
 
@@ -111,7 +111,7 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
     block({ sequence, height, blockId }) {
       const block = store.block(height);
       if (block?.id === blockId) return block;
-      // The chain no longer has the block, so the record of its revert has the content. The search begins with the
+      // The chain no longer has the block, so the record of its revert contains the block. The search begins with the
       // given record, because the given record may itself be the record of the revert.
       const found = firstRevert(height, sequence);
       return found?.blockId === blockId ? blockOf(store, found.content) : undefined;

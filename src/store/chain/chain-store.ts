@@ -1,8 +1,8 @@
 /**
- * Stores the chain and its state in a database of ordered keys. One transaction of the database writes or removes one
- * or more whole blocks, each with its state changes, undo record, index entries and counters. If indexing is deferred,
- * a later transaction of the database writes the index entries of the blocks' transactions. If a transaction of the
- * database fails, the caches in memory are dropped.
+ * Stores the chain and its state in a database of ordered keys. A transaction of the database writes or removes whole
+ * blocks, each with its state changes, undo record, index entries and counters. If indexing is deferred, a later
+ * transaction of the database writes the index entries of the blocks' transactions. If a transaction of the database
+ * fails, the store clears its caches in memory.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -40,9 +40,10 @@ export interface Comparison {
  * which the keys were added, so equal sets of keys may have different leaf blocks.
  *
  * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
- * difference only above the finalized height. While no block is final, a store drops the undo records that are far
- * below its tip. A store whose chain was once longer therefore lacks old undo records. For this reason, undo records
- * below the first undo record of the examined store are no difference.
+ * difference only above the finalized height. While no block is final, a store keeps only the undo records of its
+ * newest blocks (`UNDO_BLOCKS_WITHOUT_FINALITY`). If the chain of the examined store was once longer, this store lacks
+ * older undo records that the expected store has. Missing records below the first undo record of the examined store are
+ * therefore no difference.
  *
  * @param finalizedHeight returns the finalized height; called only for an undo record that exactly one store has
  */
@@ -84,8 +85,8 @@ export function compareStores(
 }
 
 /**
- * The tables that are compared entry by entry. Undo records come last, because a different undo record matters only if
- * all other tables of this list agree.
+ * The tables that are compared entry by entry. Undo records come last, so that a difference in any other table of this
+ * list is reported first.
  */
 const NAMES: readonly TableName[] = [
   ...(Object.keys(TABLES) as TableName[])
@@ -100,7 +101,7 @@ interface Pair {
   readonly right: Buffer | undefined;
 }
 
-/** Joins the entries of two walks in ascending order by key. */
+/** Merges two walks in ascending order by key. Entries with the same key form one pair. */
 function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<KeyValueEntry>): Iterable<Pair> {
   const lefts = leftEntries[Symbol.iterator]();
   const rights = rightEntries[Symbol.iterator]();

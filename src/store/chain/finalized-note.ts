@@ -8,7 +8,7 @@ import { TABLES } from '../tables/layout.ts';
 import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 
 const KEY = TABLES.notes.key(FINALIZED_NOTE);
-/** Size in bytes of the note in earlier versions, which stored the height without a checksum. */
+/** Size in bytes of a note from an earlier version of Bloomery, which stored the height without a checksum. */
 const NO_CHECKSUM_BYTES = 4;
 
 /** Text of the error for a note of the finalized height that does not match its checksum. */
@@ -20,8 +20,8 @@ export function finalizedRecord(note: Uint8Array): Buffer {
 }
 
 /**
- * Reads the stored form of the note; undefined if the note does not match its checksum. A note of an earlier version
- * has no checksum, so it is returned without a check.
+ * Returns the content of a stored note; undefined if the note does not match its checksum. A note from an earlier
+ * version has no checksum, so the function returns the note without a check.
  */
 export function finalizedIn(record: Buffer): Buffer | undefined {
   return record.length === NO_CHECKSUM_BYTES ? record : verifiedContent(KEY, record);

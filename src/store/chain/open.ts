@@ -42,11 +42,11 @@ export interface MemoryChainStoreOptions {
 export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /** Folder of the store; the folder contains nothing else. */
   readonly directory: string;
-  /** If false, a folder without a store is refused; true by default. */
+  /** If true, creates a store in a folder without a store; if false, throws `STORE_MISSING`. True by default. */
   readonly create?: boolean;
   /**
-   * If true, each write returns only after the data are on the disk; true by default. False is for a temporary store,
-   * whose data may reach the disk after the write has returned.
+   * If true, each write returns only after the data are on the disk; true by default. Set false only for a temporary
+   * store: its data may reach the disk after the write has returned.
    */
   readonly durable?: boolean;
   /**
@@ -55,12 +55,13 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
    */
   readonly clock?: Clock;
   /**
-   * True if this program has just checked the pages and the state of the store, and no process has written to the store
-   * since. If true, the checks are skipped, which saves two seconds for a million accounts. False by default.
+   * True if this program has checked the pages and the state of the store, and no process has written to the store
+   * since the check. `openChainStore` then skips these checks, which saves two seconds for a million accounts. False by
+   * default.
    */
   readonly isChecked?: boolean;
   /**
-   * Called before a store of an earlier layout is upgraded, with the number of that layout. The upgrade takes
+   * Called with the number of the old layout before a store of an earlier layout is upgraded. The upgrade takes
    * seconds, or a minute for tens of millions of transactions.
    */
   readonly onUpgrade?: (layout: string) => void;
@@ -203,9 +204,9 @@ export function openedStore(
 }
 
 /**
- * Writes the layout version and the identity that `params` gives (generation, network and parameters) into an empty
- * database. The function refuses a store with another identity or an unknown layout, and a database that is not a chain
- * store.
+ * If the database is empty, writes the layout version and the identity of the store from `params` (generation, network
+ * and parameters). Otherwise, refuses a store with another identity or an unknown layout, and a database that is not a
+ * chain store.
  */
 function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);

@@ -1,7 +1,7 @@
 /**
  * Writes consensus parameters as a text, which is stored with the chain. Two networks have the same text if and only if
- * all their parameters are equal. The node therefore refuses a state that other rules produced, even if the genesis
- * block is the same.
+ * all their parameters are equal. By this text, the node refuses a chain that was built under other parameters, even if
+ * the genesis block is the same.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -9,13 +9,13 @@ import { utf8 } from '../../primitives/bytes.ts';
 import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 
 /**
- * Maximum number of characters of a value. Instead of a longer value, for example a list of exceptions, the text has
- * the SHA-256 of the value.
+ * Maximum number of characters of a value in the text. The text has the SHA-256 of a longer value instead, for example
+ * of a list of exceptions.
  */
 const VALUE_LENGTH_MAX = 200;
 
 /**
- * Writes one line `member value` for each parameter, in the order of the parameters' names. If `activeDelegates` is
+ * Writes one line (name, space, value) for each parameter, in the order of the names. If `activeDelegates` is
  * `ACTIVE_DELEGATES`, the text has no line for this parameter. Stores of earlier versions of the node have no such
  * line either, because with these versions all networks had `ACTIVE_DELEGATES` active delegates.
  */

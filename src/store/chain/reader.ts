@@ -60,8 +60,8 @@ export class ChainReader {
   /**
    * Moves this reader to a snapshot of the last commit of the node. The reader moves only if the indexes of the
    * snapshot are complete and `isWanted` accepts the snapshot. While queries of an old snapshot run, the old snapshot
-   * stays open, and the database cannot reuse its pages. If untrusted clients can trigger the call, the caller must
-   * therefore limit the moves with `isWanted`.
+   * stays open, and the database cannot reuse its pages. If untrusted clients can trigger calls of `move`, the caller
+   * must therefore limit the number of moves with `isWanted`.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved
@@ -84,8 +84,8 @@ export class ChainReader {
   }
 
   /**
-   * Frees the reader slots of processes that ended without closing the store, because these slots keep old pages in
-   * use. @returns number of reader slots that were freed
+   * Frees the LMDB reader slots of processes that ended without closing the store. While a slot is in use, the database
+   * cannot reuse the pages of its snapshot. @returns number of reader slots that were freed
    */
   clearStale(): number {
     return this.#disk.clearStale();

@@ -1,9 +1,9 @@
 /**
- * Computes a checksum over the tables of consensus state: the sum of one hash for each entry. A write subtracts the
+ * Computes a checksum over the tables of consensus state: the sum of the hashes of all entries. A write subtracts the
  * hash of the old entry and adds the hash of the new one. The cost of a write therefore does not depend on the size of
- * the state, and the order of writes does not matter. The sum is stored beside the state and written in the same
- * transaction. If the hashes of the entries do not add up to the stored sum, the state is damaged. The checksum finds
- * accidental damage, but not forgery, because its hash is fast and not cryptographic.
+ * the state, and the order of writes does not matter. Each transaction that changes the state also stores the sum. If
+ * the hashes of the entries do not add up to the stored sum, the state is damaged. The checksum finds accidental
+ * damage, but not forgery, because the hash is fast and not cryptographic.
  */
 
 import { compareKeys } from '../index/key-block.ts';
@@ -12,8 +12,8 @@ import { CHECKSUM_BYTES, changeSums, checksumBytes, type ChecksumSum } from '../
 import { EMPTY } from '../tables/ordered-bytes.ts';
 
 /**
- * A walk over all entries of the state. Blocks may be applied during the walk. `sum` is the sum of the hashes of
- * the entries below `next`.
+ * A walk over all entries of the state. `sum` is the sum of the hashes of the entries below `next`. The node may apply
+ * blocks during the walk: `replace` also updates `sum` if the changed key is below `next`.
  */
 interface Walk {
   next: Uint8Array;
@@ -36,7 +36,7 @@ export class StateChecksum {
     return checksumBytes(this.#sum);
   }
 
-  /** Updates the checksum for a write; an undefined value stands for a missing entry. */
+  /** Updates the checksum for a write. `before` is undefined for a new entry, and `after` for a removed entry. */
   replace(key: Uint8Array, before: Uint8Array | undefined, after: Uint8Array | undefined): void {
     const walk = this.#walk !== undefined && compareKeys(key, this.#walk.next) < 0 ? this.#walk.sum : undefined;
     if (before !== undefined) changeSums(key, before, -1, this.#sum, walk);
@@ -54,7 +54,7 @@ export class StateChecksum {
   }
 
   /**
-   * Adds the next entries to the running walk. Does nothing if no walk is running.
+   * Adds the hashes of the next entries to the sum of the walk. Does nothing if no walk is running.
    *
    * @param entries all entries from `walkNext` (inclusive) to `next` (exclusive)
    * @param next the key at which the walk continues afterwards

@@ -13,7 +13,7 @@ import { StateChecksum } from './state-checksum.ts';
  * two steps. The comparison reads from the store only during a step.
  */
 export interface StateCheck {
-  /** Reads the entries of the state below a key, beginning where the last step ended. */
+  /** Reads the entries of the state from the end of the last step up to `key` (exclusive). */
   readTo(key: Uint8Array): void;
   /** Reads the remaining entries of the state. @returns true if the state matches the checksum */
   finish(): boolean;
@@ -43,7 +43,7 @@ export class StoredStateChecksum {
     this.#keys = keys;
     this.#saved = keys.get(CHECKSUM_KEY);
     // A store without a saved checksum has no state yet, or has lost its checksum. In both cases, the checksum begins
-    // at zero. A lost checksum therefore makes the next check fail.
+    // at zero, the checksum of an empty state. After a loss of the checksum, the next check therefore fails.
     this.#checksum = new StateChecksum(this.#saved);
   }
 
@@ -81,7 +81,7 @@ export class StoredStateChecksum {
     this.#saved = bytes;
   }
 
-  /** Accepts the new checksum after the running transaction was committed. */
+  /** Called after the commit of the running transaction. A later `rollback` then does not reset the checksum. */
   commit(): void {
     this.#reset = undefined;
   }

@@ -1,7 +1,7 @@
 /**
- * Stores the undo records. The records of a running transaction stay in memory until its end, because a long
- * transaction drops most of its records before its end. On the disk, each record ends with a checksum over its key and
- * its content. The store checks this checksum before it reverts a block. Without this check, a damaged record could put
+ * Stores the undo records. The records of a running transaction stay in memory until the transaction ends, because a
+ * long transaction drops most of them earlier. On the disk, each record ends with a checksum over its key and its
+ * content. The store checks this checksum before it reverts a block. Without this check, a damaged record could put
  * a wrong balance or vote into the state. The checksum of the state would then include the wrong value, so a check of
  * the state could not find it.
  */
@@ -32,7 +32,7 @@ export class UndoRecords {
     this.#unsaved.set(height, overwritten);
   }
 
-  /** @returns undefined if the store has no such record, and 'damaged' for a record with a wrong checksum */
+  /** @returns undefined if no record has this height; 'damaged' for a record with a wrong checksum */
   read(height: number): readonly Overwritten[] | undefined | 'damaged' {
     const unsaved = this.#unsaved.get(height);
     if (unsaved !== undefined) return decodeUndo(encodeUndo(unsaved));

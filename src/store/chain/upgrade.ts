@@ -1,8 +1,8 @@
 /**
- * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums, and adds inner blocks
- * to the trees of counted keys (`index/counted-key-sets.ts`). The leaf blocks of these trees stay as they are. The
- * upgrade makes all its changes in one transaction of the database. If the process is killed during the upgrade, the
- * store does not change, and the next process begins the upgrade again.
+ * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums of the state and of
+ * the undo records. It adds inner blocks to the trees of counted keys (`index/counted-key-sets.ts`), but does not
+ * change their leaf blocks. The upgrade makes all its changes in one transaction of the database. If the process is
+ * killed during the upgrade, the store does not change, and the next process begins the upgrade again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
@@ -104,7 +104,7 @@ function addStateChecksum(writer: KeyValueWriter): void {
 
 /** Layout 6 adds a checksum to each undo record. */
 function sealUndoRecords(writer: KeyValueWriter): void {
-  // From layout 6 on, a record without a valid checksum is damaged. A new checksum would hide the damage.
+  // From layout 6 on, an undo record without a valid checksum is damaged. A new checksum would hide the damage.
   if (Number(layoutOf(layoutTextOf(writer)).layout) >= FIRST_LAYOUT_WITH_SEALS) return;
   for (const key of Array.from(writer.keys(TABLES.undo.all))) {
     const value = writer.get(key);

@@ -1,6 +1,6 @@
 /**
  * Examines the data file of a database before LMDB maps it. If LMDB mapped a file of another program or a truncated
- * file, the process would end with a signal.
+ * file, a signal would end the process.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -9,8 +9,8 @@ export const DATA_FILE = 'data.mdb';
 
 /**
  * The result of the examination. `none`: the file is missing, or it is empty, for example because the process was
- * killed right after creating it. `whole`: the first two pages are valid, and all root pages that the newer of these
- * two pages names are inside the file. `damaged`: any other file, with the fault as text.
+ * killed right after creating it. `whole`: both meta pages (the first two pages) are valid, and the file contains all
+ * root pages that the newer meta page names. `damaged`: any other file, with the fault as text.
  */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
@@ -70,9 +70,8 @@ function openIfPresent(path: string): number | undefined {
 }
 
 /**
- * Examines a file in the same way as `examineDataFile`. The function reports damage when two successive reads find the
- * same bytes, because a single read may see half of a write. If the bytes still change after `LOOKS_MAX` reads, the
- * function reports the damage that the last read showed.
+ * Examines a file in the same way as `examineDataFile`. A single read may see half of a write. The function therefore
+ * reports damage only if two successive reads find the same damaged bytes, or if all `LOOKS_MAX` reads find damage.
  */
 export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
@@ -92,7 +91,7 @@ export function examine(file: FileToExamine): DataFile {
 
 /**
  * Reads the contents of the two meta pages, which are the first two pages of the file. The second result is empty if
- * the first meta page is invalid.
+ * the first meta page is invalid, because only a valid first page contains the page size.
  */
 function readMetas(file: FileToExamine): readonly [Buffer, Buffer] {
   const first = file.read(0, META_BYTES);

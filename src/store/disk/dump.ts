@@ -12,8 +12,7 @@ import { openLmdb, openLmdbSnapshot } from './lmdb.ts';
 
 /**
  * Largest sizes in bytes of keys and values that `restoreDump` accepts. All keys and values of the layout are smaller.
- * Even a whole genesis block would fit into one value: it is a file of a network folder, and such a file has at most
- * 64 MB.
+ * Even a whole genesis block would fit into one value, because a file of a network folder has at most 64 MiB.
  */
 const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
@@ -28,8 +27,8 @@ const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
 const END = Buffer.alloc(2);
 
 /**
- * Reads all entries except the entries of the table `notes`, which concern one node only. Returns the entries as a dump
- * in chunks. Another process may use the store at the same time.
+ * Returns the entries of a store as a dump in chunks, without the table `notes`, which concerns one node only. Another
+ * process may use the store at the same time.
  *
  * @throws ProtocolError like `openLmdbSnapshot`
  */

@@ -1,7 +1,7 @@
 /**
- * Opens the LMDB environment of a folder, for one writer and several readers. Under some conditions, LMDB ends the
- * process with a signal, reads pages that a writer overwrites, or accepts a damaged file. Before this module returns an
- * environment, it looks for these conditions. If it finds one, it throws an error with advice.
+ * Opens the LMDB environment (the database) in a folder, for one writing process and several reading processes. Under
+ * some conditions, LMDB ends the process with a signal, reads pages that a writer overwrites, or accepts a damaged
+ * file. This module first looks for these conditions, and throws an error with advice if it finds one.
  */
 
 import {
@@ -44,23 +44,23 @@ const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
- * Limits of the list of free pages in memory, in entries. A commit loads free pages up to the first limit, and drops a
- * list that exceeds the second limit. The library inserts each loaded page into a sorted array, so the time of a commit
- * grows with the square of these limits. With the defaults (50,000 and 75,000), a store with 10 million transactions
- * loads and drops the list at each commit, and an import is 10 times slower. The TypeScript types of the library lack
- * these options.
+ * Limits, in entries, of the list of free pages that the library keeps in memory. A commit loads free pages up to the
+ * first limit, and drops a list that exceeds the second limit. The library inserts each loaded page into a sorted
+ * array, so the time of a commit grows with the square of these limits. With the defaults (50,000 and 75,000), a store
+ * with 10 million transactions loads and drops the list at each commit, and an import is 10 times slower than with
+ * these limits. The TypeScript types of the library lack these options.
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
- * Maximum number of pages of the second check before opening for writing. The first check reads the pages of the state.
- * The second check begins at the first key of the store, so it covers a small store completely. The second check takes
- * about 15 ms if the operating system has the file in memory. With a maximum of 50,000, a start that read the pages
- * from a disk took 12 s longer. A running node checks all pages step by step.
+ * Before opening for writing, two checks run (`refuseDamagedPages`). The first reads all pages of the state. The second
+ * reads at most this number of pages, beginning at the first key of the store, so it covers a small store completely.
+ * The second check takes about 15 ms if the operating system has the file in memory. With a maximum of 50,000, a start
+ * that read the pages from a disk took 12 s longer. Later, the page scrubber of the running node checks all pages.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * Maximum number of pages of the second check after opening for reading (16 GB). If the operating system has the file
- * in memory, checking so many pages takes about 20 s. Reading all these pages from a disk takes much longer.
+ * Like `PAGES_CHECKED_BEFORE_WRITING`, but for opening for reading. Four million pages have 16 GB. If the operating
+ * system has the file in memory, checking these pages takes about 20 s. Reading them from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** An environment open for writing. The process may write as long as it holds the lock on the folder. */
@@ -133,13 +133,14 @@ export interface ReadingOptions {
 
 /**
  * Opens the environment for reading. Another process of the same container may write to the folder at the same time.
- * But on a read-only medium, the function throws an error if a process holds the lock on the folder. After opening, the
- * function checks the pages of the store, unless `arePagesChecked` is true. The check takes about 5 s for each million
- * pages if the operating system has the file in memory.
+ * But on a read-only medium, LMDB reads without locks, so the function throws an error if a process holds the lock on
+ * the folder. After opening, the function checks the pages of the store, unless `arePagesChecked` is true. The check
+ * takes about 5 s for each million pages if the operating system has the file in memory.
  *
  * @param clock needed to find a process of another container that writes to the folder
- * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE`, `STORE_DAMAGED`, `STORE_NOT_ALLOWED` or
- *   `STORE_IN_USE_ELSEWHERE`
+ * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` like `openForWriting`;
+ *   `STORE_NOT_ALLOWED` if this process may not read the files or write `lock.mdb`; `STORE_IN_USE_ELSEWHERE` if a
+ *   process of another container holds the lock, or if any process holds the lock and the medium is read-only
  */
 export function openForReading(
   directory: string,
@@ -165,7 +166,7 @@ export function openForReading(
   }
   if (arePagesChecked) return database;
   try {
-    // While this transaction is open, no writer reuses a page of the tree.
+    // While this transaction is open, no writer reuses a page of the trees that the check reads.
     const held = database.useReadTransaction();
     try {
       refuseDamagedPages(directory, PAGES_CHECKED_BEFORE_READING);
@@ -203,7 +204,7 @@ function openEnvironment(
   return open<Buffer, Buffer>({
     ...mode,
     path: directory,
-    // By default, LMDB treats the path of a folder with a dot in its name as a file.
+    // By default, the library treats a folder with a dot in its name as a file.
     noSubdir: false,
     encoding: 'binary',
     keyEncoding: 'binary',
@@ -258,7 +259,7 @@ function refuseFullDisk(directory: string): void {
 
 /**
  * Refuses a store if a process of another container holds its lock. The library identifies readers by their process
- * number, and processes of two containers may have the same number (often 1).
+ * number. Processes of two containers may have the same number (often 1), so the library would mix up their readers.
  */
 function refuseOtherContainer(directory: string, clock: Clock): void {
   const owner = existsSync(directory) ? ownerElsewhere(directory, LOCK_NAME, clock) : undefined;
@@ -271,8 +272,8 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 }
 
 /**
- * Refuses a file before the library opens it, if it is not a regular file, or if this process may not read and write
- * it. Without this check, the library would end the process with a signal. A file on a read-only medium is not refused.
+ * Throws an error if a file is not a regular file, or if this process has no right to read and write the file. Without
+ * this check, the library would end the process with a signal. On a read-only medium, no right to write is needed.
  *
  * @param names names of the files to check; a file may be missing
  */
@@ -314,7 +315,7 @@ function refuseSharedFile(directory: string): void {
  * could not open that file, or if the disk had no room for it. A new file is written under another name and then linked
  * to its final name, so that no other process opens an incomplete file.
  *
- * @throws system error about the file; Error if the file is a link to nowhere
+ * @throws system error if the file cannot be opened or created; Error if the file is a symbolic link without a target
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);

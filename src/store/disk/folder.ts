@@ -41,8 +41,8 @@ export function makeFolder(directory: string, mode = 0o777): void {
 const ROOM_BYTES = 64 * 1024;
 
 /**
- * Checks that a folder has free space by writing a file into it. If the disk has no space for a file that is mapped
- * into memory, the system ends the process with a signal.
+ * Checks that a folder has free space by writing a file into it. If the disk had no space for a file that is mapped
+ * into memory, the system would end the process with a signal.
  *
  * @param bytes number of bytes that must be free
  * @throws Error of the operating system, for example `ENOSPC`

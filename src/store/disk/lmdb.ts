@@ -1,4 +1,4 @@
-/** Stores ordered keys in the LMDB environment of one folder. */
+/** Stores entries, in the order of their keys, in the LMDB environment of one folder. */
 
 import { bufferOf } from '../../primitives/bytes.ts';
 import type { Database, Transaction } from 'lmdb';
@@ -12,16 +12,16 @@ import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValu
 import type { ProcessLock } from './process-lock.ts';
 
 /**
- * After a failed write, this number of bytes must be free on the disk before the store is written to again. A block
- * takes fewer bytes.
+ * After a failed write, this number of bytes must be free on the disk before the store is written to again. The writes
+ * of one block take fewer bytes.
  */
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
- * Opens the folder for writing, and holds its lock until `close`. If the folder has no store or is missing, the
- * function creates a store; if `create` is false, it throws an error instead.
+ * Opens the folder for writing, and holds the lock on the folder until `close`.
  *
- * @param durable if false, the operating system decides when written data reaches the disk; for temporary stores
+ * @param create true to create a store if the folder has none or is missing; false to throw `STORE_MISSING` instead
+ * @param durable if false, the operating system decides when written data reaches the disk
  * @param clock needed for a folder that other containers can reach; see `takeLock`
  * @param arePagesChecked the same as for `openForWriting`
  * @throws ProtocolError like `openForWriting`
@@ -58,7 +58,8 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
 export interface LmdbReader {
   /**
    * A snapshot of the store as it is now, valid until the snapshot's `close` or the `close` of this reader. While a
-   * snapshot is open, freed pages cannot be reused. A snapshot should therefore be open for seconds only.
+   * snapshot is open, the node cannot reuse freed pages, so the data file may grow. A snapshot should therefore be open
+   * for seconds only.
    */
   snapshot(): KeyValue;
   /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */

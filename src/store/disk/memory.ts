@@ -1,8 +1,8 @@
 /**
- * Stores ordered keys in memory, for tests, devnets in memory and simulations. `upgraded-view.ts` also uses this class,
- * to keep the changes of an upgrade in memory and not on the disk. The keys are in sorted chunks of bounded size.
- * During a transaction, a log keeps the earlier values of the entries that the transaction writes. If the transaction
- * fails, the store restores the earlier values from the log.
+ * Stores entries in memory, in the order of their keys, for tests, in-memory devnets and simulations.
+ * `upgraded-view.ts` also uses this class, to keep the changes of an upgrade in memory and not on the disk. The keys
+ * are in sorted chunks of bounded size. During a transaction, a log keeps the earlier values of the entries that the
+ * transaction writes. If the transaction fails, the store restores the earlier values from the log.
  */
 
 import { bufferOf } from '../../primitives/bytes.ts';
@@ -26,8 +26,8 @@ export class MemoryKeyValue implements KeyValue {
    */
   readonly #chunks: KeyText[][] = [[]];
   /**
-   * Earlier values of the entries that the running transaction wrote, in the order of the writes; undefined outside of
-   * a transaction.
+   * The values that the entries had before each write of the running transaction, in the order of the writes. Undefined
+   * while no transaction runs.
    */
   #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;
 
@@ -167,7 +167,9 @@ export class MemoryKeyValue implements KeyValue {
   }
 }
 
-/** Index of the first key that is equal to `key` or higher. */
+/**
+ * Returns the index of the first key in the chunk that is equal to `key` or higher; the length of the chunk if none is.
+ */
 function lowerBound(chunk: readonly KeyText[], key: KeyText): number {
   let low = 0;
   let high = chunk.length;

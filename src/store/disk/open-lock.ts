@@ -1,9 +1,9 @@
 /**
  * Lets processes open and close the database of a folder one at a time. To do so, a process takes the lock `turn` in
- * the folder (the open lock). The first process that opens a database initialises the locks in the lock file of LMDB.
- * The last process that closes the database removes these locks. If a process opens the database while another process
- * removes the locks, the opening process gets invalid locks, and its opening fails. After a failed opening, lmdb 3.5
- * sooner or later frees memory twice, which ends the process with a signal.
+ * the folder (the open lock). The reason is that LMDB has a lock file of its own. The first process that opens a
+ * database initialises the locks in this file, and the last process that closes the database removes them. If a process
+ * opens the database during the removal, the process gets invalid locks, and the opening fails. After a failed opening,
+ * lmdb 3.5 sooner or later frees memory twice, which ends the process with a signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -16,7 +16,7 @@ const LOCK_NAME = 'turn';
  * the open lock.
  */
 const WAIT_MS_MAX = 5_000;
-/** Pauses between two tries. Their lengths differ, so that two waiting processes do not collide at each try. */
+/** Pauses between tries to take the lock. They differ, so that two waiting processes do not always try at once. */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**

@@ -3,14 +3,15 @@
  * tree of free pages. On a damaged page, the library ends the process with a signal, reads memory outside of the page,
  * loops forever, or answers all further calls with `MDB_BAD_TXN`. The check tests that each page is at the position
  * that its parent names, and is of the expected kind. In the tree of entries, the check also tests that the keys of a
- * page are in order, and lie within the bounds that the parent of the page gives. The content of values is not checked.
+ * page are in order, and lie within the bounds that the parent of the page gives. The check ignores the content of
+ * values.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-// Format of the file, for lmdb 3.5 on 64-bit machines. The positions `FLAGS_AT`, `LOWER_AT` and `UPPER_AT` are in every
-// page. The other positions are in the first two pages. `DEPTH_AT`, `ENTRIES_AT` and `ROOT_AT` are offsets from the
-// position of a tree (`FREE_TREE_AT` or `MAIN_TREE_AT`).
+// Format of the file, for lmdb 3.5 on 64-bit machines. Each `..._AT` is an offset in bytes. `DEPTH_AT`, `ENTRIES_AT`
+// and `ROOT_AT` count from `FREE_TREE_AT` or `MAIN_TREE_AT`, where the description of a tree starts. All other offsets
+// count from the start of a page: `FLAGS_AT`, `LOWER_AT` and `UPPER_AT` of any page, the others of the first two pages.
 const PAGE_BYTES_AT = 48;
 const FREE_TREE_AT = 48;
 const MAIN_TREE_AT = 96;
@@ -35,13 +36,13 @@ const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 const DEPTH_MAX = 32;
 
 export interface PageCheckOptions {
-  /** The walk starts with the leaf that contains this key; by default with the first leaf. */
+  /** The check starts with the leaf whose range of keys contains this key; by default with the first leaf. */
   readonly from?: Uint8Array;
-  /** The walk stops before the first leaf that begins with this key or a higher one. */
+  /** The check stops before the first leaf whose range starts at this key or above; by default after the last leaf. */
   readonly to?: Uint8Array;
   /**
-   * Number of pages to check in the tree of entries; by default all pages. The walk ends only after a complete leaf, so
-   * it may check a few more pages. Of a large value, the walk reads and counts only the first page. Checking
+   * Number of pages to check in the tree of entries; by default all pages. The check ends only after a complete leaf,
+   * so it may read a few more pages. Of a large value, the check reads and counts only the first page. Checking
    * 10,000 pages takes about 30 ms if the operating system has the file in memory.
    */
   readonly pagesMax?: number;
@@ -54,8 +55,8 @@ export interface PageCheck {
    */
   readonly damage?: string;
   /**
-   * The key at which the next check continues. Absent if the walk has reached the last leaf of the file, or has found
-   * damage.
+   * The value of `from` with which the next check continues. Absent if this check has included the last leaf of the
+   * file, or has found damage.
    */
   readonly next?: Buffer;
 }
@@ -64,8 +65,8 @@ export interface PageCheck {
 class Damage extends Error {}
 
 /**
- * Checks the trees of the last commit. The tree of free pages is checked only if `from` is undefined. If a process
- * writes during the check, an open read transaction must protect the pages from reuse.
+ * Checks the trees of the last commit, but the tree of free pages only if `from` is undefined. If a process writes to
+ * the file during the check, the caller must keep a read transaction open, so that LMDB does not reuse the pages.
  *
  * @param path data file for which `examineDataFile` returned `whole`
  */
@@ -84,7 +85,7 @@ export function checkPages(path: string, options: PageCheckOptions = {}): PageCh
   }
 }
 
-/** Lower and upper bound for the keys of a page. */
+/** Lower bound (inclusive) and upper bound (exclusive) for the keys of a page; undefined if there is no bound. */
 interface Between {
   readonly from: Buffer | undefined;
   readonly to: Buffer | undefined;

@@ -1,15 +1,17 @@
 /**
- * Takes locks in a folder. Each lock has a name, and only one process at a time can hold the lock. A lock file is named
- * after its process and the start time of that process. The lock file of a killed process therefore does not block a
- * restart: no running process has the same number and start time. Removing a stale lock file never removes a new lock
- * file, because their names differ.
+ * Takes locks in a folder. Each lock has a name, and only one process at a time can hold the lock. The holder has a
+ * lock file in the folder. The name of this file contains the number of the process and its start time. The lock file
+ * of a killed process therefore does not block a restart: no running process has the same number and start time. The
+ * next process that takes the lock removes the stale lock file. This removal never removes a new lock file, because the
+ * names differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
- * If a process passes a clock to `takeLock`, it therefore updates the time of its lock file every few seconds. The
- * process also listens on a socket beside the lock file. A lock file of another container is stale if it was not
- * updated for `ELSEWHERE_MS_MAX` and no process listens on its socket. A lock file from before a restart of the machine
- * is also stale. A paused process still listens, so it keeps its lock file. Without a clock, a process treats the lock
- * file of another container as stale only after a restart of the machine.
+ * For a lock that several containers use, a process therefore passes a clock to `takeLock`. The process then updates
+ * the modification time of its lock file every `TOUCH_MS`, and listens on a socket beside the lock file. A lock file of
+ * another container is stale if it was not updated for `ELSEWHERE_MS_MAX` and no process listens on its socket. A
+ * paused process still listens, so its lock file does not become stale. A lock file from before a restart of the
+ * machine is also stale. A process that passes no clock treats the lock file of another container as stale only after a
+ * restart of the machine.
  */
 
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -22,8 +24,9 @@ import { startOf } from './process-start.ts';
 
 export interface ProcessLock {
   /**
-   * True while the lock file of this lock exists. On a file system without sockets, this process may lose the lock
-   * during a long pause: a process of another container then removes the lock file and takes the lock.
+   * True while the lock file of this lock exists. On a file system without sockets, this process may lose the lock if
+   * it pauses for longer than `ELSEWHERE_MS_MAX`. A process of another container can then remove the lock file and take
+   * the lock.
    */
   isHeld(): boolean;
   release(): void;
@@ -38,14 +41,14 @@ const ELSEWHERE_MS_MAX = 30_000;
 
 /**
  * Pattern for the part of a lock file's name that follows the name of the lock and a dot. The pattern matches the
- * process number, the start of the process (see `startOf`), and the namespace of process numbers, if the name has one.
+ * process number, the start of the process (see `startOf`), and the number of the PID namespace, if the name has one.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 
 /**
- * Names of the lock files of this process. If the system reports no start time, the names contain `unknown` instead. An
- * earlier process with the same process number may then have left a file with the same name. The set does not contain
- * files of an earlier process.
+ * Paths of the lock files that this process holds now. A file in the folder does not prove that this process holds the
+ * lock. If the system reports no start time, the name of a lock file contains `unknown` instead. An earlier process
+ * with the same process number may then have left a file with the same name.
  */
 const ownLockFiles = new Set<string>();
 
@@ -55,13 +58,13 @@ const ownLockFiles = new Set<string>();
  *
  * @param directory an existing folder
  * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. If a clock is
- *   given and the system reports a namespace, `-in<namespace of process numbers>` follows
+ *   given and the system reports a PID namespace, `-in<number of the PID namespace>` follows
  * @param clock needed for a lock that other containers can reach. A lock file that was taken without a clock does not
  *   protect against other containers, because they may remove the file as stale
- * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock, and for up to
+ * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. Also `LOCKED` for up to
  *   `ELSEWHERE_MS_MAX` after a holder of another container was killed. The `data` of the error has `directory`, `name`,
- *   `pid` (process number of the holder) and `owner` (name of the holder). A system error if the lock file cannot be
- *   written or the folder cannot be read
+ *   `pid` (process number of the holder) and `owner` (text that names the holder, such as `process 123`). A system
+ *   error if the lock file cannot be written or the folder cannot be read
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -87,8 +90,8 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
 }
 
 /**
- * Returns the name of the owner of the lock; undefined if there is no lock file, or if all lock files are stale. The
- * function changes no files.
+ * Returns a text that names the process that holds the lock, such as `process 123`. The result is undefined if there is
+ * no lock file, or if all lock files are stale. The function changes no files.
  *
  * @param clock the same as for `takeLock`
  */
@@ -96,7 +99,7 @@ export function ownerOf(directory: string, name: string, clock: Clock | undefine
   return wordsForFirst(lockFilesIn(directory, name, clock));
 }
 
-/** Returns the owner like `ownerOf`, but only if the owner is a process of another container. */
+/** Like `ownerOf`, but the result is also undefined if the holder is a process of this container. */
 export function ownerElsewhere(directory: string, name: string, clock: Clock): string | undefined {
   return wordsForFirst(lockFilesIn(directory, name, clock).filter(({ isElsewhere }) => isElsewhere));
 }
@@ -160,7 +163,7 @@ function socketOf(lockFile: string): string {
   return `${basename(lockFile)}.sock`;
 }
 
-/** Updates the time of the lock file every few seconds. @returns a function that ends the updates */
+/** Updates the modification time of the lock file every `TOUCH_MS`. @returns a function that ends the updates */
 function keepTouching(file: string, clock: Clock): () => void {
   let timer: Timer;
   const touch = (): void => {
@@ -195,9 +198,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/**
- * Namespace of process numbers, which is different for each container; undefined if the system reports no namespace.
- */
+/** Number of the PID namespace, which differs between containers; undefined if the system reports no namespace. */
 const NUMBERED_IN = numberedIn();
 
 function numberedIn(): string | undefined {

@@ -6,8 +6,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns the start of a process: the first part of the machine's boot id, and the clock ticks from the boot to the
- * start. The result is `ended` for a zombie process, and undefined if the system reports no start.
+ * Returns a text that identifies the start of a process: the first eight characters of the machine's boot id, `-`, and
+ * the clock ticks from the boot to the start. The result is `ended` for a zombie process. The result is undefined if
+ * the process does not run, or if the system has no `/proc`.
  */
 export function startOf(pid: number): string | undefined {
   try {

@@ -8,7 +8,7 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 /** Error codes for a full disk, an exhausted quota and a file that is too large. */
 const ROOM_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Turns a system error about writing to the folder into an error with advice. */
+/** Turns a system error about writing to the store's folder into `STORE_NOT_ALLOWED` or `STORE_WRITE_FAILED`. */
 export function refusalToWrite(directory: string, error: unknown): ProtocolError {
   const { code } = error as NodeJS.ErrnoException;
   if (isMissingRight(error)) return storeNotAllowed(directory, 'write to', directory, error);
@@ -30,7 +30,7 @@ export function refusalToWrite(directory: string, error: unknown): ProtocolError
   );
 }
 
-/** Turns a system error about reading the folder or its files into an error with advice. */
+/** Turns a system error about reading the store's folder or files into `STORE_NOT_ALLOWED` or `STORE_UNREADABLE`. */
 export function refusalOf(directory: string, error: unknown): ProtocolError {
   const { path = directory } = error as NodeJS.ErrnoException;
   return isMissingRight(error)
@@ -62,7 +62,7 @@ export function storeNotAllowed(
   );
 }
 
-/** True for the errors with which LMDB reports a damaged page. Others, such as `MDB_READERS_FULL`, report a limit. */
+/** True for the errors with which LMDB reports a damaged page. False for others, such as `MDB_READERS_FULL`. */
 export function isDamage(error: unknown): boolean {
   return /MDB_(CORRUPTED|INVALID|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
 }

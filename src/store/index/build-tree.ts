@@ -4,12 +4,11 @@ import { InnerBlock } from './inner-block.ts';
 import { KeyBlock } from './key-block.ts';
 import type { BlockSizes } from './order-statistic-tree.ts';
 
-/** A leaf block: its start and its number of keys. */
+/** The start and the number of keys of a leaf block. */
 export interface CountedLeaf {
   /**
-   * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, `start`
-   * begins with the number of the table. For the first leaf block of a table, `start` consists only of the number of
-   * the table.
+   * For the first leaf block of a table, the number of the table. For any other leaf block, the key that was its first
+   * key when the block was created; later, the block may lack this key. Each key begins with the number of its table.
    */
   readonly start: Buffer;
   /** Number of keys in the leaf block. */
@@ -17,7 +16,7 @@ export interface CountedLeaf {
 }
 
 /**
- * @param table number of the table
+ * @param table number of the table, with which each of its keys begins
  * @param leaves all leaf blocks of the table, in ascending order
  * @returns the inner blocks of all levels, from the level above the leaf blocks up to the root; empty if there are no
  *   leaf blocks

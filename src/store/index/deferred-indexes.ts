@@ -1,8 +1,10 @@
 /**
- * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. Queries
- * then use an older view of the store, or wait. Writing the entries of many blocks at once is faster than writing them
- * block by block. The entries of a hundred blocks are mostly far apart in an index. The entries of some thousand blocks
- * form groups of about ten neighbours. Writing a group of neighbours takes as long as writing one entry.
+ * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. Reading
+ * processes then keep their last snapshot with complete indexes. A process that starts waits for complete indexes.
+ *
+ * Writing the entries of many blocks at once is faster than writing them block by block. The reason: the entries of a
+ * hundred blocks are mostly far apart in an index, but the entries of several thousand blocks form groups of about ten
+ * neighbours. Writing such a group takes as long as writing one entry.
  *
  * The index watermark is the height up to which the indexes contain all transactions. The first commit that appends a
  * block without the index entries of its transactions also writes the index watermark. The process keeps the missing
@@ -22,8 +24,8 @@ import { heightWithTransactions, transactionsAt, transactionTotal } from '../tab
 import { TransactionLists } from './transaction-lists.ts';
 
 /**
- * If the chain has at most this number of transactions, `defer` reads all their ids into a Bloom filter, which takes a
- * fraction of a second. For a longer chain, no Bloom filter is used.
+ * If the chain has at most this number of transactions, `defer` puts all their ids into a Bloom filter. Reading this
+ * number of ids takes a fraction of a second. For a longer chain, `defer` creates no Bloom filter.
  */
 const IDS_READ_MAX = 200_000;
 /**
@@ -32,8 +34,8 @@ const IDS_READ_MAX = 200_000;
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
- * Default for `transactionsMax`. This number of transactions takes about forty megabytes of memory. The number is
- * limited, because the indexes may lack nearly all transactions of a long chain.
+ * Default for `transactionsMax`. The missing entries of this number of transactions take about forty megabytes of
+ * memory. There is a limit, because the indexes may lack nearly all transactions of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 400_000;
 
@@ -46,9 +48,9 @@ export class DeferredIndexes {
    * transactions above `height`. If `height` is undefined, the indexes have all transactions of the committed blocks.
    */
   #knownWatermark: { readonly height: number | undefined } | undefined;
-  /** True if the transactions above the watermark, or a first part of these transactions, are in memory. */
+  /** True if all transactions above the watermark, or the first part of these transactions, are in memory. */
   #isLoaded = false;
-  /** Height of the last block of the part in memory; undefined if the part includes all missing transactions. */
+  /** Height of the last block in memory, if only the first part of the missing transactions is in memory. */
   #partEnd: number | undefined;
   #isDeferring = false;
   #isBackfilling = false;
@@ -56,8 +58,9 @@ export class DeferredIndexes {
   #drops = 0;
 
   /**
-   * @param shortListMax maximum number of items in a short list, or in the two short lists (sent and received) of an
-   *   address together. Short lists are stored in the order of the chain only
+   * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to the sum of its
+   *   two lists (sent and received). Short lists are stored in the order of the chain only, and longer lists also in
+   *   other sort orders
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -77,8 +80,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * Announces that thousands of blocks follow. After this call, `flush` no longer writes index entries. Only a backfill
-   * writes them.
+   * Call this method before thousands of blocks are appended. After this call, `flush` no longer writes index entries.
+   * Only a backfill writes them.
    */
   defer(): void {
     if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.fillBloomFilter();
@@ -113,7 +116,7 @@ export class DeferredIndexes {
   /**
    * Called at the end of a transaction of the store. If indexing is not deferred, the method writes all missing
    * entries. If indexing is deferred and the indexes had no lag before this transaction, the method writes the
-   * watermark. Between two steps of a backfill, the method writes nothing.
+   * index watermark. Between two steps of a backfill, the method writes nothing.
    */
   flush(keys: CountedWriter): void {
     if (this.#isBackfilling) return;
@@ -139,9 +142,10 @@ export class DeferredIndexes {
   }
 
   /**
-   * Writes the missing entries, in one short transaction for each step. The store may be closed, or the process killed,
-   * between two steps. Entries that are not in memory are computed from the blocks, in parts. Each part is written
-   * completely before the next part is computed.
+   * Writes the missing entries, in one short transaction for each step. If the store is closed or the process is killed
+   * between two steps, a later backfill completes the work. The method computes the entries that are not in memory from
+   * the blocks, in parts of about `transactionsMax` transactions. A part is computed only after the part before it is
+   * written.
    */
   *backfill(keyValue: CountedKeySets, limits: BackfillLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
@@ -157,7 +161,8 @@ export class DeferredIndexes {
       throw error;
     } finally {
       this.#isBackfilling = false;
-      // If the caller stopped before the end of the backfill, the memory may have only a part of the missing entries.
+      // If the caller stopped before the end of the backfill, perhaps only a part of the missing entries is in memory.
+      // `place` and `add` need either all missing entries in memory, or none.
       if (this.#partEnd !== undefined) this.forget();
     }
   }
@@ -182,7 +187,7 @@ export class DeferredIndexes {
     }
   }
 
-  /** Drops the pending entries after a failed database transaction. */
+  /** Drops the pending entries and the known watermark, for example after a failed database transaction. */
   forget(): void {
     this.#drops += 1;
     this.#lists.forget();
@@ -204,7 +209,7 @@ export class DeferredIndexes {
 
   /**
    * Reads the missing transactions from the blocks up to a height. If more than `transactionsMax` transactions are
-   * missing, the method reads the first part of them.
+   * missing, the method stops after the block in which it reaches this number.
    */
   #loadPending(to: number, transactionsMax: number): void {
     const from = this.#watermark;
@@ -222,8 +227,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block, in place of the decoder's error, because
-   *   damaged bytes cause many kinds of decoder errors
+   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block, in place of any error of the decoder.
+   *   Damaged bytes cause many kinds of decoder errors
    */
   #transactionsAt(height: number): readonly Transaction[] {
     try {

@@ -1,7 +1,7 @@
 /**
- * A Bloom filter with one hash over transaction ids. The filter recognises most new ids as new, without reading the
- * disk. In an imported chain, nearly every transaction is new. Ids are parts of hashes, so bits of the id itself serve
- * as the hash.
+ * A Bloom filter for transaction ids, with one hash per id. With the filter, the store recognises most new ids as new
+ * without reading the disk. During an import, nearly every id is new. Ids are parts of hashes, so bits of the id itself
+ * serve as the hash.
  */
 
 /**

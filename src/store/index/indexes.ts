@@ -1,9 +1,8 @@
 /**
  * Computes the index entries of blocks, transactions and accounts. Blocks, accounts and the data of transfers each have
- * one function, which computes both the entries to add and the entries to remove. The entries of these indexes
- * therefore always agree with the stored blocks, accounts and transfers. The functions `transactionEntries` and
- * `longListEntry` compute only entries to remove. posting-lists.ts computes the same entries to add, for many new
- * transactions at once.
+ * one function, which computes both the entries to add and the entries to remove. The store therefore always removes
+ * exactly the entries that it added. The functions `transactionEntries` and `longListEntry` compute only entries to
+ * remove. When transactions are added, posting-lists.ts computes these entries for many transactions at once.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -34,7 +33,7 @@ export function transactionEntries(transaction: Transaction, place: TransactionP
   });
 }
 
-/** Index key of a transaction in one order of a long list. The index stores no value under the key. */
+/** Index key of a transaction in one sort order of a long list. The index stores no value under the key. */
 export function longListEntry(
   list: Uint8Array,
   sort: TransactionSort,

@@ -1,6 +1,6 @@
 /**
  * Packs neighbouring keys into one value: the number of keys (u16), the length of each key (u16), then the keys.
- * Integers are little-endian. An index has many small keys. Writing some hundred keys as one value is much faster than
+ * Integers are little-endian. An index has many small keys. Writing hundreds of keys as one value is much faster than
  * inserting each key into the tree of the database.
  */
 
@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * The buffer of a block may have up to `bytes * 2` bytes plus this number of bytes. This number is the size of Node's
- * pool of small buffers. If the buffer is larger, `packed` replaces it by a copy of the right size.
+ * Size of Node's pool of small buffers. If the memory behind a block is larger than twice its packed length plus this
+ * size, `packed` moves the block to a buffer of the right size.
  */
 const UNUSED_BYTES_MAX = 8192;
 
@@ -32,8 +32,8 @@ export class KeyBlock {
   }
 
   /**
-   * @param packed result of `packed`. If these bytes are damaged, the result has the keys that can be read, in any
-   *   order
+   * @param packed result of `packed`. If these bytes are damaged, the result has the keys that can be read, and may be
+   *   unsorted
    */
   static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
@@ -52,7 +52,7 @@ export class KeyBlock {
    * Creates a block of keys that follow one another in a buffer.
    *
    * @param bytes must not change while the block is in use
-   * @param ends the end of each key, ascending
+   * @param ends for each key, the position of the first byte after the key, ascending
    */
   static of(bytes: Buffer, ends: number[]): KeyBlock {
     return new KeyBlock(bytes, ends);

@@ -1,4 +1,7 @@
-/** Stores the leaf blocks of a counted table. The keys of a leaf block follow one another in the table. */
+/**
+ * Stores the leaf blocks of a counted table (see counted-key-sets.ts). A leaf block contains keys that follow one
+ * another in the table.
+ */
 
 import { assert } from '../../primitives/errors.ts';
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -19,8 +22,8 @@ export const BLOCK_SIZES: BlockSizes = {
   innerBytesCut: 3900,
 };
 /**
- * If a leaf block gets at most this number of keys, `addSorted` adds them one by one. For so few keys, merging them
- * into a new block takes longer.
+ * If at most this number of new keys belong to a leaf block, `addSorted` adds them one by one. For so few keys, merging
+ * them into a new block would take longer.
  */
 const KEYS_ALONE_MAX = 4;
 
@@ -150,9 +153,9 @@ export class LeafBlocks {
 
   /**
    * Finds a damaged block. A block is damaged if its value cannot be read as a block, or if its keys contradict the
-   * stored number of keys or the neighbouring blocks. If an inner block is damaged, the method returns the result of
-   * `OrderStatisticTree.wrongBlock`. Otherwise, the method returns the start of the first damaged leaf block, or
-   * undefined if no block is damaged.
+   * stored number of keys or the neighbouring blocks. A block that is on the disk but not in the tree is also damaged.
+   * If an inner block is damaged, the method returns the result of `OrderStatisticTree.wrongBlock`. Otherwise, the
+   * method returns the start of the first damaged leaf block, or undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

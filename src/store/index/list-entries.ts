@@ -1,6 +1,6 @@
 /**
- * Writes the index keys of the pending batch into one buffer, many keys at a time. After `take`, the next keys reuse
- * this buffer.
+ * Writes the index keys of the transactions in a pending index batch into one buffer, many keys at a time. The caller
+ * gets the keys with `take`. The next `write` reuses the buffer.
  */
 
 import { NONE, type PendingIndexBatch } from './pending-index-batch.ts';
@@ -11,11 +11,12 @@ import { PLACE_BYTES, writePlace } from '../tables/ordered-bytes.ts';
 
 const BYTES_AT_FIRST = 4096;
 /**
- * When the buffer has at least this number of bytes of keys, `write` stops, and the caller calls `take`. The buffer
- * then has several thousand keys, and each of these keys may belong to a different leaf block.
+ * When the keys in the buffer have at least this number of bytes, `write` stops, and the caller calls `take`. The keys
+ * of one `take` form one `IndexChunk`. A chunk must stay small, because each of its several thousand keys may change a
+ * different leaf block.
  */
 const BYTES_AT_ONCE = 1 << 16;
-/** Maximum number of bytes in a key after its prefix. These bytes are the sort value, if any, and the place. */
+/** Maximum number of bytes in a key after its prefix: the sort value, if any, and the transaction place. */
 const TAIL_BYTES_MAX = 160;
 
 export class ListEntryWriter {
@@ -28,13 +29,14 @@ export class ListEntryWriter {
   }
 
   /**
-   * Writes the keys of the rows at the positions from `from` to `to - 1` into the buffer. The method stops earlier when
-   * the buffer has `BYTES_AT_ONCE` bytes, including keys of earlier calls since the last `take`.
+   * Writes the keys of the rows at the positions from `from` to `to - 1` into the buffer. The method stops earlier if
+   * the buffer has at least `BYTES_AT_ONCE` bytes. The keys of earlier calls since the last `take` also count.
    *
    * @param prefix equal to or above every prefix that was written since the last `take`
-   * @param rows rows in the order of their keys
-   * @param sort the order whose value precedes the place in each key; undefined for the list in the order of the chain
-   * @returns the position of the first row whose key was not written
+   * @param rows row numbers of the batch, in the order of the rows' keys
+   * @param sort sort order of the list. Each key has the sort value of its row before the place. Undefined for a list
+   *   in the order of the chain, whose keys have no sort value
+   * @returns the position of the first row whose key was not written; `to` if all keys were written
    */
   write(
     batch: PendingIndexBatch,
@@ -61,7 +63,7 @@ export class ListEntryWriter {
     return to;
   }
 
-  /** Returns the keys that were written. The next `write` reuses their memory. */
+  /** Returns the keys that were written since the last `take`. The next `write` overwrites the memory of these keys. */
   take(): KeyBlock {
     const keys = KeyBlock.of(this.#bytes.subarray(0, this.#length), this.#ends);
     this.#length = 0;

@@ -1,10 +1,10 @@
 /**
- * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. An inner block of the lowest level
- * has, for each leaf block below it, the start and the number of keys of the leaf block. A higher inner block has the
- * same data for the inner blocks below it. The leaf blocks and the inner blocks are entries of the same database. To
- * find a key, the tree reads one inner block of each level. The trees of all tables share a cache of at most
- * `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore, neither the time to open a store nor the memory of the tree
- * depends on the number of leaf blocks.
+ * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. For each of its leaf blocks, an
+ * inner block of the lowest level has the start (`LeafPlace.start`) and the number of keys. A higher inner block has
+ * the same data for each of its inner blocks. Both the leaf blocks and the inner blocks are entries of the store's
+ * database. The tree reads an inner block only when a search needs it: one inner block of each level. The trees of all
+ * tables share a cache of at most `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore, neither the time to open a store
+ * nor the memory of this cache depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -44,9 +44,9 @@ export type LeafPath = readonly Step[];
 export interface LeafPlace {
   readonly path: LeafPath;
   /**
-   * First key at the time when the leaf block was created; later, the block may lack this key. Like all keys, `start`
-   * begins with the number of the table. The first leaf block of a table is an exception: its `start` consists only of
-   * the number of the table.
+   * The first key of the leaf block at the time when the block was created. This key may have been removed since then.
+   * For the first leaf block of a table, `start` is only the number of the table, with which all keys of the table
+   * begin.
    */
   readonly start: Buffer;
   readonly size: number;
@@ -135,7 +135,7 @@ export class OrderStatisticTree {
     return placeOf(found);
   }
 
-  /** Changes the number of keys of a leaf block. */
+  /** Adds `by`, which can be negative, to the number of keys of a leaf block. */
   grow({ path }: LeafPlace, by: number): void {
     if (by === 0) return;
     for (const { block, child } of path) {
@@ -155,8 +155,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Removes an empty leaf block. The first leaf block of an inner block stays in the tree, even when it is empty, until
-   * the inner block itself is removed.
+   * Removes an empty leaf block. If the leaf block is the first one of its inner block, it stays until the inner block
+   * is removed, because both have the same start.
    */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {
@@ -180,9 +180,9 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Checks the inner blocks on the disk. If a block contradicts itself or the blocks below it, the result is the start
-   * of the root. If an inner block is on the disk but not in the tree below the root, the result is the start of this
-   * inner block. Undefined if all inner blocks are consistent.
+   * Checks the inner blocks on the disk. Returns the start of the root if the starts in an inner block are not in
+   * order, or if an inner block is missing or has another number of keys than its parent states. Returns the start of
+   * an inner block that is on the disk but not in the tree. Undefined if there is no such fault.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

@@ -1,5 +1,5 @@
 /**
- * Keeps, in memory, transactions whose index entries are not written yet. The transactions are kept as columns of
+ * Keeps transactions in memory until their index entries are written. The batch stores the transactions as columns of
  * numbers. As objects, a hundred thousand transactions would take several times as much memory, and garbage collection
  * would copy them.
  */
@@ -17,27 +17,27 @@ import { writeU32 } from '../tables/ordered-bytes.ts';
  * the size of the hash table of ids must be a power of two.
  */
 const ROWS_AT_FIRST = 128;
-/** Offsets of the two halves of an id in its key. */
+/** Offsets of the two halves of a transaction id in its key in the table `transactionIds`. */
 const [HIGH_AT, LOW_AT] = [1, 5];
 const ID_KEY_BYTES = 9;
 /** Stands for a missing row, a missing address or a missing list. */
 export const NONE = 0xffff_ffff;
 
-/** Sort orders, each with the function that reads its value from a transaction. */
+/** For each sort order, the function that reads the sort value of a transaction. */
 const ORDERS = TRANSACTION_SORTS.map((sort) => ({ sort, of: TRANSACTION_ORDERS[sort].of }));
 
 export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * Bigint values below 0 or above 2^53 - 1, by row. For such a value, the column of the sort order has the nearest
-   * double. If the doubles of two rows differ, the doubles sort like the values.
+   * For each sort order, the bigint values below 0 or above 2^53 - 1, by row. For such a value, the column of the sort
+   * order has the nearest double. If the doubles of two rows differ, the doubles sort like the values.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
   /**
-   * Hash table of rows by id. The low bits of a row's id give its position. If this position is taken, the row is at
-   * the next free position.
+   * Hash table of rows by id. The low bits of the id give the position of the row. If another row has this position,
+   * the row is at the next free position.
    */
   #slots = slotsFor(ROWS_AT_FIRST);
   #size = 0;
@@ -46,18 +46,18 @@ export class PendingIndexBatch {
     return this.#size;
   }
 
-  /** The list of addresses. Senders and recipients are indexes into this list. */
+  /** The list of addresses. The methods `sender` and `recipient` return indexes into this list. */
   get addresses(): readonly Address[] {
     return this.#addresses;
   }
 
-  /** @param key key of the id in the table of ids */
+  /** @param key key of a transaction id in the table `transactionIds` */
   placeOfId(key: Buffer): TransactionPlace | undefined {
     const row = this.#slots[this.#slotOf(highOf(key), lowOf(key))] ?? NONE;
     return row === NONE ? undefined : this.place(row);
   }
 
-  /** Key of a row's id in the table of ids. */
+  /** Key of a row's transaction id in the table `transactionIds`. */
   idKey(row: number): Buffer {
     const key = Buffer.allocUnsafe(ID_KEY_BYTES);
     key[0] = TABLES.transactionIds.number;
@@ -66,7 +66,7 @@ export class PendingIndexBatch {
     return key;
   }
 
-  /** Adds a transaction. @returns the key of the id of the transaction, in the table of ids */
+  /** Adds a transaction. @returns the key of the transaction's id in the table `transactionIds` */
   add(transaction: Transaction, place: TransactionPlace): Buffer {
     const row = this.#size;
     if (row === this.#columns.height.length) this.#grow();
@@ -152,8 +152,8 @@ export class PendingIndexBatch {
   }
 
   /**
-   * All rows, roughly sorted by id. The method compares only as many bits of the ids as fit into a double together with
-   * the row number.
+   * All rows, roughly sorted by id. The method compares only the first 21 bits of each id, because a double has room
+   * for only these bits and the 32 bits of the row number.
    */
   rowsById(): Uint32Array {
     const { idHigh } = this.#columns;
@@ -177,15 +177,15 @@ export class PendingIndexBatch {
     for (let row = 0; row < this.#size; row += 1) this.#enter(row);
   }
 
-  /** Inserts a row into the hash table. If two rows have the same id, the table has the later row. */
+  /** Inserts a row into the hash table. If two rows have the same id, the hash table has the later row. */
   #enter(row: number): void {
     const { idHigh, idLow } = this.#columns;
     this.#slots[this.#slotOf(idHigh[row] ?? 0, idLow[row] ?? 0)] = row;
   }
 
   /**
-   * Finds the position of the row with an id in the hash table. If no row has the id, the result is the free position
-   * at which such a row is added.
+   * Finds the position in the hash table of the row that has the given id. If no row has this id, the result is the
+   * free position for a row with this id.
    */
   #slotOf(high: number, low: number): number {
     const { idHigh, idLow } = this.#columns;
@@ -209,7 +209,7 @@ export class PendingIndexBatch {
 /** Rows in groups. Within a group, the rows keep the order in which `grouped` received them. */
 export interface Groups {
   readonly rows: Uint32Array;
-  /** For each group, its first position in `rows`, and at the end the length of `rows`. */
+  /** The first position of each group in `rows`, followed by the length of `rows`. */
   readonly starts: Uint32Array;
 }
 
@@ -217,7 +217,7 @@ export interface Groups {
  * Sorts rows by their group with a counting sort.
  *
  * @param rows rows in any order
- * @param groupOf the group of each row; a row with `NONE` is left out
+ * @param groupOf for each row, the number of its group, or `NONE`; the result has no rows whose group is `NONE`
  * @param groups number of groups
  */
 export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number): Groups {
@@ -241,7 +241,7 @@ export function grouped(rows: Uint32Array, groupOf: Uint32Array, groups: number)
 }
 
 interface Columns {
-  /** The two halves of each id. */
+  /** `idHigh` and `idLow` are the two halves of each transaction id. */
   readonly idHigh: Uint32Array;
   readonly idLow: Uint32Array;
   readonly height: Uint32Array;
@@ -272,10 +272,7 @@ function columnsOf(rows: number, filled?: Columns): Columns {
   return { ...columns, values };
 }
 
-/**
- * The hash table of ids has twice as many positions as rows. Few rows then need a position other than the one that the
- * low bits of their id give.
- */
+/** The hash table of ids has twice as many positions as the columns have rows, so that collisions are rare. */
 function slotsFor(rows: number): Uint32Array {
   return new Uint32Array(rows * 2).fill(NONE);
 }
@@ -298,8 +295,8 @@ function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
 }
 
 /**
- * True if the number in a column is certainly the exact value. For other numbers, `#large` has the exact value if the
- * value was a bigint.
+ * True if the number in a column is certainly the exact sort value. For other numbers, `#large` has the exact value if
+ * the value was a bigint.
  */
 function isExact(number: number): boolean {
   return number >= 0 && number <= Number.MAX_SAFE_INTEGER;

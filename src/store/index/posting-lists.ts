@@ -1,4 +1,6 @@
-/** Computes the posting lists that get entries from a pending batch, and the sorted keys of these entries. */
+/**
+ * Sorts the transactions of a pending batch into posting lists, and returns the sorted keys of the new index entries.
+ */
 
 import { assert } from '../../primitives/errors.ts';
 import type { Address } from '../../protocol/types.ts';
@@ -8,7 +10,7 @@ import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
 
-/** States which lists are long, by type and by address. */
+/** Tells whether the list of a type is long, and whether the lists of an address are long. */
 export interface LongLists {
   readonly isLongType: (type: number) => boolean;
   readonly isLongAddress: (address: Address) => boolean;
@@ -26,7 +28,7 @@ interface Lists {
 
 export class PostingLists {
   readonly types: readonly number[];
-  /** Addresses in the order of the prefixes of their lists. */
+  /** Addresses of all senders and recipients in the batch, in the order of the prefixes of their lists. */
   readonly addresses: readonly Address[];
   readonly #pending: PendingIndexBatch;
   readonly #typeOfRow: Uint32Array;
@@ -55,14 +57,14 @@ export class PostingLists {
     this.#recipientOfRow = rows.map((row) => positionOfNumber[batch.recipient(row)] ?? NONE);
   }
 
-  /** Number of transactions of each type in the batch. */
+  /** For each type in `types`, the number of its transactions in the batch. */
   typeSizes(): Uint32Array {
     return sizes([this.#typeOfRow], this.types.length);
   }
 
   /**
-   * Number of transactions in the batch that each address sent and received. A transaction from an address to itself
-   * counts twice.
+   * For each address in `addresses`, the number of transactions in the batch that the address sent or received. A
+   * transaction from an address to itself counts twice.
    */
   addressSizes(): Uint32Array {
     return sizes([this.#senderOfRow, this.#recipientOfRow], this.addresses.length);
@@ -70,7 +72,8 @@ export class PostingLists {
 
   /**
    * Keys for the tables that list all transactions by amount, by fee and by timestamp. The caller must use each
-   * `KeyBlock` before it asks for the next one. The generators `inLists` and `inOrders` have the same rule.
+   * `KeyBlock` before it asks for the next one, which overwrites the memory of the keys. The generators `inLists` and
+   * `inOrders` have the same rule.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
@@ -101,7 +104,7 @@ export class PostingLists {
     }
   }
 
-  /** Keys for the sort orders of long lists. */
+  /** Keys for the long lists in their sort orders other than the order of the chain. */
   *inOrders(long: LongLists): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const lists of [this.#ofTypes(long), this.#ofSenders(long), this.#ofRecipients(long), this.#ofSelves(long)]) {

@@ -6,9 +6,9 @@
  * as long. Removals of entries do not wait in the batch.
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
- * the chain only. Sorting some hundred transactions for a query takes less time than storing three or four more entries
- * for each transaction in a list. For an address, the number of its sent and received transactions together decides
- * whether its lists are long. The two lists of an address therefore become long at the same time.
+ * the chain only. A query sorts the transactions of a short list itself. This takes less time than writing three or
+ * four more entries for each transaction. For an address, the number of its sent and received transactions together
+ * decides whether its lists are long. The two lists of an address therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -43,8 +43,8 @@ export const ADDRESSES_CACHED_MAX = 65_536;
  */
 const TYPES_CACHED_MAX = 64;
 /**
- * When lists become long, the store reads their transactions in batches of about this number. A batch takes some
- * megabytes of memory.
+ * When lists become long, the store reads the stored transactions of these lists in batches of about this number. A
+ * batch takes some megabytes of memory.
  */
 const MEMBERS_AT_ONCE = 20_000;
 /** Maximum number of ids that one chunk writes. */
@@ -54,7 +54,7 @@ const IDS_PER_CHUNK = 4096;
  * because each key may change a different leaf block.
  */
 const DATA_PER_CHUNK = 1024;
-/** Smallest number of ids in a disk page. */
+/** Smallest number of ids in a disk page. `#idChunks` uses the number to estimate how many pages a chunk changes. */
 const IDS_PER_PAGE = 64;
 /** Number of disk pages that change with a leaf block, including the pages of its inner block. */
 const PAGES_PER_LEAF = 3;
@@ -128,7 +128,7 @@ export class TransactionLists {
     this.#filter = undefined;
   }
 
-  /** Drops the cached values and the pending batch after a failed database transaction. */
+  /** Drops the cached list lengths and the pending batch, for example after a failed database transaction. */
   forget(): void {
     this.#lengths.clear();
     this.#typeLengths.clear();
@@ -137,8 +137,8 @@ export class TransactionLists {
   }
 
   /**
-   * Adds a transaction to the pending batch. The transaction itself must be in the tables before the pending batch is
-   * written.
+   * Adds a transaction to the pending batch. The caller must store the transaction itself before it writes the pending
+   * batch.
    */
   add(transaction: Transaction, place: TransactionPlace): void {
     const key = this.#pending.add(transaction, place);
@@ -149,8 +149,8 @@ export class TransactionLists {
 
   /**
    * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next chunk. Between
-   * two chunks, the caller must neither append nor remove a block. A process that was killed may have written some of
-   * the entries already. Writing these entries again changes nothing.
+   * two chunks, the caller must neither append nor remove a block. If an earlier process was killed during a backfill,
+   * some of the entries exist already. Writing these entries again changes nothing.
    *
    * @param stored number of transactions in the chain, or 0 if the caller does not need the numbers of changed pages
    */
@@ -321,7 +321,7 @@ export class TransactionLists {
 interface Grown<T> {
   /** Length of each list with its new entries. */
   readonly lengths: ReadonlyMap<T, number>;
-  /** Lists that had entries before, and become long with the new entries. */
+  /** Lists that had entries but were short, and become long with the new entries. */
   readonly begun: readonly T[];
   readonly hasBegun: (list: T) => boolean;
   readonly isLong: (list: T) => boolean;
@@ -351,7 +351,7 @@ function sortsOf(list: Uint8Array): readonly TransactionSort[] {
   return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
 }
 
-/** Removes all sort orders of a list that is no longer long. */
+/** Removes the entries of a list that is no longer long, in all sort orders except the order of the chain. */
 function endSorted(keys: KeyValueWriter, list: Buffer): void {
   const range = prefixRange(Buffer.concat([TABLES.longLists.start, list]));
   for (const key of Array.from(keys.keys(range))) keys.remove(key, true);

@@ -16,8 +16,8 @@ const WAITING_MAX = 16;
 /** Maximum number of lists that stay in memory. */
 const LISTS_KEPT_MAX = 16;
 /**
- * Maximum number of items in all these lists together. A list with more items does not stay in memory. An item takes
- * about ten bytes in a list of transactions, and more in a list of addresses.
+ * Maximum number of items in all lists in memory together. A list with more items does not stay in memory. An item
+ * takes about ten bytes in a list of transactions, and more in a list of addresses.
  */
 export const ITEMS_KEPT_MAX = 2_000_000;
 
@@ -55,13 +55,14 @@ export class BackgroundQueries {
   }
 
   /**
-   * Reads from a list in memory. If the list is not in memory, this method makes the list first.
+   * Reads from the resulting list of a query. If the list is not in memory, this method runs the query first.
    *
    * @param name the key of the list among the lists in memory
    * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
-   * @param read reads the wanted part from the list, and from the store or snapshot for which the list was made
-   * @throws ProtocolError `QUERIES_BUSY` if too many queries are waiting, `STORE_CLOSED` if the store is closed before
-   *   the query ends; the errors of `find` and `read`
+   * @param read returns the wanted part of the list, with data from `store`, the store or snapshot from which the list
+   *   was made
+   * @throws ProtocolError `QUERIES_BUSY` if `WAITING_MAX` queries already wait or run, `STORE_CLOSED` if the store is
+   *   closed before the query ends; the errors of `find` and `read`
    */
   async read<T, R>(
     name: string,

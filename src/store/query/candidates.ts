@@ -1,6 +1,6 @@
 /**
- * Makes sets of candidates, which are places of transactions. A set of candidates for a query includes all transactions
- * that match the query, and may include others.
+ * Makes sets of candidates. A candidate is the place of a transaction that may match a query. A set of candidates for a
+ * query includes all transactions that match the query.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';

@@ -1,5 +1,5 @@
 /**
- * Combines the filters of a query for transactions. The results are a predicate, the lists that contain the matching
+ * Combines the filters of a query for transactions. The results are a predicate, the lists that contain all matching
  * transactions, bounds of the sort value, and the smallest set of candidates.
  */
 
@@ -32,7 +32,8 @@ export function listFiltersOf(store: StoredChain, query: TransactionQuery): read
 }
 
 /**
- * The list of exactly the transactions that match all filters except value ranges; undefined if there is no such list.
+ * The list that contains exactly the transactions that match all filters, apart from the filters that limit the amount
+ * or the timestamp. Undefined if there is no such list.
  */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const withoutRange = filtersInUse(store, query).filter(({ valueRange }) => valueRange === undefined);
@@ -42,8 +43,8 @@ export function exactListOf(store: StoredChain, query: TransactionQuery): ListFi
 }
 
 /**
- * Bounds for the value by which the query sorts. Undefined if a filter has a range of another value, or if a bound
- * excludes all values that keys can represent.
+ * Bounds for the value by which the query sorts. Undefined if a filter limits a value by which the query does not sort,
+ * or if a bound excludes all values that keys can represent.
  */
 export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBounds | undefined {
   const ranges = filtersInUse(store, query).flatMap(({ valueRange }) => valueRange ?? []);
@@ -52,9 +53,9 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 }
 
 /**
- * Returns the smallest of several sets of candidates. A filter gives its candidates, or the transactions of its list.
- * The filters that limit the amount give one set together, and so do the filters that limit the timestamp. One of the
- * sets contains all transactions.
+ * Returns the smallest of several sets of candidates. Each filter that has candidates gives its candidates. Each other
+ * filter that has a list gives the transactions of the list. The filters that limit the amount give one set together,
+ * and so do the filters that limit the timestamp. One of the sets contains all transactions.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);

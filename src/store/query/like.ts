@@ -1,6 +1,6 @@
 /**
- * Matches a text, the subject, with a pattern of SQL LIKE. The time of a match is at most proportional to pattern
- * length times subject length, so no pattern can take long.
+ * Matches a text (the subject) against a pattern of SQL LIKE. The time of a match is at most proportional to the length
+ * of the pattern times the length of the subject, so no pattern takes exponential time.
  */
 
 const MANY = -1;
@@ -11,8 +11,8 @@ const UNDERSCORE = 0x5f;
 const BACKSLASH = 0x5c;
 
 /**
- * A pattern whose elements are numbers. For a pattern of code points, `_` matches any one character. For a pattern of
- * bytes, `_` matches any one byte.
+ * A pattern as a sequence of numbers, which are code points or bytes. For a pattern of code points, `_` matches any one
+ * character. For a pattern of bytes, `_` matches any one byte.
  */
 export class LikePattern {
   readonly #tokens: readonly number[];
@@ -40,8 +40,9 @@ export class LikePattern {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
-    // Position in the pattern of the last `%` that the match has reached; -1 if it has reached none. After a mismatch,
-    // the match continues behind this `%`, which then takes one more element. Earlier `%` need not take more elements.
+    // Position of the last `%` of the pattern that the match has reached; -1 before the first `%`. After a mismatch,
+    // the match continues behind this `%`, which then takes one more element. Earlier `%` need not take more elements,
+    // because this `%` can take them.
     let lastMany = -1;
     let takenUpTo = 0;
     while (at < subject.length) {

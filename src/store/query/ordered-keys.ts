@@ -2,8 +2,8 @@
  * Reads index keys as one list that is sorted by a value, ascending or descending. An index is the set of all keys with
  * one prefix. A key tail is a key without the prefix of its index. A key tail consists of the value and a tie-break. In
  * both directions, key tails with equal values are in ascending order of the tie-break. Several indexes can be read as
- * one list. If two indexes can have the same key tail, a third index has all key tails that are in both indexes. The
- * third index is needed to count each key tail once.
+ * one list. If two of these indexes can have the same key tail, the caller also names an index of exactly the key tails
+ * that are in both (`twice`). Without this index, such a key tail would be counted twice.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -25,7 +25,7 @@ export interface ValueBounds {
 export interface OrderedKeysOptions {
   /** Prefixes of the indexes that are read as one list. */
   readonly prefixes: readonly Buffer[];
-  /** Prefix of the index of all key tails that are in two of the indexes above. */
+  /** Prefix of the index that contains exactly the key tails that are in two of the indexes of `prefixes`. */
   readonly twice?: Buffer;
   readonly valueEnd: ValueEnd;
   readonly bounds?: ValueBounds;
@@ -44,7 +44,7 @@ export class OrderedKeys {
   constructor(keys: KeyValueReader, { prefixes, twice, valueEnd, bounds = {} }: OrderedKeysOptions) {
     this.#keys = keys;
     const parts = prefixes.map((prefix) => partOf(prefix, bounds));
-    // If only one index has keys, no merge is needed.
+    // Indexes without keys are left out. If only one index remains, its keys need no merge.
     const filled = parts.length === 1 ? parts : parts.filter((part) => sizeOf(keys, part) > 0);
     this.#parts = filled.length === 0 ? parts.slice(0, 1) : filled;
     this.#twice = this.#parts.length === 1 || twice === undefined ? undefined : partOf(twice, bounds);
@@ -184,8 +184,8 @@ export class OrderedKeys {
   }
 
   /**
-   * Finds the key tail at a position by a binary search over all indexes. Each step halves the remaining range of the
-   * index with the largest range.
+   * Finds the key tail at a position by a binary search over all indexes. In each index, a range of keys remains in
+   * which the wanted key tail may be. Each step halves the largest of these ranges.
    */
   #at(position: number): Buffer {
     const [only, ...others] = this.#parts;

@@ -1,4 +1,7 @@
-/** Lists transactions in the order of an index, with pages at any depth, exact totals, and cursors to continue. */
+/**
+ * Reads lists of transactions in the sort order of an index: pages at any offset, the exact total, and the offset after
+ * a cursor.
+ */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { Cursor, Direction, PageRequest, TransactionSort } from '../../ports/queries.ts';
@@ -33,8 +36,9 @@ export type ListFilter =
   | { readonly kind: 'sender' | 'recipient' | 'party'; readonly address: string };
 
 /**
- * Reads a list in an order; undefined if the list is short, because the store has sort orders of long lists only. The
- * result is always defined for the list of all transactions, and for the list of one type in the order by type.
+ * Returns a reader of a list in a sort order; undefined if the list is short, because the store has short lists in the
+ * order of the chain only. The result is always defined for the list of all transactions, and for the list of one type
+ * in the order by type.
  *
  * @param shortListMax maximum number of items in a short list; for an address, in its two lists together
  * @param bounds bounds of the value by which the list is sorted; the order by type has no bounds

@@ -4,11 +4,12 @@ import type { Cursor, Direction, Page, PageRequest } from '../../ports/queries.t
 
 export type Compare<T> = (a: T, b: T) => number;
 
-/** Rules for cursors in a sorted list in memory. */
+/** Makes cursors from the items of a sorted list in memory, and compares items with cursors. */
 export interface CursorRules<T> {
   cursorOf(item: T): Cursor;
   /**
-   * Returns a function that compares an item with the position of a cursor, in the order of the list.
+   * Returns a function that compares an item with the position of a cursor. The result is above 0 for each item that
+   * comes after this position in the list.
    *
    * @throws ProtocolError `CURSOR_INVALID`
    */
@@ -50,8 +51,8 @@ export function emptyPage<T>(): Page<T> {
 }
 
 /**
- * Reverses an order if the direction is `desc`. A tie-break that must stay in ascending order must not be part of this
- * order. The caller adds such a tie-break to the result with `firstOf`.
+ * Reverses an order if the direction is `desc`. If a tie-break must stay in ascending order, leave it out of `compare`,
+ * and add it to the result with `firstOf`.
  */
 export function directed<T>(compare: Compare<T>, direction: Direction): Compare<T> {
   return direction === 'asc' ? compare : (a, b) => compare(b, a);

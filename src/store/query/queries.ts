@@ -16,7 +16,7 @@ import { TransactionQueries } from './query-transactions.ts';
 /**
  * Creates the queries over a store. A query that runs at once shows the chain at the moment of the call. A query that
  * runs in the background shows the chain at the moment when it begins to run. Call a query between two database
- * transactions of the store, not inside one.
+ * transactions of the store: inside a transaction, a query could read changes that are rolled back later.
  *
  * @param options limits of background queries; `pause` lets other work run between chunks
  */

@@ -290,7 +290,12 @@ function cursorOf(account: Account, field: SortField): Cursor {
   return { value, tie: account.address };
 }
 
-/** An account with the sort value of a cursor, for comparisons. @throws ProtocolError `CURSOR_INVALID` */
+/**
+ * An artificial account with the sort value and the address of a cursor. The sort functions compare real accounts with
+ * it.
+ *
+ * @throws ProtocolError `CURSOR_INVALID`
+ */
 function accountAt(cursor: Cursor, field: SortField): Account {
   const account = emptyAccount(cursor.tie);
   if (field === 'balance') return { ...account, balance: balanceOf(cursor) };

@@ -54,7 +54,7 @@ export class BlockQueries {
     const rules: CursorRules<BlockHeader> = {
       cursorOf: (header) => cursorOf(header, field),
       compareWith: (cursor) => {
-        // The sort order compares only the sort value and the height.
+        // `order` reads only the sort value and the height of a header, so the target needs no other members.
         const target = { [field]: valueOf(cursor), height: heightOf(cursor) } as unknown as BlockHeader;
         return (header) => order(header, target);
       },
@@ -99,8 +99,8 @@ export class BlockQueries {
   }
 
   /**
-   * Reads a page of blocks from an index. The caller makes sure that the index entries with this prefix belong to
-   * exactly the requested blocks.
+   * Reads a page of blocks from an index. The caller makes sure that the index entries with `prefix` belong to exactly
+   * the requested blocks.
    */
   #indexed(prefix: Buffer, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { tables } = this.#store;
@@ -184,7 +184,7 @@ export class BlockQueries {
     return sums;
   }
 
-  /** Heights that match all filters except the filter by generator. */
+  /** Heights of the blocks that match all filters other than the filter by generator. */
   #heights(query: Pick<BlockQuery, 'blockId' | 'height' | 'fromTimestampS' | 'toTimestampS'>): Span {
     const { blockId, height, fromTimestampS, toTimestampS } = query;
     let first = 1;
@@ -208,7 +208,10 @@ export class BlockQueries {
     return { first, last };
   }
 
-  /** Returns the positions of a generator's blocks in `heights`. The generator's first block has position 0. */
+  /**
+   * Returns the span of a generator's blocks whose heights are in `heights`, as positions among all blocks of the
+   * generator. The generator's first block in the chain has position 0.
+   */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;
     const heightAt = (ordinal: number): number => generatorBlock(this.#store.tables, publicKey, ordinal).height;
@@ -253,21 +256,21 @@ function lowestFrom(first: number, last: number, holds: (at: number) => boolean)
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));
 }
 
-/** Key prefix of all entries in the index of a generator's blocks, or in the index of all blocks. */
+/** Key prefix of the index that sorts the blocks of a generator, or all blocks, by `field`. */
 function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buffer {
   const { table, tableOfGenerator } = BLOCK_ORDERS[field];
   return generator === undefined ? TABLES[table].start : TABLES[tableOfGenerator].prefix(generator);
 }
 
 /**
- * Blocks with equal values are sorted by height in the direction of the sort. They have the same order in the recorded
- * answers of a real node.
+ * Blocks with equal values are sorted by height in the direction of the sort. The recorded answers of a real node have
+ * the same order.
  */
 function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;
 }
 
-/** Reads an index of blocks in a direction. Returns the heights within a span, in the order of reading. */
+/** Reads an index of blocks in the given direction. Returns its heights from `first` to `last`, in this direction. */
 async function walk(
   { tables }: StoredChain,
   prefix: Buffer,

@@ -82,7 +82,7 @@ function orderOf(field: SortField, direction: Direction): Compare<DelegateEntry>
 type DelegateFilters = Omit<DelegateQuery, keyof PageRequest | 'sort'>;
 type DelegatePredicate = (entry: DelegateEntry) => boolean;
 
-/** The predicate of each filter. The compiler requires a row for each filter. */
+/** The predicate of each filter. The type makes the compiler report a missing filter. */
 const FILTERS: {
   readonly [F in keyof Required<DelegateFilters>]: (value: NonNullable<DelegateFilters[F]>) => DelegatePredicate;
 } = {
@@ -127,7 +127,7 @@ function pageOf(entries: readonly DelegateEntry[], query: DelegateQuery): Page<D
   });
 }
 
-/** Sort value of an entry as text; empty for an unknown rank. */
+/** The value of an entry in the sort field, as text; empty if the field is the rank and the rank is unknown (null). */
 function textOf({ delegate, account, rank, productivity }: DelegateEntry, field: SortField): string {
   const { username, voteWeight } = delegate;
   const { missedBlocks, producedBlocks } = account;
@@ -135,7 +135,10 @@ function textOf({ delegate, account, rank, productivity }: DelegateEntry, field:
   return values[field].toString();
 }
 
-/** An entry with the sort value of a cursor, for comparisons. @throws ProtocolError `CURSOR_INVALID` */
+/**
+ * An artificial entry with the sort value and the address of a cursor. The sort functions compare real entries with it.
+ * @throws ProtocolError `CURSOR_INVALID`
+ */
 function entryAt({ value, tie }: Cursor, field: SortField): DelegateEntry {
   const isNumber = /^-?[0-9]{1,30}(?:\.[0-9]{1,2})?$/.test(value) || (field === 'rank' && value === '');
   if (field !== 'username' && !isNumber) throw new ProtocolError('CURSOR_INVALID', { value });
@@ -184,7 +187,7 @@ function productivityOf({ producedBlocks, missedBlocks }: Account): number {
 }
 
 /**
- * Percentage, rounded to two decimals. A value exactly halfway between two results is rounded away from zero. The
+ * Percentage, rounded to two decimals. A value exactly halfway between two hundredths is rounded away from zero. The
  * function computes with integers, because a vote weight can exceed 2^53.
  */
 function percentOf(part: bigint, whole: bigint): number {

@@ -1,9 +1,9 @@
 /**
- * Answers queries for transactions. If an index has the result in the requested order, the page is read from the index.
- * If no index has the result, the query reads the smallest known set that contains all matching transactions, and
- * perhaps others (the candidates). A small set is filtered and sorted at once. A larger set is filtered and sorted in
- * chunks (background-queries.ts). If the set is too large for sorting, the query reads an index in the requested order,
- * in chunks, and filters the transactions of the index.
+ * Answers queries for transactions. If an index contains exactly the matching transactions in the requested order, the
+ * query reads the requested page from this index. Otherwise, the query reads the candidates: the smallest known set
+ * that contains all matching transactions, and perhaps others. The query filters and sorts a small set at once, and a
+ * larger set in chunks (background-queries.ts). If the set is too large for sorting, the query reads an index in the
+ * requested order, in chunks, and filters the transactions of the index.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -31,10 +31,10 @@ import { boundsOf, candidatesOf, predicateOf, exactListOf, listFiltersOf } from 
 /** Type of a transaction that registers an application. Only old blocks contain this type. */
 const DAPP_TYPE = 5;
 
-/** A place packed into one number, which saves memory in long lists. */
+/** The place of a transaction (height and index) as one number, which saves memory in long lists. */
 type PackedPlace = number;
 
-/** Type of an object while its members are added. */
+/** The type `T` without `readonly`, for code that adds the members of an object one by one. */
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 interface Found {
@@ -87,8 +87,8 @@ export class TransactionQueries {
   }
 
   /**
-   * Finds the registrations of applications with the given id or the given name. If neither is given, the result is all
-   * registrations. A chain has few registrations, because only old blocks may contain them.
+   * Finds the transactions that registered an application and have the given id or register the given name. If neither
+   * is given, the result is all registrations. A chain has few registrations, because only old blocks may contain them.
    */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
@@ -134,7 +134,7 @@ function orderedPage(store: StoredChain, ordered: OrderedPlaces, query: Transact
   return { items, total, next: cursorOf(last.transaction, lastPlace, field) };
 }
 
-/** All matching transactions in the requested order. */
+/** The places of all matching transactions, in the requested order. */
 async function findInPieces(
   store: StoredChain,
   query: TransactionQuery,
@@ -192,7 +192,10 @@ function packedPage(store: StoredChain, list: readonly PackedPlace[], query: Tra
   return { ...page, items: page.items.map((at) => entryOf(store, unpacked(at))) };
 }
 
-/** Key of a list in the memory of `BackgroundQueries`. The key consists of the filters and the order of the query. */
+/**
+ * The key under which `BackgroundQueries` keeps the result of a query. The key consists of the filters and the sort
+ * order, without `limit`, `offset` and `after`. All pages of a query therefore have the same key.
+ */
 function nameOf({ limit: _limit, offset: _offset, after: _after, ...list }: TransactionQuery): string {
   return `transactions ${JSON.stringify(list, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
 }

@@ -1,7 +1,8 @@
 /**
- * Defines the filters of a query for transactions, with one row for each filter. The compiler reports a missing row. A
- * row has the predicate of its filter and a source that contains all matching transactions. The source is a list of an
- * address or a type, a range of sort values, or a set of candidates. `filter-plan.ts` combines the filters of a query.
+ * Defines the filters of a query for transactions, in a table with one row for each filter. The compiler reports a
+ * missing row. A row has the predicate of its filter and a source that contains all matching transactions. The source
+ * is the list of all transactions of an address or a type, a range of sort values, or a set of candidates.
+ * `filter-plan.ts` combines the filters of a query.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -30,10 +31,10 @@ interface FilterContext {
   readonly filters: TransactionFilters;
 }
 
-/** A list that contains all matching transactions. */
+/** A list of the store that contains all transactions that match one filter. */
 interface ContainingList {
   readonly list: ListFilter;
-  /** True if the list contains only matching transactions. */
+  /** True if the list contains no other transactions. */
   readonly isExact: boolean;
 }
 
@@ -47,7 +48,7 @@ export interface ValueRange {
 interface TransactionFilter<T> {
   /** The predicate for a value of the filter; undefined if no transaction can match. */
   predicate(value: T, context: FilterContext): Predicate | undefined;
-  /** A list of the store that contains all matching transactions; undefined if the value has no list. */
+  /** A list of the store that contains all matching transactions; undefined if the store has no list for the value. */
   readonly containingList?: (value: T, context: FilterContext) => ContainingList | undefined;
   /** The range of the sort values of matching transactions. */
   readonly valueRange?: (value: T) => ValueRange;
@@ -64,7 +65,8 @@ const ADDRESS_BYTES_MAX = 255;
 const MATCHES_ALL: Predicate = () => true;
 
 /**
- * Returns `predicate`. Undefined if `canBe` is false, because no stored transaction can then have the filter's value.
+ * Returns `predicate` if `canBe` is true. If `canBe` is false, no stored transaction can match the filter, and the
+ * result is undefined.
  */
 function matchesIf(canBe: boolean, predicate: Predicate): Predicate | undefined {
   return canBe ? predicate : undefined;
@@ -110,7 +112,8 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
     containingList: (address, { filters }) =>
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
-  // This predicate also applies the filters `senderId` and `recipientId`, whose own predicates then match everything.
+  // If a query has this filter, the predicate of this row also applies the filters `senderId` and `recipientId`. The
+  // predicates of their own rows then match everything.
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
       matchesIf(isAddress(address), (transaction) => {
@@ -182,7 +185,10 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
   },
 };
 
-/** A filter that the query uses. Each member is the result of the row's function of that name for the query's value. */
+/**
+ * A filter that the query uses. Each member is the result of the function with the same name in the row of the filter,
+ * called with the query's value.
+ */
 interface FilterInUse {
   readonly predicate: Predicate | undefined;
   readonly containingList: ContainingList | undefined;

@@ -1,6 +1,6 @@
 /**
- * Computes checksums of store entries. A fast hash finds accidental damage. The hash is not cryptographic, so the hash
- * does not reveal forgery.
+ * Computes checksums of store entries. A checksum is a fast hash, which reveals accidental damage. The hash is not
+ * cryptographic, so it does not reveal a forged entry.
  */
 
 /** Number of bytes of a checksum, which has two halves of 32 bits. */
@@ -13,7 +13,7 @@ export interface ChecksumSum {
 }
 
 /**
- * Adds the hash of an entry to `sum`, or subtracts the hash from `sum`. Does the same with `second` if it is given.
+ * Adds the hash of an entry to `sum` and to `second` (if given), or subtracts the hash from both.
  *
  * @param sign 1 to add the hash, -1 to subtract the hash
  */

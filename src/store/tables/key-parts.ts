@@ -1,8 +1,8 @@
 /**
- * Defines the parts of keys. A part writes a value as bytes, finds the end of these bytes, and reads the value back.
- * The bytes sort like the values, except that the part `(address)` sorts by the length of the address first. A table
- * names the parts of its keys (`layout.ts`). A few other modules write and read keys byte by byte, without these parts.
- * They do so to save time, because an import writes millions of keys.
+ * Defines the parts of the keys in the store. A part writes a value as bytes, finds the end of these bytes, and reads
+ * the value back. The bytes sort like the values, except that the part `(address)` sorts by the length of the address
+ * first. `layout.ts` lists the parts of the keys of each table. To save time, a few other modules write and read keys
+ * byte by byte, without these parts: an import writes millions of keys.
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';
@@ -24,8 +24,8 @@ import {
 } from './ordered-bytes.ts';
 
 /**
- * A kind of key part. For some kinds, the bytes of a part do not show where the part ends. All later parts of the key
- * then have a fixed size, so the end follows from the length of the key.
+ * A kind of key part. The bytes of some kinds, such as `name`, do not show where the part ends. After such a part, a
+ * key has only parts of a fixed size. The end of the part therefore follows from the length of the key.
  */
 export interface KeyPart<T> {
   /** Description of the part, for docs/store-layout.md. */

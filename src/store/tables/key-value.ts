@@ -11,7 +11,7 @@ export interface KeyRange {
   readonly reverse?: boolean;
   /** Maximum number of entries; by default all entries. */
   readonly limit?: number;
-  /** Number of entries to skip first. */
+  /** Number of entries to skip, counted in the order of reading. */
   readonly offset?: number;
 }
 
@@ -23,7 +23,7 @@ export interface KeyValueEntry {
 export interface KeyValueReader {
   get(key: Uint8Array): Buffer | undefined;
   /**
-   * Calls `work` with the value of a key. For this call, the database need not copy the value; `get` may copy it.
+   * Calls `work` with the value of a key. Unlike `get`, this method can avoid a copy of the value.
    *
    * @param work must neither read nor write keys of this database; its result must not refer to the bytes of the value
    * @returns the result of `work`; undefined if the key does not exist
@@ -37,7 +37,7 @@ export interface KeyValueReader {
   count(range: KeyRange): number;
 }
 
-/** The read methods of a reader, for an object that adds methods to write or to close. */
+/** Returns an object with the read methods of `reader`. The caller adds its own methods to write or to close. */
 export function readsOf(reader: KeyValueReader): KeyValueReader {
   return {
     get: (key) => reader.get(key),
@@ -68,7 +68,8 @@ export interface KeyValue extends KeyValueReader {
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**
    * A read-only view of the database at this moment. The view is valid until its own `close` or the `close` of the
-   * database. While the view is open, freed space cannot be reused. A view should therefore be open for seconds only.
+   * database. While the view is open, the database cannot reuse freed space, so its file grows. A view should
+   * therefore be open for seconds only.
    */
   snapshot(): KeyValue;
   close(): Promise<void>;

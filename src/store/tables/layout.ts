@@ -133,8 +133,9 @@ export const TABLES = {
     isCounted: true,
   }),
   /**
-   * The entries of long lists, once for each stored sort order of a list (`index/transaction-lists.ts`). A long list
-   * belongs to one of the three tables above, or has the transactions from an address to itself (`SELF_LIST`).
+   * The transactions of each long list, in each sort order that the store keeps for this list
+   * (`index/transaction-lists.ts`). A long list is a list of one of the three tables above that has become long, or the
+   * list of the transactions from an address to itself (`SELF_LIST`).
    */
   longLists: new Table({
     number: 55,
@@ -211,7 +212,7 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
 
 /**
  * Prefix of the list of transactions from an address to itself. The store has this list only if the lists of the
- * address are long, and then once for each sort order.
+ * address are long. The store then keeps the list in each order of `ADDRESS_ORDERS`, but not in the order of the chain.
  */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);
@@ -221,7 +222,7 @@ export function selfListKey(address: Address): Buffer {
 
 /** A sort order of transactions, with its table and the form of its values in keys. */
 export interface TransactionOrder {
-  /** Number of the order in the keys of long lists. The number is never used for another order. */
+  /** Number of the order in the keys of long lists. The number must never be used for another order. */
   readonly number: number;
   /**
    * Table of all transactions in this order. The table is undefined for the order by type, which reads the lists of all

@@ -21,13 +21,13 @@ export function placeBytes(place: TransactionPlace): Buffer {
   return bytes;
 }
 
-/** Reads a place from the last 6 bytes. */
+/** Reads a place from the last 6 bytes of a key or value. */
 export function placeAtEnd(bytes: Buffer): TransactionPlace {
   const at = bytes.length - PLACE_BYTES;
   return { height: bytes.readUInt32BE(at), index: bytes.readUInt16BE(at + 4) };
 }
 
-/** Reads a height from the last 4 bytes. */
+/** Reads a height from the last 4 bytes of a key or value. */
 export function heightAtEnd(bytes: Buffer): number {
   return bytes.readUInt32BE(bytes.length - HEIGHT_BYTES);
 }

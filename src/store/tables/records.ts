@@ -82,7 +82,7 @@ function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
   const members: PublicKey[] = [];
-  // No array is allocated in advance, because a damaged record may state any number of members.
+  // The array grows with each member that is read, because a damaged record may state any number of members.
   for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }
@@ -127,7 +127,7 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
 }
 
 /**
- * The memory of the last writer, for the next writer; undefined while a writer uses it. Memory of more than
+ * The buffer of the last writer, which the next writer reuses; undefined while a writer uses it. A buffer of more than
  * `SPARE_BYTES_MAX` bytes is not kept.
  */
 let spare: Buffer | undefined;
@@ -199,7 +199,7 @@ export class RecordWriter {
       this.#bytes[at] = size;
       return;
     }
-    // In rare cases, the number takes more than one byte, and the bytes after the number must move.
+    // A number above 127 takes more than the byte reserved for it, so the bytes after the number must move.
     const bytes = Buffer.from(this.#bytes.subarray(at + 1, this.#length));
     this.#length = at;
     this.sized(bytes);

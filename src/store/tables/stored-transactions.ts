@@ -11,7 +11,7 @@ import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-b
 /**
  * Maximum number of transactions in one stored value. All transactions of a usual block fit into one value, so they are
  * written and read together. A genesis block may have tens of thousands of transactions. The store divides them among
- * many values, so that it can read one transaction without reading all of them from the disk.
+ * many values, so that reading one transaction does not read all of them from the disk.
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 
@@ -42,7 +42,7 @@ export function transactionsAt(keys: KeyValueReader, codec: Codec, height: numbe
   return transactions;
 }
 
-/** Lowest height above `above`, and up to `last`, whose block has transactions; undefined if there is none. */
+/** Lowest height from `above + 1` to `last` whose block has transactions; undefined if no block there has any. */
 export function heightWithTransactions(keys: KeyValueReader, above: number, last: number): number | undefined {
   const [first] = above < last ? keys.keys({ ...rangeOf(above + 1, last), limit: 1 }) : [];
   return first === undefined ? undefined : placeAtEnd(first).height;

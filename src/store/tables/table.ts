@@ -1,6 +1,6 @@
 /**
- * Defines the class of the store's tables. Each table is declared by one `TableRow` (`layout.ts`). Both the methods for
- * keys and the published layout (docs/store-layout.md) come from the `TableRow`.
+ * Defines the class of the store's tables. Each table is declared by one `TableRow` (`layout.ts`). The class uses the
+ * `TableRow` to write and read keys. The page docs/store-layout.md is generated from the same `TableRow`.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -64,7 +64,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     this.isCounted = isCounted;
     this.start = Buffer.from([number]);
     this.all = spanOf(this.start);
-    // The public methods have the exact types of these parts. Inside the class, all parts have the same type.
+    // The public methods have the exact type of each part. In the class, all parts have the type `KeyPart<unknown>`.
     this.#parts = key.map((name) => PARTS[name] as unknown as KeyPart<unknown>);
     this.#behind = key.map((_, at) =>
       this.#parts.slice(at + 1).reduce((sum, part) => sum + (part.bytes ?? Number.NaN), 0),

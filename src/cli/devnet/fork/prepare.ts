@@ -1,4 +1,4 @@
-/** Copies the chain of the source to the nodes of a forked devnet. The source is only read. */
+/** Copies the chain of the source to the nodes of a forked devnet. The source stays unchanged. */
 
 import { constants, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -41,7 +41,7 @@ export interface ForkRequest {
   readonly source: ForkSource;
   /** The network that the devnet runs. Its network identifier may differ from that of the source. */
   readonly network: Network;
-  /** Data folders of the nodes for `network`, by node number. */
+  /** Data folder of each node. The index in this list is the number of the node. */
   readonly dataDirectories: readonly string[];
 }
 
@@ -61,7 +61,7 @@ const FUNDERS_MAX = 10;
 
 /**
  * @throws ProtocolError `FORK_SOURCE_CHANGED` when another process began to write to the source during the copy;
- *   `STORE_MISSING` when the source has no chain; `STORE_DAMAGED`; errors of `chainStoreOver` (for example
+ *   `STORE_MISSING` when the source has no chain; errors of `refuseChangedState`, `chainStoreOver` (for example
  *   `STORE_NETWORK_MISMATCH`), `restoreSnapshot` (for example `SNAPSHOT_REFUSED`), `copyStore` and `openLmdb`
  */
 export async function prepareFork({ source, network, dataDirectories }: ForkRequest): Promise<ForkFacts> {
@@ -107,9 +107,10 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
 }
 
 /**
- * Marks the chain of the first node as a chain of the devnet, and removes the addresses of peers from it. Creates the
- * signing journals of all nodes. For each delegate that forged in the newest `JOURNAL_ROUNDS` rounds, records the
- * delegate's last header in the signing journal of the node that forges for this delegate.
+ * Prepares the chain of the first node, before `prepareFork` copies the chain to the other nodes: checks the state,
+ * stores the identity of the devnet's network, and deletes the stored peer book. Creates the signing journals of all
+ * nodes. For each delegate that forged in the newest `JOURNAL_ROUNDS` rounds, records the delegate's last header in the
+ * signing journal of the node that forges for this delegate.
  */
 async function adopt(
   { path, network: earlier }: ForkSource,
@@ -122,7 +123,7 @@ async function adopt(
   try {
     const rules = createRules(earlier.params);
     const store = chainStoreOver(keyValue, { codec: rules.codec, params: earlier.params }, directory);
-    // The state is checked once for the copies of all nodes.
+    // The other nodes later get copies of this chain, so one check of the state is enough for all nodes.
     refuseChangedState(store, directory);
     const tip = store.tip();
     if (tip === undefined) throw new ProtocolError('STORE_MISSING', { directory }, `${path}: holds no chain yet`);
@@ -143,8 +144,8 @@ async function adopt(
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
     writeIdentity(keyValue, network.params);
-    // The addresses of peers are removed. Otherwise the nodes would dial peers of the original network, and send blocks
-    // of the fork to these peers.
+    // Deletes the peer book. Otherwise the nodes would dial peers of the original network, and send blocks of the fork
+    // to these peers.
     store.transact((writer) => {
       writer.setNote(PEER_BOOK_NOTE, undefined);
     });
@@ -161,7 +162,7 @@ async function adopt(
  */
 function lastSigned(store: StoredChain, height: number, depth: number): ReadonlyMap<PublicKey, SignedHeader> {
   const signed = new Map<PublicKey, SignedHeader>();
-  // No delegate forged the genesis block.
+  // Skips block 1, the genesis block, because no delegate forged it.
   for (let each = height; each > Math.max(1, height - depth); each -= 1) {
     const header = store.header(each);
     if (header === undefined || signed.has(header.generatorPublicKey)) continue;

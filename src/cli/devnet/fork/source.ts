@@ -23,9 +23,9 @@ const SUFFIX = '-fork';
 
 /**
  * @param path a data folder, the folder of one chain in a data folder, or a snapshot file
- * @param network name or folder of the network; undefined if the source determines the network
- * @throws ProtocolError `USAGE` when there is no chain to fork; `SNAPSHOT_REFUSED` for an unreadable snapshot; errors
- *   of `locationOfData`, `findNetworkDirectory` and `loadNetwork`
+ * @param network name or folder of the network; if undefined, the network that the source names
+ * @throws ProtocolError `USAGE` when there is no chain to fork; `SNAPSHOT_REFUSED` when the operating system cannot
+ *   read the snapshot file; errors of `locationOfData`, `findNetworkDirectory` and `loadNetwork`
  */
 export async function forkSourceOf(path: string, network: string | undefined): Promise<ForkSource> {
   const place = resolve(path);
@@ -42,7 +42,8 @@ export async function forkSourceOf(path: string, network: string | undefined): P
 }
 
 /**
- * @throws ProtocolError `USAGE` for a file that is not a snapshot, `SNAPSHOT_REFUSED` for an unreadable snapshot
+ * @throws ProtocolError `USAGE` for a file that is not a snapshot, `SNAPSHOT_REFUSED` for a file that the operating
+ *   system cannot read
  */
 async function networkOfSnapshot(path: string, file: string): Promise<string> {
   try {
@@ -57,11 +58,11 @@ async function networkOfSnapshot(path: string, file: string): Promise<string> {
 }
 
 /**
- * Returns a copy of the network with another network identifier. Signatures for one of the two networks are therefore
- * invalid on the other.
+ * Returns a copy of the network with another network identifier. Signatures cover the network identifier, so
+ * signatures for one of the two networks are invalid on the other.
  *
  * @param folder new folder for the files of the copy
- * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover the network
+ * @throws ProtocolError `USAGE` for generation 2, whose signatures do not cover a network identifier
  */
 export function underNewIdentifier(network: Network, folder: string): Network {
   const { generation, communityIdentifier } = network.params;

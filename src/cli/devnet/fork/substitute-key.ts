@@ -1,7 +1,7 @@
 /**
  * A key that can sign for every account of a forked devnet. The keys of the accounts stay valid. With the substitute
- * key, a forked devnet can forge for delegates whose keys it lacks. Only a devnet uses this key.
- * `bloomery start` does not even load this file.
+ * key, a forked devnet can forge for delegates whose keys it lacks. Only a devnet uses this key: `bloomery start` does
+ * not load this file.
  */
 
 import { defaultEd25519, type Ed25519 } from '../../../crypto/ed25519.ts';
@@ -17,8 +17,8 @@ import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types
 const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 
 /**
- * Returns a pair of the account's public key and the private key of `FORK_PASSPHRASE`. Only a forked devnet accepts
- * signatures of this pair.
+ * Returns a key pair with the public key of the account, and the private key of `FORK_PASSPHRASE`. Only a forked
+ * devnet accepts signatures of this pair.
  */
 export function substituteKeyOf(publicKey: PublicKey): KeyPair {
   return { publicKey: bytesOfHex(publicKey), privateKey: keyPairOfPassphrase(FORK_PASSPHRASE).privateKey };

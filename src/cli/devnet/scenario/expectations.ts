@@ -10,7 +10,7 @@ import { LogCodes } from './log-codes.ts';
 import { metricIn } from './metric-text.ts';
 import type { Bounds, Condition, Expected } from './scenario.ts';
 
-/** A value that does not meet the expectation. */
+/** An expectation, and the value that does not meet the expectation, both as text. */
 export interface Difference {
   readonly expected: string;
   readonly found: string;
@@ -18,13 +18,13 @@ export interface Difference {
 
 export interface Scene {
   readonly nodes: () => readonly Pick<SupervisedNode, 'node' | 'stateName'>[];
-  /** Returns the address of the account with this name. Returns an address unchanged. */
+  /** Returns the address of an account. The account is given by its name in the scenario, or by its address. */
   readonly addressOf: (account: string) => string;
 }
 
 /**
- * Time limit of an answer, in milliseconds. The time limit is long, because a scenario must not fail on an overloaded
- * machine.
+ * Time limit for an answer of a node, in milliseconds. The time limit is long, because a scenario must not fail on an
+ * overloaded machine.
  */
 const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
@@ -185,8 +185,8 @@ async function sameBlock(nodes: readonly Watched[], isSame: boolean): Promise<Di
   const height = Math.min(...heights.flatMap(({ value }) => value ?? []));
   const blocks = await Promise.all(nodes.map((node) => answerOf(node, () => node.client.blockId(height))));
   const ids = new Set(blocks.map(({ value }) => value));
-  // A node that is reverting blocks may have no block at this `height`. In this case, the condition is not true
-  // for either value of `isSame`.
+  // A node that is reverting blocks may have no block at `height`. In this case, the condition is false for both values
+  // of `isSame`.
   if (!ids.has(undefined) && (ids.size === 1) === isSame) return undefined;
   const found = blocks.map(({ name, value }) => `${name}: ${value ?? 'none'}`).join(', ');
   return { expected, found: `at height ${height} ${found}` };

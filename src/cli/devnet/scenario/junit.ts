@@ -1,4 +1,4 @@
-/** Writes the results of a scenario as XML for continuous integration (JUnit). */
+/** Writes the results of a scenario in the XML format of JUnit, for continuous integration. */
 
 import type { StepResult } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
@@ -10,7 +10,10 @@ export interface ScenarioOutcome {
   readonly error?: string;
 }
 
-/** One test suite with a test case for each step; steps without a result are marked as skipped. */
+/**
+ * Returns one test suite with a test case for each step. Steps without a result are marked as skipped. If there is an
+ * `error`, a further test case with the name `devnet` contains the error.
+ */
 export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
   const { name, steps } = scenario;
   const failures = results.filter(({ failure }) => failure !== undefined).length;
@@ -46,8 +49,8 @@ export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
 }
 
 /**
- * Escapes text for an XML attribute. Tabs and line breaks become blanks. XML does not allow other control characters,
- * not even escaped ones, so they become `?`.
+ * Escapes text for an XML attribute. Tabs and line breaks become spaces. XML forbids other control characters, even in
+ * escaped form, so these characters become `?`.
  */
 function escaped(text: string): string {
   return text

@@ -1,4 +1,4 @@
-/** Counts the log lines of nodes by their codes. Each line is read only once. */
+/** Counts the log lines of nodes by their codes. Each call reads only the lines that were added since the last call. */
 
 import { closeSync, openSync, readSync } from 'node:fs';
 
@@ -8,8 +8,8 @@ export class LogCodes {
   readonly #read = new Map<string, { offset: number; rest: string; counts: Map<string, number> }>();
 
   /**
-   * Number of lines in the file that have one of the codes. The number is 0 for a file that cannot be
-   * opened, for example because it does not exist yet.
+   * Returns the number of lines in the file that have one of the codes. The number is 0 for a file that cannot be
+   * opened, for example because the file does not exist yet.
    */
   count(file: string, codes: readonly string[]): number {
     const state = this.#read.get(file) ?? { offset: 0, rest: '', counts: new Map<string, number>() };

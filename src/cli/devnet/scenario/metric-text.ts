@@ -3,7 +3,10 @@
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** Sum of the samples that have at least these labels with these values; undefined when there is no such sample. */
+/**
+ * Returns the sum of the samples of the metric `name` that have all `labels` with the given values. A sample may have
+ * further labels. The result is undefined when there is no such sample.
+ */
 export function metricIn(text: string, name: string, labels: ReadonlyMap<string, string>): number | undefined {
   let sum: number | undefined;
   for (const line of text.split('\n')) {

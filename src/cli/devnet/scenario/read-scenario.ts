@@ -12,7 +12,7 @@ import { YamlValue } from './yaml-value.ts';
 import { readStep } from './read-step.ts';
 import type { Scenario, ScenarioDevnet, Step } from './scenario.ts';
 
-/** Maximum size of a file, in bytes. Scenarios that people write are much smaller. */
+/** Maximum size of a scenario file, in bytes. Scenarios that people write are much smaller. */
 const FILE_BYTES_MAX = 1024 * 1024;
 const STEPS_MAX = 1_000;
 const NAME_CHARACTERS_MAX = 200;
@@ -61,7 +61,7 @@ export function readScenario(text: string, file: string): Scenario {
     const { name: snapshot } = parameters as { readonly name?: string };
     if (snapshot === undefined) continue;
     if (operation === 'snapshot') snapshots.add(snapshot);
-    // A new devnet has only the snapshots that earlier steps make.
+    // A scenario runs on a new devnet, which has only the snapshots that earlier steps make.
     else if (!snapshots.has(snapshot)) throw item.fault(`no step before makes the snapshot \`${snapshot}\``);
   }
   return { name: title, devnet, steps: read };

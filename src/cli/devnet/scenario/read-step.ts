@@ -12,7 +12,11 @@ import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, accountIn } from '.
 /** Maximum duration of `wait` and `within`, in milliseconds. A longer duration probably has a wrong unit. */
 const WAIT_MS_MAX = 3_600_000;
 
-/** A function that reads the value of an action. @param nodes number of nodes before the step */
+/**
+ * A function that reads the value of an action.
+ *
+ * @param nodes number of nodes of the devnet before the step
+ */
 type ReadAction = (value: YamlValue, nodes: number) => StepWork;
 
 const ACTIONS: Readonly<Record<string, ReadAction>> = {
@@ -69,12 +73,12 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
 const NAMES = [...Object.keys(ACTIONS), 'expect'];
 
 /**
- * @param nodes number of nodes before the step
+ * @param nodes number of nodes of the devnet before the step
  * @throws ProtocolError `SCENARIO_INVALID` with the line of the fault
  */
 export function readStep(yaml: YamlValue, nodes: number): Step {
   if (!yaml.isMap) {
-    // An action without a value may be written as a plain text.
+    // A step may be a plain text, such as `freeze`, if its action has no value.
     const name = yaml.text('a step');
     const read = ACTIONS[name];
     if (read === undefined) throw yaml.unknown('a step', name, NAMES);
@@ -132,7 +136,10 @@ function partsIn(yaml: YamlValue, nodes: number): readonly (readonly number[])[]
   return parts;
 }
 
-/** Reads an amount such as `150ms`, or a map. The map has the key `name` for the amount, and may have `nodes`. */
+/**
+ * Reads the amount of a fault: a text such as `150ms`, or a map. In the map, the parameter `name` is the key of the
+ * amount, and the key `nodes` is optional.
+ */
 function amountIn(
   yaml: YamlValue,
   name: string,
@@ -153,7 +160,7 @@ function required<const T extends readonly string[]>(
   names: T,
   members = yaml.known(what, names),
 ): YamlValuesOf<T> {
-  // The result type of `map` does not contain the length of the tuple.
+  // The cast is needed because the type of the result of `map` does not contain the length of the tuple.
   return names.map((name) => {
     const found = members.get(name);
     if (found === undefined) throw yaml.fault(`${what} must have \`${name}\``);

@@ -10,7 +10,7 @@ import type { Expected, Scenario, Step } from './scenario.ts';
 export interface StepResult {
   readonly step: Step;
   readonly tookMs: number;
-  /** Reason of the failure, in one line. */
+  /** Reason of the failure, in one line; undefined if the step did not fail. */
   readonly failure?: string;
 }
 
@@ -29,7 +29,7 @@ const POLL_MS = 200;
  *
  * @returns the results of the finished steps. Only the last of them can have failed. A step during which the user
  *   stopped the run has no result
- * @throws errors that are defects of the program; a refused operation is a failure of its step
+ * @throws any error that is not a ProtocolError: a defect of the program. A ProtocolError makes only its step fail
  */
 export async function runScenario(run: ScenarioRun): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
@@ -114,8 +114,8 @@ class Player {
   }
 
   /**
-   * Returns the reason if the process of a node has ended, and no step of the scenario ended it. After such an end,
-   * every step fails. The result is undefined if no process ended in this way, or if the user stopped the run.
+   * Returns why the process of a node ended, if no step of the scenario killed or restarted the node. The running step
+   * then fails. Returns undefined if no process ended in this way, or if the user stopped the run.
    */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;

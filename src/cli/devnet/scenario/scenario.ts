@@ -1,4 +1,4 @@
-/** Types of a scenario: a devnet, actions on it, and conditions that must be true. */
+/** Types of a scenario: its devnet, and its steps. A step is an action, or conditions that must become true. */
 
 import type { Generation } from '../../../protocol/params.ts';
 import type { MiningMode } from '../mining.ts';
@@ -16,7 +16,7 @@ export interface ScenarioDevnet {
   readonly delegates?: number;
   /** Seconds between two blocks. Below 2, the clock of the chain runs ahead of the machine's clock. */
   readonly blockTime?: number;
-  /** Name or folder of a network. */
+  /** The network of the devnet: its name or its folder. */
   readonly network?: string;
 }
 
@@ -32,13 +32,14 @@ export type StepWork =
   /** An operation of a running devnet (`operations.ts`). */
   | { readonly kind: 'operation'; readonly operation: string; readonly parameters: object }
   /**
-   * Sends beddows from the first account of the network, usually `genesis`, to an account or address. Mines slots until
-   * a block has the transaction, for at most two rounds.
+   * Sends beddows to an account or address. The sender is the first account whose passphrase the network folder
+   * contains, usually `genesis`. The devnet then mines slots until a block contains the transfer, but at most two
+   * rounds of slots.
    */
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
   /**
-   * Adds a transfer of a known account to the pool of a node. In the mode `instant`, the devnet then mines a block; in
-   * the other modes, the step makes no block.
+   * Adds a transfer from a known account (`KnownAccount`) to the pool of a node. In the mode `instant`, the devnet then
+   * mines a block; in the other modes, the step mines no block.
    */
   | {
       readonly kind: 'transfer';
@@ -51,36 +52,39 @@ export type StepWork =
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'expect'; readonly expected: Expected };
 
-/** Conditions that must all be true in one check within the time limit. */
+/** Conditions that must all be true in the same check. The step repeats the check for up to `withinMs`. */
 export interface Expected {
   readonly withinMs: number;
-  /** Numbers of the checked nodes; default: all nodes except those that a step has killed or paused. */
+  /** Numbers of the checked nodes; default: all nodes that the scenario has not killed or paused. */
   readonly nodes?: readonly number[];
   readonly conditions: readonly Condition[];
 }
 
 export type Condition =
-  /** Bounds of a value that each node reports. */
+  /** Bounds of the tip height, the finalized height, or the difference of these heights, on each node. */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
   /**
    * Takes the lowest tip height of the checked nodes, and compares the blocks that these nodes have at this height. If
    * `isSame` is true, all these blocks must be the same. If `isSame` is false, at least two of them must differ.
    */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
-  /** Balance in beddows, on each node. */
+  /** Bounds of the balance of an account in beddows, on each node. */
   | { readonly kind: 'account'; readonly account: string; readonly balance: Bounds<bigint> }
-  /** Number of transactions in the pool, all queues together, on each node. */
+  /** Bounds of the number of transactions in all queues of the pool together, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
-  /** True if no checked node has banned a peer, deducted points from a peer, or logged one of `PENALTY_CODES`. */
+  /**
+   * True if no checked node has banned a peer, deducted points from a peer, or logged one of `PENALTY_CODES`
+   * (`expectations.ts`).
+   */
   | { readonly kind: 'noPenalty' }
-  /** Sum of the samples with these labels, on each node. */
+  /** Bounds of a metric on each node: the sum of all samples of the metric that have these labels. */
   | {
       readonly kind: 'metric';
       readonly name: string;
       readonly labels: ReadonlyMap<string, string>;
       readonly bounds: Bounds<number>;
     }
-  /** Number of log lines with the code since the start of the devnet, on each node. */
+  /** Bounds of the number of log lines with the code that each node has written since the start of the devnet. */
   | { readonly kind: 'log'; readonly code: string; readonly bounds: Bounds<number> };
 
 export interface Bounds<T extends number | bigint> {

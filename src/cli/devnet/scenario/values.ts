@@ -1,4 +1,4 @@
-/** Reads the values that occur both in actions and in expectations. */
+/** Reads the YAML values that occur both in actions and in conditions of a scenario. */
 
 import { addressFault } from '../../../crypto/keys.ts';
 import { beddowsOfLskText } from '../../../primitives/amount.ts';
@@ -11,7 +11,7 @@ export function nodeIn(yaml: YamlValue, nodes: number): number {
   return yaml.integer('the number of a node', 0, nodes - 1);
 }
 
-/** Reads numbers of nodes: a list of numbers, a single number, or a text such as `1,2`. */
+/** Reads the numbers of one or more nodes, from a list, a single number, or a text such as `1,2`. */
 export function nodesIn(yaml: YamlValue, nodes: number): readonly number[] {
   if (yaml.isList) return yaml.items('nodes').map((item) => nodeIn(item, nodes));
   return checkedNodes(yaml, yaml.parsed('nodes', (text) => nodesOfText([text])) ?? [], nodes);

@@ -1,4 +1,4 @@
-/** Values of a YAML text, each with its line. */
+/** Reads the values of a YAML file. Each value knows its line in the file, for error messages. */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { ProtocolError } from '../../../primitives/errors.ts';
@@ -10,8 +10,9 @@ interface Source {
 }
 
 /**
- * A value in a file. The methods that read a value throw ProtocolError `SCENARIO_INVALID` with the file, the line and a
- * sentence about the fault. In the sentence, the parameter `what` names the value.
+ * A value in a YAML file. Methods that find a wrong kind of value throw ProtocolError `SCENARIO_INVALID` with the file,
+ * the line and a sentence about the fault. The parameter `what` of these methods is the name of the value in the
+ * sentence.
  */
 export class YamlValue {
   readonly #source: Source;
@@ -49,7 +50,7 @@ export class YamlValue {
     return isMap(this.#node);
   }
 
-  /** Returns an empty value on the line of this value. */
+  /** Returns an empty value (`isEmpty`) that has the same line as this value. */
   without(): YamlValue {
     return new YamlValue(this.#source, null, this.line);
   }
@@ -67,7 +68,7 @@ export class YamlValue {
     );
   }
 
-  /** Members by name, in the order of the file. Each name must be one of `names`. */
+  /** The same result as `members`. Each name must be one of `names`. */
   known(what: string, names: readonly string[]): ReadonlyMap<string, YamlValue> {
     const members = this.members(what);
     for (const [name, yaml] of members) if (!names.includes(name)) throw yaml.unknown(what, name, names);
@@ -86,7 +87,7 @@ export class YamlValue {
     return this.#node.items.map((item) => new YamlValue(this.#source, item as Node | null, this.line));
   }
 
-  /** Reads a text. A number is read as the text that is written in the file. */
+  /** Reads a text. For a number, returns the digits as the file has them (`1.50` stays `1.50`). */
   text(what: string): string {
     const scalar = isScalar(this.#node) ? this.#node : undefined;
     if (typeof scalar?.value === 'string') return scalar.value;
@@ -119,7 +120,10 @@ export class YamlValue {
     return found;
   }
 
-  /** Reads a text with `read`. Converts a ProtocolError of `read` to `SCENARIO_INVALID`, and adds the line. */
+  /**
+   * Parses the text of this value with `read`. Converts a ProtocolError of `read` to `SCENARIO_INVALID` with file and
+   * line.
+   */
   parsed<T>(what: string, read: (text: string) => T): T {
     const text = this.text(what);
     try {
@@ -130,7 +134,7 @@ export class YamlValue {
     }
   }
 
-  /** The value in one line, for reports. */
+  /** The value as one line of text, for the report of a scenario. */
   inline(): string {
     const node = this.#node;
     if (isSeq(node))

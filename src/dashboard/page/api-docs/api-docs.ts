@@ -34,7 +34,8 @@ const followColours = (): void => void document.documentElement.classList.toggle
 prefersDark.addEventListener('change', followColours);
 followColours();
 
-// The page is also served with a slash at the end of its path. This slash is removed before `spec` is resolved.
+// The node serves this page with and without a slash at the end of the path. The URL `spec` is relative to the path
+// without the slash.
 const specUrl = new URL('spec', new URL(location.pathname.replace(/\/+$/, ''), location.href)).href;
 document.querySelector<HTMLAnchorElement>('a[href="spec"]')?.setAttribute('href', specUrl);
 
