@@ -1,6 +1,7 @@
 /**
- * Measures how fast a sink fills an empty database from a store. Then measures how fast ClickHouse inserts rows of this
- * database from files. The ratio of the two speeds can be compared with the ratio on another machine.
+ * Measures how fast a sink fills an empty ClickHouse database from the store of a node. Then measures how fast
+ * clickhouse-client inserts the same rows from files. To compare two machines, compare the ratio of the two
+ * speeds.
  */
 
 import { spawn } from 'node:child_process';
@@ -18,18 +19,18 @@ export interface BackfillOptions {
   readonly url: string;
   readonly cluster: string | undefined;
   readonly rangeBlocks: number;
-  /** Folder for the files with the rows of the two tables. */
+  /** Folder to which the function writes the rows of `TABLES`, one file for each table. */
   readonly folder: string;
 }
 
 export interface BackfillReport {
-  /** Number of rows in the tables `transactions` and `balance_changes`. */
+  /** Number of rows in the tables `transactions` and `balance_changes` together. */
   readonly rows: number;
-  /** Processor time in milliseconds that this process needed to fill the database, without the time of the server. */
+  /** Processor time of this process while the sink filled the database. Does not contain the time of the server. */
   readonly cpuMs: number;
   readonly ms: number;
   readonly rowsPerS: number;
-  /** Rows per second when ClickHouse inserts the rows of the two tables from files. */
+  /** Rows per second when clickhouse-client inserts the rows of the two tables from files. */
   readonly fileRowsPerS: number;
 }
 

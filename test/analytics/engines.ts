@@ -1,4 +1,4 @@
-/** Engines that run the queries of `docs/guides/analytics.md` on a sink that a test has filled. */
+/** Creates sinks (Parquet or ClickHouse), and runs the queries of `docs/guides/analytics.md` on the filled sinks. */
 
 import { systemClock } from '../../src/node/system.ts';
 import { existsSync } from 'node:fs';
@@ -19,19 +19,19 @@ export interface Engine {
   open(): Sink;
   /** Opens the filled sink for queries. */
   ask(): Promise<Answers>;
-  /** Removes the database of the sink. A Parquet engine does nothing here. */
+  /** Removes the database of a ClickHouse sink. Does not remove the folder of a Parquet sink. */
   remove(): Promise<void>;
 }
 
 export interface Answers {
-  /** Returns the rows of the answer, parsed from the JSON that ClickHouse writes. Integers of 64 bits are strings. */
+  /** Runs the query, and returns its rows, parsed from the JSON of ClickHouse. Integers of 64 bits are strings. */
   rows(sql: string): Promise<readonly object[]>;
   close(): Promise<void>;
 }
 
 /**
  * Folder in which the package chdb is installed: the working folder, or the folder that `BLOOMERY_TEST_CHDB` names.
- * Undefined if neither has the package.
+ * Undefined if neither folder contains the package.
  */
 export function chdbFolder(): string | undefined {
   const folders = [process.cwd(), process.env['BLOOMERY_TEST_CHDB'] ?? process.cwd()];
@@ -39,7 +39,7 @@ export function chdbFolder(): string | undefined {
 }
 
 /**
- * @param folder folder of the sink, which the sink creates
+ * @param folder folder of the sink; the sink creates this folder
  * @param chdb folder in which the package chdb is installed
  */
 export function parquetEngine(folder: string, chdb: string): Engine {
@@ -61,7 +61,7 @@ export function parquetEngine(folder: string, chdb: string): Engine {
   };
 }
 
-/** @param cluster over which the tables of the final part are spread; undefined for tables on one server */
+/** @param cluster name of the cluster over which the sink spreads the tables; undefined for tables on one server */
 export function clickHouseEngine(url: string, database: string, cluster?: string): Engine {
   return {
     name: cluster === undefined ? 'clickhouse' : 'clickhouse cluster',

@@ -1,4 +1,4 @@
-/** The program of the processes that `kills.ts` starts. A process fills the sink of its task, and may kill itself. */
+/** The program of the processes that `kills.ts` starts. A process fills a sink, or kills itself before the end. */
 
 import { systemClock } from '../../src/node/system.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';

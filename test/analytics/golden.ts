@@ -30,7 +30,10 @@ export function goldenChain(generation: 2 | 3, folder: string): GoldenChain {
   return { rules, blocks, accounts: linesOf(join(folder, 'accounts.ndjson.gz')) as RecordedAccount[] };
 }
 
-/** @returns a text for each account whose recorded figures differ from the sums of its rows */
+/**
+ * @returns a text for each account whose recorded values differ from the sums of the rows that a sink would store for
+ *   the account
+ */
 export function goldenDifferences({ rules, blocks, accounts }: GoldenChain): readonly string[] {
   const maker = new RowMaker(rules);
   const rows = joinedRows(blocks.map((block) => maker.rowsOf(block)));

@@ -1,4 +1,4 @@
-/** Kills the process of a sink again and again while it fills the sink. */
+/** Fills a sink by a sequence of processes that are killed before they finish. */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ export interface KillsOptions {
   readonly place: ChainLocation;
   readonly kills: number;
   readonly rangeBlocks: number;
-  /** Folder for the files of a Parquet sink. */
+  /** Parent folder of the folder of a Parquet sink. */
   readonly folder: string;
   /** ClickHouse server of the sink; undefined for a Parquet sink. */
   readonly server: ServerOfEngine | undefined;
@@ -24,12 +24,12 @@ export interface ServerOfEngine {
   readonly cluster: string | undefined;
 }
 
-/** The message to a process (`filler.ts`), which then fills a sink. */
+/** The message that tells a process (`filler.ts`) which sink to fill. */
 export interface FillerTask {
   readonly place: ChainLocation;
   readonly rangeBlocks: number;
   readonly target: FillerTarget;
-  /** The process kills itself by SIGKILL after this many milliseconds; undefined to fill the sink to the end. */
+  /** The process kills itself with SIGKILL after this time. Undefined if the process is to fill the sink completely. */
   readonly killAfterMs: number | undefined;
 }
 
@@ -47,9 +47,9 @@ const FILLER = fileURLToPath(new URL('./filler.js', import.meta.url));
 const KILL_SPAN_MS = 1500;
 
 /**
- * Starts `kills` processes one after the other, with different values of `killAfterMs`. If a process completes the sink
- * before its kill, the function removes the sink. At the end, one more process runs without a kill and completes the
- * sink.
+ * Starts `kills` processes one after the other, with different values of `killAfterMs`. Each process continues the sink
+ * of the process before. If a process completes the sink before its kill, the function removes the sink, so that the
+ * next process starts with an empty sink. At the end, one more process runs without a kill and completes the sink.
  *
  * @returns the engine of the complete sink, and the number of killed processes
  */
@@ -65,7 +65,7 @@ export async function killSink(options: KillsOptions): Promise<{ readonly engine
       // Without this call, the next process would fail, because the lease of the killed process lasts up to 30 s.
       if (target.kind === 'clickhouse') await expireLease(target.url, target.database);
     }
-    // With a complete sink, the next process would end before its kill.
+    // If the sink stayed complete, the next process would have nothing to write and would end before its kill.
     else await clear();
   }
   await fill({ place, rangeBlocks, target, killAfterMs: undefined });

@@ -1,7 +1,7 @@
 /**
  * Measures the lag of a sink: the time from the arrival of a block at a devnet node until the tables contain the block.
- * During the measurement, a second sink reads the store of the same node at full speed, again and again. The devnet
- * must not miss a slot.
+ * During the measurement, a second sink copies the store of the same node again and again, at full speed. With this
+ * load, the devnet must not miss a slot: `main.ts` reports missed slots as a fault.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -16,13 +16,13 @@ import { startTestDevnet, waitFor } from '../support/devnet.ts';
 
 export interface LagReport {
   readonly blocks: number;
-  /** Median of the lag in milliseconds. */
+  /** Median of the lags of the measured blocks. */
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly maxMs: number;
   /** Number of slots without a block between the first and the last measured block. */
   readonly missedSlots: number;
-  /** Number of times that the second sink copied the whole chain from the store without an error. */
+  /** Number of complete copies of the chain that the second sink made without an error. */
   readonly wholeReads: number;
 }
 
@@ -50,7 +50,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     };
     const isFollowing = async (): Promise<boolean> => {
       const { height } = await node.client.status();
-      // The genesis block has no slot, so the measurement begins at block 2 or later.
+      // `missedSlots` counts from the slot of the first block. The genesis block has no slot, so wait for block 2.
       return height > 1 && (await shownHeight()) >= height;
     };
     await waitFor('the sink', isFollowing, START_MS_MAX);
@@ -77,7 +77,7 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     let shown = first;
     let top = first;
     const endMs = performance.now() + minutes * 60_000;
-    // The node and the server are polled independently, so a slow server does not delay the polls of the node.
+    // Two independent loops poll the node and the server, so a slow server does not delay the polls of the node.
     const looking = async (look: () => Promise<void>): Promise<void> => {
       while (performance.now() < endMs) {
         await look();

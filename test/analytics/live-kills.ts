@@ -1,8 +1,8 @@
 /**
- * Tests a ClickHouse sink that follows one of the two nodes of a devnet. The test disconnects this node from the other
- * node again and again. Each time, the disconnected node forges a branch, which it reverts after the reconnection.
- * During the run, the test kills the sink, the node and the ClickHouse server at random moments. At the end, the tables
- * must contain each row of the node's chain exactly once.
+ * Tests a ClickHouse sink that follows the first of the two nodes of a devnet. The test disconnects the first node from
+ * the second node again and again. Each time, the first node forges a branch, and reverts the branch after the
+ * reconnection. During the run, the test kills the sink, the first node and the ClickHouse server at random moments. At
+ * the end, the tables must contain each row of the first node's chain exactly once.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -33,13 +33,13 @@ import { sameTables } from './same-tables.ts';
 import type { TestServer } from './servers.ts';
 
 export interface LiveKillsOptions {
-  /** Number of kills of the sink. The node and the server are killed equally often. */
+  /** Number of kills of the sink. This is also the number of kills of the node, and the number of kills of a server. */
   readonly kills: number;
-  /** Minutes over which the kills are spread. The run fails if a kill would begin after 1.5 times this duration. */
+  /** Planned duration of all kills. The run fails if a kill would begin after 1.5 times this duration. */
   readonly minutes: number;
   /**
-   * ClickHouse servers. The sink sends its requests to the first server. Each kill of a server hits a random one of
-   * them.
+   * ClickHouse servers. The sink sends its requests to the first server. Each kill of a server hits a randomly chosen
+   * server of this list.
    */
   readonly servers: readonly TestServer[];
   readonly cluster: string | undefined;
@@ -61,8 +61,8 @@ export interface LiveKillsReport {
 }
 
 /**
- * Number of delegates of each node. The node that is disconnected has less than a third of all delegates, so no block
- * of its branch becomes final.
+ * Number of delegates of each node. The first node, which the test disconnects, has less than two thirds of all
+ * delegates, so no block of its branch becomes final.
  */
 const SHARES = [3, 8];
 const DELEGATES = 11;
@@ -76,7 +76,7 @@ const SEND_MS = 500;
 const LATE_FACTOR = 1.5;
 
 export async function runLiveKills(options: LiveKillsOptions): Promise<LiveKillsReport> {
-  // With few delegates, blocks become final soon. The sink therefore also writes ranges between the kills.
+  // With few delegates, blocks become final soon. The sink therefore writes ranges while the kills go on.
   const { network, dispose } = await chooseNetwork({ generation: 3, delegates: DELEGATES }, bloomeryHome(process.env));
   const devnet = await startTestDevnet({ networkFolder: network.directory, nodes: 2, shares: SHARES, hasWires: true });
   try {
@@ -110,7 +110,7 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
       await kill();
       counts[name] += 1;
       if (counts[name] % 20 === 0) say(`killed so far: ${JSON.stringify(counts)}, ${reverted.length} reorganisations`);
-      // The interval between two kills includes the time for the kill and the restart.
+      // The random interval is measured from the start of a kill, so it includes the time for the kill and the restart.
       await sleep(Math.max(0, Math.random() * 1.9 * meanMs - (Date.now() - startedMs)));
     }
   };
@@ -127,8 +127,8 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
       sending(devnet, other, isOver),
     ];
     for (const each of work) each.catch(() => (hasFailed = true));
-    // After a failure of one job, the others still end normally. For example, a killed server starts again. Otherwise
-    // the steps below could fail for another reason, which would hide the first failure.
+    // If one job fails, wait until the other jobs end, because a killed server must run again before `engine.remove`
+    // below. Otherwise `engine.remove` would fail too, and its error would hide the first failure.
     await Promise.allSettled(work);
     await Promise.all(work);
     await waitForCommonBlock(devnet.nodes, await highestHeight(devnet.nodes), START_MS_MAX);
@@ -166,7 +166,7 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
   }
 }
 
-/** Runs the sink command and starts it again whenever it ends, as a service manager does. */
+/** Runs `bloomery sink clickhouse`. Starts the command again whenever its process ends, as a service manager does. */
 class KeptSink {
   readonly #args: readonly string[];
   readonly #url: string;
@@ -228,7 +228,7 @@ async function killServer(servers: readonly TestServer[]): Promise<void> {
 
 interface Cutting {
   isOver(): boolean;
-  /** Called when the node has reverted its own branch, with the number of blocks of the branch. */
+  /** Called when the first node has reverted its branch. The argument is the number of blocks of the branch. */
   onReverted(blocks: number): void;
 }
 
@@ -256,7 +256,7 @@ async function cutting(
   devnet.wires?.mend(port);
 }
 
-/** The newest blocks of `node` at heights at which `other` has a different block. */
+/** The blocks of `node` above its last common block with `other`, only at heights at which `other` also has a block. */
 async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly height: number; readonly id: string }[]> {
   const own: { height: number; id: string }[] = [];
   const tip = await node.client.status().then(
@@ -265,7 +265,7 @@ async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly he
   );
   for (let height = tip; height > 0; height -= 1) {
     const [id, theirs] = await Promise.all([idAt(node, height), idAt(other, height)]);
-    // Heights at which `other` has no block yet are skipped, because `other` can still get the same block.
+    // A height at which `other` has no block is skipped, because `other` may still get the block of `node`.
     if (id === undefined || id === theirs) return own;
     if (theirs !== undefined) own.push({ height, id });
   }
@@ -278,7 +278,7 @@ function idAt(node: TestNode, height: number): Promise<string | undefined> {
 
 async function sending({ network }: TestDevnet, node: TestNode, isOver: () => boolean): Promise<void> {
   for (let number = 0; !isOver(); number += 1) {
-    // A refusal (for example by a full transaction pool) is ignored, because the next transaction follows soon.
+    // Ignores a failed request (for example while the pool is full), because the next transaction follows soon.
     await postTransaction(node.url, network, transfer(network, number, 50)).catch(() => undefined);
     await sleep(SEND_MS);
   }

@@ -1,29 +1,30 @@
 /**
- * `npm run analytics`: tests the sinks with the database engines that are installed on this machine. The program fills
- * a sink of each engine with a chain of each generation, and runs all queries of docs/guides/analytics.md. All engines
- * must return the same rows, and the query of each dashboard panel must return the same rows as the matching query of
- * the guide. The program also runs the tests of the ClickHouse sink, which `npm test` skips without a ClickHouse
+ * `npm run analytics`: tests the sinks with the database engines of this machine (chdb and ClickHouse). The program
+ * fills a sink of each engine with a chain of each generation, and runs all queries of docs/guides/analytics.md. All
+ * engines must return the same rows. The query of each dashboard panel must return the same rows as the matching query
+ * of the guide. The program also runs the tests of the ClickHouse sink that `npm test` skips if there is no ClickHouse
  * server. The program installs no engine. If an engine is missing, the program says how to install it.
  *
- * - `--golden DIR` also fills the sinks with the chains that `npm run golden` replays, and compares every account with
- *   the record of the reference.
- * - `--kills N` also fills each sink a second time, and kills up to N processes that fill it. After the last process
- *   has completed the sink, the program compares all rows with the rows of the chain.
+ * - `--golden DIR` also fills the sinks with the chains in DIR that were recorded from the reference. The sums of the
+ *   rows of each account must be equal to the values that the reference recorded for the account.
+ * - `--kills N` also fills each sink a second time, with a sequence of processes of which up to N are killed. At the
+ *   end, the program compares all rows of the sink with the rows of the chain.
  *
- * Each of the following flags replaces this run by another run:
+ * With one of the following flags, the program does another run instead of the run above:
  *
  * - `--live-kills N --minutes M` runs a devnet with reorgs, and kills the sink, the node and the server N times each.
- *   With `--spread`, the tables are on a cluster of three servers that the program starts, and each kill of a server
- *   hits a random one of the three.
+ *   With `--spread`, the tables are on a cluster of three servers, and each kill of a server hits a randomly chosen
+ *   server.
  * - `--store DIR --network FOLDER` copies the chain of a data folder to ClickHouse, and runs the queries three times.
- *   The program also compares every range and every balance with the data folder. With `--spread`, the run is repeated
- *   with the tables on the cluster.
+ *   The program also compares every range and every balance with the data folder. With `--spread`, the program then
+ *   repeats the run with the tables on the cluster.
  * - `--replica-faults N` fills N sinks on a cluster with two replicas of a shard, and kills replicas during the writes.
  * - `--lag M` measures for M minutes the time from a new block of a devnet until the tables contain the block.
  * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
- *   three times. With `--spread`, the run is repeated with the tables on the cluster.
- * - `--backfill N` fills a database with N full blocks, three times. For comparison, the run also measures how fast
- *   ClickHouse inserts rows from a file. With `--spread`, the tables are on the cluster.
+ *   three times. With `--spread`, the program then repeats the run with the tables on the cluster.
+ * - `--backfill N` measures three times how fast a sink writes N full blocks to ClickHouse. For comparison, the run
+ *   also measures how fast clickhouse-client inserts the same rows from files. With `--spread`, the tables are on the
+ *   cluster.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -54,15 +55,15 @@ import { CLUSTER, missingForCluster, startCluster } from './servers.ts';
 
 const RANGE_BLOCKS = 20;
 const BACKFILL_RUNS = 3;
-/** Default of `--range-blocks` of `bloomery sink`. */
+/** The default of the option `--range-blocks` of `bloomery sink`. */
 const BACKFILL_RANGE_BLOCKS = 1_000;
 const HEIGHT = 103;
 const DIFFERENCES_SAID = 20;
 const GENERATED_ADDRESSES = 100_000;
 const GENERATED_RANGE_BLOCKS = 1_000;
-/** Number of times that each query runs. The first run can be slower, because later runs find the data in memory. */
+/** With `--store` and `--generated`: number of runs of each query. Later runs are faster if the data is in memory. */
 const QUESTION_TURNS = 3;
-/** Number of blocks of a golden chain that the source reports as not final, so that the sink also has a tail. */
+/** Number of blocks of a chain of `--golden` that the source reports as not final, so that the sink also has a tail. */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
 
@@ -105,7 +106,7 @@ if (missing !== undefined && namedUrl === undefined)
   say(
     'skipped: clickhouse; install `clickhouse-server`, or name a server in BLOOMERY_TEST_CLICKHOUSE_URL, for example http://127.0.0.1:8123',
   );
-// The run with `--replica-faults` starts a cluster of its own.
+// With `--replica-faults`, `runReplicaFaults` starts a cluster with other shards, so this file starts none.
 const isOfReplicas = Number(flags['replica-faults']) > 0;
 const cluster = missing === undefined && !isOfReplicas ? await startCluster(folder) : undefined;
 const clusterUrl = cluster?.servers[0]?.url;
@@ -311,10 +312,11 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
 }
 
 /**
- * Runs all queries of the guide, and reports answers that differ from those of an earlier engine.
+ * Runs all queries of docs/guides/analytics.md. Reports each query that fails, and each query whose rows differ from
+ * the rows of an earlier engine.
  *
- * @param answers answers of earlier engines as JSON, by title of the query; the function adds new answers
- * @param mayBeEmpty false to report a query without rows as a fault
+ * @param answers rows from earlier engines as JSON, by title of the query; the function adds the rows of this engine
+ * @param mayBeEmpty false if a query that returns no rows is a fault
  * @returns time in milliseconds of each query that succeeded, by title of the query
  */
 async function askAll(

@@ -1,5 +1,6 @@
 /**
- * Runs the queries of the dashboard docs/deploy/grafana-analytics.json, with example values for the inputs of panels.
+ * Runs the queries of the dashboard docs/deploy/grafana-analytics.json, with example values for the inputs that users
+ * choose in Grafana.
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';
@@ -10,13 +11,13 @@ import { exampleValues, questionsOfGuide, type ExampleValues } from './questions
 export interface AskedPanels {
   readonly asked: number;
   /**
-   * A sentence for each query of a panel that failed or returned other rows than the matching query of
-   * docs/guides/analytics.md. A query of a dashboard variable gets a sentence if it failed or returned no row.
+   * A text for each query of a panel that failed, or that did not return the rows of the matching query of
+   * docs/guides/analytics.md. Also a text for each query of a dashboard variable that failed or returned no row.
    */
   readonly differences: readonly string[];
 }
 
-/** @param answers rows of the guide's queries as JSON, by title of the query */
+/** @param answers for each query of docs/guides/analytics.md, its rows as JSON, by title of the query */
 export async function askPanels(engine: Engine, answers: ReadonlyMap<string, string>): Promise<AskedPanels> {
   const asked = await engine.ask();
   const differences: string[] = [];

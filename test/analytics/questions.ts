@@ -1,4 +1,4 @@
-/** Reads the questions of docs/guides/analytics.md with their SQL queries. */
+/** Reads the questions and SQL queries of docs/guides/analytics.md. Replaces the placeholders of the queries. */
 
 import { readFileSync } from 'node:fs';
 
@@ -7,17 +7,17 @@ export interface Question {
   readonly sql: string;
 }
 
-/** For each placeholder of the guide, a query whose only value replaces the placeholder. */
+/** For each placeholder in the queries of the guide: a query that returns one value, which replaces the placeholder. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
   ADDRESS:
     "SELECT sender AS value FROM transactions WHERE kind = 'transfer' AND height > 1 ORDER BY height, position LIMIT 1",
   DELEGATE: 'SELECT delegate AS value FROM votes ORDER BY height, position LIMIT 1',
 };
 
-/** Value of each placeholder of the guide. */
+/** The value of each placeholder, by name of the placeholder (`ADDRESS`, `DELEGATE`). */
 export type ExampleValues = ReadonlyMap<string, string>;
 
-/** Reads an address and a delegate of the chain, for the placeholders of the guide. */
+/** Reads an address and a delegate from the filled sink, as values of the placeholders. */
 export async function exampleValues(rowsOf: (sql: string) => Promise<readonly object[]>): Promise<ExampleValues> {
   const values = new Map<string, string>();
   for (const [name, sql] of Object.entries(PLACEHOLDERS)) {

@@ -1,7 +1,8 @@
 /**
- * Tests a sink on a cluster with two replicas of a shard. While the sink writes, one replica is down, lacks rows or is
- * killed. After each fault, the tables must contain each written row of the chain exactly once, whichever replica is
- * stopped. The stored sums of the days must equal the sums of these rows.
+ * Tests a sink on a ClickHouse cluster in which one shard has two replicas. While the sink writes, one replica is down,
+ * lacks rows or is killed. After each fault, the test stops each replica in turn, and reads the tables from the other
+ * replica. The tables must then contain each written row of the chain exactly once. The view `balance_changes_per_day`
+ * must contain the sums of these rows.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,20 +16,21 @@ import { sameTables } from './same-tables.ts';
 import { CLUSTER, startCluster, type TestServer } from './servers.ts';
 
 export interface ReplicaFaultsReport {
-  /** Number of times that the test caused each fault. */
+  /** For each kind of fault, the number of times that the test caused the fault. */
   readonly faults: Readonly<Record<Fault, number>>;
   /**
-   * Number of times that the sink ended with an error. Each time, the test starts it again, as a service manager does.
+   * Number of times that the sink ended with an error. Each time, the test starts the sink again.
    */
   readonly restarts: number;
-  /** Number of times that the sink was still waiting when the test restarted the only replica that had all rows. */
+  /** Number of `lags` faults in which the sink had not ended when the test restarted the replica with all rows. */
   readonly waits: number;
-  /** A sentence for each table that differs from the rows of the chain. */
+  /** For each comparison after a fault: a text for each table that differs from the rows of the chain. */
   readonly differences: readonly string[];
 }
 
 /**
- * Number of replicas of each shard. The first shard is the server with the markers. The second shard has two replicas.
+ * Number of replicas of each shard. The first shard is the server that stores the markers of the sink, and is never
+ * stopped.
  */
 export const SHARDS_WITH_REPLICA: readonly number[] = [1, 2];
 
@@ -46,9 +48,9 @@ const CATCH_UP_MS = 60_000;
 const POLL_MS = 100;
 
 /**
- * Fills `rounds` sinks one after the other. While a sink is filled, the test causes five faults.
+ * Fills `rounds` sinks one after the other. The test causes five faults while it fills one sink.
  *
- * @param folder for the data of the servers
+ * @param folder folder for the data of the servers
  */
 export async function runReplicaFaults(
   folder: string,
@@ -101,7 +103,7 @@ class ReplicaTrial {
   async run(round: number): Promise<void> {
     this.#database = `bloomery_replicas_${process.pid}_${round}`;
     this.#engine = clickHouseEngine(this.#first.url, this.#database, CLUSTER);
-    // The first call creates the tables. All servers must be up for this.
+    // The first call of `#fill` creates the tables, which needs all servers. Cause no fault during this call.
     await this.#fill(RANGE_BLOCKS);
     for (let height = STEP_BLOCKS; height < HEIGHT; height += STEP_BLOCKS) {
       const fault = FAULTS[this.#turn % FAULTS.length] ?? 'down';
@@ -114,7 +116,7 @@ class ReplicaTrial {
   }
 
   /**
-   * Writes blocks up to a height while a replica has a fault.
+   * Runs the sink up to a height while a replica has a fault.
    *
    * @param index index of the replica with the fault
    */
@@ -127,8 +129,8 @@ class ReplicaTrial {
         await this.#fill(height);
         return ill.start();
       case 'lags': {
-        // Only the healthy replica gets the rows of the first half of the blocks. When the sink begins the second half,
-        // the healthy replica is down, and the other replica still lacks the rows of the first half.
+        // While `ill` is down, the sink writes the first half of the blocks, so only `healthy` gets these rows. While
+        // `healthy` is down, the sink tries to write the second half to `ill`, which lacks the rows of the first half.
         await ill.kill();
         await this.#fill(height - STEP_BLOCKS / 2);
         await healthy.kill();
@@ -150,7 +152,7 @@ class ReplicaTrial {
     }
   }
 
-  /** Runs the sink until it has the chain up to a height. If the sink ends with an error, starts it again. */
+  /** Runs the sink until it has all blocks up to `finalHeight`. If the sink ends with an error, runs a new sink. */
   async #fill(finalHeight: number): Promise<void> {
     const { maker, blocks } = this.#chain;
     for (let run = 1; ; run += 1) {

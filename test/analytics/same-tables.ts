@@ -1,4 +1,4 @@
-/** Compares the tables of an engine with the rows of a chain. The tables must contain exactly these rows. */
+/** Compares the rows in the tables of a sink with the rows that the blocks of a chain must produce. */
 
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
@@ -6,10 +6,10 @@ import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { columnsOf, joinedRows, SINK_TABLE_NAMES, type Rows, type SinkTable, valueIn } from '../../src/sinks/tables.ts';
 import type { Engine } from './engines.ts';
 
-/** Maximum number of surplus rows, and of missing rows, in a sentence about a table. */
+/** A text about a table names at most this many surplus rows, and at most this many missing rows. */
 const ROWS_NAMED = 3;
 
-/** @returns a sentence for each table that differs */
+/** @returns a text for each table whose rows differ from the rows of `blocks` */
 export async function sameTables(engine: Engine, rules: Rules, blocks: readonly Block[]): Promise<readonly string[]> {
   const maker = new RowMaker(rules);
   const expected: Rows = joinedRows(blocks.map((block) => maker.rowsOf(block)));

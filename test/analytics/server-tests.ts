@@ -1,4 +1,4 @@
-/** Runs the tests of the ClickHouse sink, which need a server. Without a server, `npm test` leaves these tests out. */
+/** Runs the tests of the ClickHouse sink that need a ClickHouse server. Without a server, `npm test` skips them. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,7 +7,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 const FILES = ['dist/test/sinks/clickhouse-sink.test.js', 'dist/test/sinks/clickhouse-days.test.js'];
 
 /**
- * @param cluster name of a cluster that the server belongs to; undefined to leave out the tests of clusters
+ * @param cluster name of the cluster to which the server belongs; undefined to skip the tests that need a cluster
  * @returns true if all tests pass
  */
 export async function passServerTests(url: string, cluster: string | undefined): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * Starts ClickHouse servers and ZooKeeper on the loopback interface. The programs of both must be installed. Both store
- * their data in the folder that the caller gives.
+ * Starts ClickHouse servers, and ZooKeeper for a cluster of them, on the loopback interface. ClickHouse and ZooKeeper
+ * must be installed. They store their data in the folder that the caller gives.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -11,7 +11,7 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePorts } from '../support/ports.ts';
 
-/** Name of the ClickHouse cluster that the test servers form. */
+/** Name of the cluster that `startCluster` starts. The cluster has this name with any number of shards. */
 export const CLUSTER = 'three';
 /** Number of replicas of each shard in the default cluster. */
 const THREE_SHARDS: readonly number[] = [1, 1, 1];
@@ -34,7 +34,7 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-/** @returns the program that is missing for a cluster, and how to install it; undefined if no program is missing */
+/** @returns a text that names a missing program and how to install it; undefined if a cluster can start */
 export function missingForCluster(): string | undefined {
   if (missingServer() !== undefined) return missingServer();
   if (programAt('java') === undefined || !existsSync(ZOOKEEPER_JAR))
@@ -42,7 +42,7 @@ export function missingForCluster(): string | undefined {
   return undefined;
 }
 
-/** @returns how to install `clickhouse-server`; undefined if it is installed */
+/** @returns a text that tells how to install `clickhouse-server`; undefined if `clickhouse-server` is installed */
 export function missingServer(): string | undefined {
   return programAt('clickhouse-server') === undefined
     ? 'clickhouse-server is missing: `apt-get install clickhouse-server`'
@@ -53,7 +53,7 @@ export function missingServer(): string | undefined {
  * Starts a cluster.
  *
  * @param shards number of replicas of each shard; by default three shards with one replica each
- * @returns the servers, in the order of the shards
+ * @returns the running cluster; its servers are in the order of the shards
  */
 export async function startCluster(folder: string, shards: readonly number[] = THREE_SHARDS): Promise<TestCluster> {
   const zooKeeperPort = await freePorts(1);
@@ -70,7 +70,7 @@ export async function startCluster(folder: string, shards: readonly number[] = T
     await end(zooKeeper, 'SIGKILL');
   };
   try {
-    // If a ClickHouse server of version 18.16 finds no ZooKeeper at its start, the server can crash later.
+    // Wait for ZooKeeper: a ClickHouse server of version 18.16 can crash later if it starts before ZooKeeper is ready.
     await until(async () => (await zooKeeperAnswer(zooKeeperPort)).startsWith('Zookeeper version'));
     await Promise.all(servers.map((server) => server.start()));
     const [first] = servers;
@@ -84,7 +84,7 @@ export async function startCluster(folder: string, shards: readonly number[] = T
   return { servers, stop };
 }
 
-/** Starts one ClickHouse server without a cluster. */
+/** Starts one ClickHouse server that belongs to no cluster. */
 export async function startServer(folder: string): Promise<TestServer> {
   const server = serverAt(folder, await freePorts(3), '');
   await server.start();
@@ -138,12 +138,12 @@ function startZooKeeper(folder: string, port: number): ChildProcess {
 }
 
 /**
- * Sends the command `srvr` to ZooKeeper. After the start of ZooKeeper, its answer begins with its version. Before that,
- * the result is another text, or an empty text if ZooKeeper does not answer.
+ * Sends the command `srvr` to ZooKeeper. The answer of a ZooKeeper that is ready begins with `Zookeeper version`. Until
+ * then, the result is an error message of ZooKeeper, or an empty text if ZooKeeper does not answer.
  */
 async function zooKeeperAnswer(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');
-  // ZooKeeper may never answer a command that arrives during its start.
+  // ZooKeeper may never answer a command that arrives while ZooKeeper starts.
   socket.setTimeout(ANSWER_MS_MAX, () => socket.destroy(new Error('ZooKeeper does not answer')));
   try {
     socket.end('srvr');
@@ -181,7 +181,7 @@ ${more}</yandex>
 `;
 }
 
-/** A server of the cluster. Shards, and the replicas of a shard, have numbers from 1 on. */
+/** A server of the cluster. The shards are numbered from 1, and the replicas of each shard are numbered from 1. */
 interface Member {
   readonly shard: number;
   readonly replica: number;
@@ -210,7 +210,7 @@ function programAt(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find((file) => existsSync(file));
 }
 
-/** @returns the server's answer to a query; an empty text if the server refuses the query or does not answer */
+/** @returns the server's answer to a query; an empty text if the query fails or the server does not answer */
 async function answerOf(url: string, sql: string): Promise<string> {
   try {
     const response = await fetch(url, { method: 'POST', body: sql });

@@ -1,8 +1,7 @@
 /**
- * Copies the chain of a data folder to a sink, and compares the sink with the store of the node. The chain is too long
- * to compare every row. Instead, the store and the sink must have four equal values for each range of heights: the
- * number of transactions, the sum of amounts, the sum of fees, and the XOR of ids. Each account must have the same
- * balance in the store and in the sink.
+ * Copies the chain in the store of a node to a sink, and compares the sink with the store. The chain is too long to
+ * compare every row. Instead, the function compares four values of each range of heights: the number of transactions,
+ * the sum of amounts, the sum of fees, and the XOR of ids. The function also compares the balance of each account.
  */
 
 import { createQueries } from '../../src/store/query/queries.ts';
@@ -18,15 +17,15 @@ export interface StoredChainReport {
   readonly transactions: number;
   readonly ranges: number;
   readonly accounts: number;
-  /** Milliseconds of the whole run of the sink, including the reads of the store. */
+  /** Duration of the run of the sink, including its reads of the store. */
   readonly fillMs: number;
-  /** A sentence for each range and account that differs. */
+  /** A text for each range and each account whose values differ between the store and the sink. */
   readonly differences: readonly string[];
 }
 
 /** Number of heights in a range of the sink and in a range of the comparison. */
 const RANGE_BLOCKS = 1_000;
-/** Number of newest blocks that do not count as final in a chain of generation 2, so that the sink has a tail. */
+/** In generation 2: number of newest blocks that the sink source reports as not final, so that the sink has a tail. */
 const DEPTH = 202;
 
 export async function fillFromStore(engine: Engine, place: ChainLocation): Promise<StoredChainReport> {
@@ -55,7 +54,7 @@ export async function fillFromStore(engine: Engine, place: ChainLocation): Promi
   }
 }
 
-/** For each range, a line with the number of transactions, the sum of amounts, the sum of fees and the XOR of ids. */
+/** For each range of the store, a text with its number of transactions, sum of amounts, sum of fees, and XOR of ids. */
 function rangesOf(store: StoredChain): { readonly sums: readonly string[]; readonly transactions: number } {
   const sums: string[] = [];
   let transactions = 0;

@@ -1,7 +1,7 @@
 /**
- * Generates a long chain for queries over many rows. Its blocks follow all rules of generation 3 except one: all
- * signatures are zeros. Real signatures would take most of the time. The source generates each block when the sink
- * reads it, and does not store it.
+ * Generates a long chain, which fills a sink with many rows. The blocks follow all rules of generation 3 except one:
+ * the signatures are zeros, because real signatures would take most of the time. The source generates a block when the
+ * sink reads this block, and does not keep the block.
  */
 
 import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
@@ -20,23 +20,23 @@ import type { ChainSource } from '../../src/sinks/source.ts';
 import { LSK, makeNetwork, publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
 
 export const TRANSACTIONS_PER_BLOCK = 25;
-/** Number of accounts that the genesis block funds. Each other account gets its first balance from a funded account. */
+/** Number of accounts that the genesis block funds. These accounts then send a first balance to each other account. */
 const FUNDED = 500;
 const FUNDED_BALANCE = 80_000n * LSK;
 const FIRST_AMOUNT = 200n * LSK;
-/** Number of transactions from one vote to the next vote. */
+/** In each group of this many transactions, the last is a vote. The others are transfers. */
 const VOTE_EVERY = 1_000;
-/** Number of different texts in the data field of transfers. */
+/** Number of different texts in the data fields of all transfers together. */
 const TEXTS = 100_000;
 const NO_SIGNATURE = '00'.repeat(64);
 
 const unsigned: Ed25519 = { ...selectEd25519(), sign: () => Buffer.alloc(64), verify: () => true };
 
 /**
- * Makes a source that generates its blocks. The source can read each block only once, in ascending order.
+ * Makes a source that generates its blocks. The sink can read each block only once, in the order of the heights.
  *
- * @param blocks number of full blocks after the genesis block
- * @param addresses number of accounts that send and receive, at least 500
+ * @param blocks number of blocks after the genesis block, each with `TRANSACTIONS_PER_BLOCK` transactions
+ * @param addresses number of accounts that send and receive transfers; at least `FUNDED`
  */
 export function unsignedChain(blocks: number, addresses: number): ChainSource {
   const network = makeNetwork({ generation: 3, accounts: FUNDED, accountBalance: FUNDED_BALANCE });
@@ -141,8 +141,8 @@ class UnsignedMaker {
   }
 
   /**
-   * Makes a vote of the next funded account. The accounts take turns. An account votes for a delegate in one turn, and
-   * removes this vote in its next turn.
+   * Makes a vote transaction of the next funded account. The accounts take turns. An account votes for a delegate in
+   * one turn, and removes the vote in its next turn.
    */
   #vote(number: number, timestamp: number): Transaction {
     const turn = Math.floor(number / FUNDED);

@@ -1,7 +1,7 @@
 /**
- * A devnet of real processes under attack. The class gives an attack the keys, connections and messages of an attacker,
- * and measures the attacked node. The attacked node is the first node of the devnet. The other nodes are its honest
- * peers.
+ * A devnet of real node processes, for attacks. The class `Arena` makes the keys, connections and messages that an
+ * attack uses, and measures the attacked node. The attacked node is the first node of the devnet (`target`). The other
+ * nodes are honest peers of the attacked node.
  */
 
 import { readFileSync } from 'node:fs';
@@ -26,15 +26,15 @@ import type { Attack } from './measure.ts';
 export interface Tip {
   readonly id: string;
   readonly height: number;
-  /** Seconds since the network's epoch. */
+  /** In seconds since the epoch of the network. */
   readonly timestamp: number;
 }
 
 export class Arena {
   readonly devnet: TestDevnet;
   /**
-   * A node for attacks that need a victim behind the tip. It forges nothing. It does not run before such an attack
-   * starts it.
+   * A node without delegates, for attacks on a node that is behind the tip of the devnet. The node does not run until
+   * such an attack starts the node.
    */
   readonly latecomer: TestNode;
   readonly rules: Rules;
@@ -42,12 +42,13 @@ export class Arena {
   /** Whether any address may use the HTTP API of the nodes. */
   readonly isPublic: boolean;
   /**
-   * A note that the report shows for the attack, instead of how the connections of the attack ended. Empty for none.
+   * If not empty, the report shows this text for the attack. If empty, the report shows how the connections of the
+   * attack ended.
    */
   remark = '';
-  /** All connections of the current attack. */
+  /** All connections that the current attack has opened. */
   intruders: Presence[] = [];
-  /** Clean-up functions, called when all attacks are over. */
+  /** Clean-up functions of the attacks. `close` calls them when all attacks are over. */
   readonly lasting: (() => void)[] = [];
   #collector: Collector | undefined;
   #attack = 0;
@@ -115,7 +116,7 @@ export class Arena {
     return this.target.plan.wsPort;
   }
 
-  /** Starts the next attack, whose addresses are all new. */
+  /** Prepares for the next attack: from now on, `newIp` returns addresses of another netgroup. */
   nextAttack(): void {
     this.#attack += 1;
     this.#addresses = 0;
@@ -129,7 +130,7 @@ export class Arena {
     return `127.${10 + this.#attack}.${(number >> 8) & 255}.${number & 255}`;
   }
 
-  /** Opens a connection from an unknown address, without a handshake. */
+  /** Opens a connection from an address that the node does not know. Sends no handshake. */
   intruder(options: Partial<IntruderOptions> & { readonly query?: Readonly<Record<string, string>> } = {}): Intruder {
     const query = new URLSearchParams({ ...this.query(), ...options.query });
     const intruder = new Intruder({
@@ -175,7 +176,7 @@ export class Arena {
     return keyPairOfPassphrase(account.passphrase);
   }
 
-  /** Builds a block that claims to follow the tip. Any key pair may sign it. */
+  /** Builds a block on the tip, without a check of the rules: the key pair need not belong to the slot owner. */
   block(tip: Tip, keyPair: KeyPair, changes: Partial<Block> = {}): Block {
     const { blockTimeS, generation } = { ...this.devnet.network.params };
     const header = headerWith({
@@ -207,7 +208,7 @@ export class Arena {
     return this.target.client.peerVerdicts(1_000);
   }
 
-  /** The honest peers of the attacked node, each with the time at which its connection was opened. */
+  /** For each honest peer of the attacked node, by WebSocket port: the time since which the peer is connected. */
   async honest(): Promise<ReadonlyMap<number, string>> {
     const verdicts = await this.verdicts();
     const own = verdicts.filter(({ roles, verdict }) => roles.includes('fixed') && verdict === 'connected');
@@ -226,7 +227,7 @@ export class Arena {
     return (await this.#collector?.usedBytes()) ?? 0;
   }
 
-  /** Starts a CPU profile of the attacked node. @returns a function that stops and returns the profile */
+  /** Starts a CPU profile of the attacked node. @returns a function that stops the profile and returns its content */
   async profile(): Promise<() => Promise<unknown>> {
     if (this.#collector === undefined) throw new Error('the arena is not open');
     return this.#collector.profile();

@@ -1,4 +1,4 @@
-/** Attacks with blocks, transactions and announcements that are well-formed but invalid or false. */
+/** Attacks with well-formed messages: invalid blocks and transactions, and false announcements of ids and tips. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { repeatInParallel, mustEnd } from './attacks-doors.ts';
 import type { Intruder } from './intruder.ts';
 import { BANNED, type Attack } from './measure.ts';
 
-/** Order of the group that Ed25519 signatures use. */
+/** Order of the Ed25519 group (the number L in RFC 8032). */
 const ORDER = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
 const DAY_S = 86_400;
 
@@ -60,8 +60,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
           peer.sendFrame(arena.blockMessage({ ...arena.block(tip, keyPair), transactions }));
         };
         await bring();
-        // The node ignores the attacker's block if another block of the same height arrives first. The attack therefore
-        // sends further blocks, each on the newest tip.
+        // The node ignores the attacker's block if an honest block of the same height arrives first. Therefore, send
+        // further blocks, each on the newest tip, until the node ends the connection.
         await mustEnd(peer, 'a peer with a corrupted payload', bring);
       });
     },
@@ -105,8 +105,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
       await deliver(arena, untilMs, withManySignatures, false);
     },
     async after(arena) {
-      // The node does not read all messages of so many attackers. This loop sends again until the node bans an
-      // attacker.
+      // During the attack, the node may not have read any of these transactions. Send them from one peer at a time,
+      // until the node bans a peer.
       const deadlineMs = performance.now() + READ_MS_MAX;
       for (let isBanned = false; !isBanned;) {
         if (performance.now() > deadlineMs) throw new Error('nobody was banned for so many signatures');
@@ -125,8 +125,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
         const content = { kind: 'transfer', amount: 1n, recipientId: '1L' } as const;
         const transaction = makeTransaction(params, arena.keyPair('account_1'), content, { timestamp });
         const json = arena.rules.codec.transactionToJson(transaction);
-        // A generation 2 signature does not cover the network, so it is valid on every network. The attack therefore
-        // replaces the signature by a false one.
+        // In generation 2, the signed bytes do not contain the network, so the signature is valid on every network.
+        // Therefore, send an invalid signature instead.
         return arena.generation === 3 ? json : { ...json, signature: 'ab'.repeat(64) };
       });
     },
@@ -153,8 +153,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
           const asset = transfer['asset'] as JsonObject;
           switch (turn % 3) {
             case 0:
-              // The node derives the address from the public key and ignores this field, so a false address is not an
-              // offence.
+              // The node ignores `senderId` and derives the address from the public key, so a false `senderId` is not
+              // an offence.
               return { ...transfer, senderId: victim };
             case 1:
               return { ...transfer, recipientId: `0${victim}`, asset: { ...asset, recipientId: `0${victim}` } };
@@ -180,7 +180,8 @@ type Corrupt = (transfer: JsonObject, timestamp: number) => JsonObject;
 
 const MANY_SIGNATURES = Array.from({ length: 20_000 }, (_, index) => index.toString(16).padStart(128, 'a'));
 /**
- * Time until the node must have banned an attacker. Far longer than the window of the rate limits (`RATE_WINDOW_MS`).
+ * The test fails if the node bans no attacker in this time, which is much longer than the window of the rate limits
+ * (`RATE_WINDOW_MS`).
  */
 const READ_MS_MAX = 90_000;
 
@@ -194,19 +195,23 @@ function transferOf(arena: Arena, timestamp: number): Transaction {
   return makeTransaction(arena.devnet.network.params, sender, content, { timestamp });
 }
 
-/** Repeatedly sends invalid transactions to the node's pool, by the protocol of the devnet's generation. */
+/** Until `untilMs`, connects peers that each send an invalid transaction to the node. */
 async function deliver(arena: Arena, untilMs: number, corrupt: Corrupt, isAlwaysOffence = true): Promise<void> {
   await repeatInParallel(untilMs, 3, async () => {
     const { peer, bring } = await bringer(arena, corrupt);
     bring();
-    // In generation 3, the node also penalises frequent announcements, so the attack repeats only in generation 2.
+    // Repeat only in generation 2. In generation 3, the node also penalises frequent announcements, so the test could
+    // pass even if the node did not penalise the invalid transaction.
     const insist = arena.generation === 2 ? bring : undefined;
     if (isAlwaysOffence) await mustEnd(peer, 'a peer with a corrupted transaction', insist);
     else await sleep(100);
   });
 }
 
-/** Connects a peer that can send one invalid transaction. */
+/**
+ * Connects a peer. In generation 2, each call of `bring` sends the same invalid transaction. In generation 3, `bring`
+ * announces an id, and the peer sends the invalid transaction when the node requests the id.
+ */
 async function bringer(arena: Arena, corrupt: Corrupt): Promise<{ readonly peer: Intruder; bring(): void }> {
   const { timestamp } = await arena.tip();
   const good = transferOf(arena, timestamp);
@@ -220,7 +225,7 @@ async function bringer(arena: Arena, corrupt: Corrupt): Promise<{ readonly peer:
   return { peer, bring: () => peer.sendFrame(message) };
 }
 
-/** Returns the signature with the group order added to its second half. */
+/** Adds the group order to the number S of a signature. Verifiers that do not check `S < L` accept the result too. */
 function malleated(signature: string): string {
   const bytes = Buffer.from(bytesOfHex(signature));
   const half = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString('hex')}`) + ORDER;

@@ -1,7 +1,7 @@
 /**
- * Attackers announce the signed tip of a chain that does not exist. They answer no request and disconnect when the tip
- * of the victim changes. Each attacker comes from another netgroup. The attack must cost the victim no slot, and a node
- * that is behind must find the true chain among the false claims.
+ * One attacker after the other sends signed blocks of a chain that does not exist. The attacker answers no request, and
+ * disconnects when the tip of the victim changes. The next attacker comes from a different netgroup. The victim must
+ * not miss a slot. A node that is behind must follow the true chain in spite of the false claims.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -13,13 +13,13 @@ import type { Attack } from './measure.ts';
 const BLOCKS_SHOWN = 19;
 const LEAD_BLOCKS = 5;
 const LOOK_MS = 50;
-/** Share of a slot after which the attacker sends its claim. A sync that starts so late can last into the next slot. */
+/** The attacker sends its claim after this share of a slot. A sync of the victim can then last into the next slot. */
 const LATE_IN_SLOT = 0.75;
 /** Longest time for which an attacker stays connected. */
 const STAY_MS_MAX = 10_000;
-/** Time for a node on a busy machine to start and to download a short chain. */
+/** The node that is behind (`latecomer`) must start and download the true chain in this time, on a busy machine too. */
 const FOLLOW_MS_MAX = 120_000;
-/** Number of blocks that the devnet may forge between the requests for the heights of two nodes. */
+/** `latecomer` follows the true chain if its tip is at most this many blocks below the tip of an honest node. */
 const BEHIND_BLOCKS_MAX = 2;
 
 export const CLAIMS_ATTACK: Attack = {
@@ -69,7 +69,7 @@ async function claimOnce(arena: Arena, victim: TestNode): Promise<void> {
     const leaveMs = performance.now() + STAY_MS_MAX;
     while (performance.now() < leaveMs && (await arena.tip(victim)).id === tip.id) await sleep(LOOK_MS);
   } catch {
-    // The victim does not answer yet.
+    // A request to the victim failed, for example because the victim is still starting.
     await sleep(LOOK_MS);
   } finally {
     peer.leave();
@@ -85,7 +85,7 @@ async function lateInSlot(arena: Arena): Promise<void> {
 
 let strangers = 0;
 
-/** Returns an address whose netgroup differs from those of the previous address and of all honest peers. */
+/** Returns an address that is in no netgroup of an honest peer, and not in the netgroup of the previous address. */
 function strangerIp(): string {
   strangers += 1;
   return `127.${100 + (strangers % 150)}.${(strangers >> 8) & 255}.${strangers & 255}`;

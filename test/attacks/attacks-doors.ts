@@ -1,4 +1,4 @@
-/** Attacks on the limited resources of a node: connections, the peer book, handshakes. */
+/** Attacks that open connections: too many, from one address, from one netgroup, or without a complete handshake. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,9 +8,9 @@ import type { Attack } from './measure.ts';
 
 /** Largest number of inbound connections that a node of the devnet accepts. */
 const INBOUND_MAX = 100;
-/** Number of bytes of repeated requests on each connection. Node.js reads at most this number at once. */
+/** Number of bytes of HTTP requests that each connection sends. Node.js reads at most this number of bytes at once. */
 const PLAIN_BYTES = 65_536;
-/** Pause of a loop after each connection. The two loops together open at most 40 connections per second. */
+/** Pause after each connection in each of the two loops, which thus open at most 40 connections per second together. */
 const PLAIN_INTERVAL_MS = 50;
 
 export const DOOR_ATTACKS: readonly Attack[] = [
@@ -45,7 +45,8 @@ export const DOOR_ATTACKS: readonly Attack[] = [
       await atMostInbound(arena);
     },
     async after(arena) {
-      // A newcomer of another netgroup still gets a connection and keeps it.
+      // While peers of one netgroup fill all inbound connections, a new peer of another netgroup must get a connection.
+      // The node must not drop the new peer when more peers of the first netgroup connect.
       const newcomer = await arena.peer({ ip: '127.200.1.1', query: arena.query(5_001) });
       for (let more = 0; more < 20; more += 1) await arena.peer();
       await sleep(200);
@@ -120,9 +121,11 @@ export async function repeatInParallel(untilMs: number, lines: number, work: () 
 }
 
 /**
- * @param insist commits the offence again at intervals until the connection ends. A single offence is not enough: a
+ * Waits until the node closes the connection of an attacker.
+ *
+ * @param insist commits the offence again, every 500 ms until the connection ends. One offence may not be enough: the
  *   node ignores a message that comes too late or exceeds a rate limit.
- * @throws Error when the node keeps a connection that it must close
+ * @throws Error if the connection is still open after `END_MS_MAX`
  */
 export async function mustEnd(peer: Presence, who: string, insist?: () => unknown): Promise<void> {
   const startedMs = performance.now();
@@ -135,7 +138,7 @@ export async function mustEnd(peer: Presence, who: string, insist?: () => unknow
   }
 }
 
-/** A generous limit, because a node on a busy machine reacts several times more slowly. */
+/** The time is long, because a node on a busy machine can take several times as long to close a connection. */
 const END_MS_MAX = 60_000;
 const INSIST_MS = 500;
 
@@ -146,7 +149,7 @@ async function atMostInbound(arena: Arena): Promise<void> {
   if (inbound.length > INBOUND_MAX) throw new Error(`${inbound.length} inbound connections`);
 }
 
-/** Checks that an honest newcomer still gets a connection. */
+/** Checks that a new honest peer still gets a connection during the attack. */
 async function letsIn(arena: Arena): Promise<void> {
   const peer = await arena.peer({ ip: '127.201.1.1', query: arena.query(5_002) });
   if (peer.end !== undefined) throw new Error('an honest newcomer was not let in');

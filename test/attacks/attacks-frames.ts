@@ -1,4 +1,4 @@
-/** Attacks with WebSocket frames: odd shapes, odd values, too many, too large. */
+/** Attacks with WebSocket frames that have unexpected members or values, are too large, or are too many. */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,7 +82,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
       let next = 0;
       await repeatInParallel(untilMs, 4, async () => {
         const peer = await arena.peer();
-        // Each attacker sends up to 30 frames, or until the node closes its connection.
+        // Each peer sends 30 frames, or fewer if the node closes its connection. The next peer sends the next frames.
         for (let sent = 0; sent < 30 && peer.end === undefined; sent += 1) {
           peer.sendFrame(frames[next % frames.length]);
           next += 1;
@@ -144,7 +144,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         const peer = await arena.peer();
         do {
           if (peer.unsentBytes < message.length) peer.bytes(message);
-          // Stay below the number of messages that the rate limiter allows.
+          // Stay below the rate limit of messages, so that the node closes the connection because of the fragments.
           await sleep(11);
         } while (peer.end === undefined && performance.now() < untilMs);
         await mustEnd(peer, 'a peer that cuts messages into thousands of fragments');
@@ -162,7 +162,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
         while (peer.unsentBytes > 0 && peer.end === undefined) await sleep(10);
         while (peer.end === undefined && performance.now() < untilMs) await sleep(10);
       });
-      // Bytes that the attacker has sent may still wait in the kernel before the node reads them.
+      // Sent bytes may still be in the buffers of the kernel. Wait until the node has read these bytes.
       await sleep(500);
       const heldBytes = (await arena.usedBytes()) - bytesBefore;
       if (heldBytes > GROWTH_BYTES_MAX) throw new Error(`strangers hold ${Math.round(heldBytes / 1024 / 1024)} MB`);
@@ -180,8 +180,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
           peer.sendFrame(event);
           await sleep(10);
         }
-        // The node must not close a connection for large events, because honest nodes forward large blocks too. Excess
-        // messages wait in the queue of their peer.
+        // Do not require that the node closes the connection: honest nodes send large events too, such as large blocks.
+        // The node lets excess messages wait in a queue of each peer.
       });
     },
   },
@@ -239,7 +239,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Builds a request for as many blocks as one answer holds. */
+/** Builds a request for the blocks after the genesis block, so that the answer has the maximum number of blocks. */
 function blocksRequest({ generation, devnet }: Arena): object {
   const { genesisBlockId } = devnet.network.params;
   return generation === 2
@@ -248,8 +248,8 @@ function blocksRequest({ generation, devnet }: Arena): object {
 }
 
 /**
- * Opens peer connections that repeat the same messages. After five rounds, or when the node has closed the connection,
- * the next connection comes from another address.
+ * Connects peers that send the messages of `talk`. Each peer calls `talk` five times, or until the node closes the
+ * connection. Then a peer from another address connects.
  */
 async function texts(
   arena: Arena,
@@ -271,8 +271,8 @@ function strangersBlock(arena: Arena) {
 }
 
 /**
- * Messages and requests of the generation with one wrong field. For each field, the list has one frame with each odd
- * value, and one frame without the field.
+ * Frames with messages and requests of the devnet's generation, each with one wrong field. For each field, the list has
+ * one frame for each value of `ODD`, and one frame without the field.
  */
 function wrongFrames(arena: Arena): readonly unknown[] {
   const whole: Record<string, unknown>[] = [

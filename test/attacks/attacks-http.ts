@@ -1,4 +1,4 @@
-/** Floods of HTTP requests on the HTTP port and the peer port, from addresses on no whitelist. */
+/** Floods of HTTP requests to the HTTP port and the peer port. The addresses are not in `http.accessWhitelist`. */
 
 import { fork } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
@@ -21,11 +21,14 @@ const NAMES: Readonly<Record<FloodKind, string>> = {
 };
 const KINDS = Object.keys(NAMES) as FloodKind[];
 
-/** Below the node's limit of 100 connections per address, so that the node accepts all 2,000 connections of a flood. */
+/**
+ * Default number of connections from each address. The number is below the node's limit of 100 connections per address,
+ * so that the node accepts all connections of a flood of 2,000.
+ */
 const CONNECTIONS_PER_SOURCE = 50;
 const JUNK_BODIES = 200;
 
-/** Admission does not depend on the generation, so these attacks run on one generation only. */
+/** These attacks run only in generation 3, because the HTTP admission is the same in both generations. */
 export const HTTP_ATTACKS: readonly Attack[] = [
   ...(['pipelined', 'unread', 'bombs', 'bodies'] as const).flatMap((kind) =>
     [1, 50, 2_000].map((connections) => floodOf(kind, connections)),
@@ -36,12 +39,12 @@ export const HTTP_ATTACKS: readonly Attack[] = [
   floodOf('wave', 4_000, 60),
 ];
 
-/** Every kind of flood with each of the given numbers of connections. */
+/** @returns an attack for each kind of flood and each number of connections in `counts` */
 export function floodsFrom(counts: readonly number[]): readonly Attack[] {
   return KINDS.flatMap((kind) => counts.map((connections) => floodOf(kind, connections)));
 }
 
-/** @param sources number of addresses that the connections come from */
+/** @param sources number of addresses from which the attack connects; by default one for 50 connections */
 function floodOf(kind: FloodKind, connections: number, sources?: number): Attack {
   const from = sources ?? Math.ceil(connections / CONNECTIONS_PER_SOURCE);
   const count = `${connections.toLocaleString('en')} connection${connections === 1 ? '' : 's'}`;
@@ -73,7 +76,7 @@ async function runFlood(
   arena.remark = `closed ${figures.closed}`;
 }
 
-/** Starts the attacker's process. Resolves with the figures that this process sends at the end of its flood. */
+/** Starts a process that runs the flood. Resolves with the measurements that the process sends at the end. */
 function flooded(flood: Flood): Promise<FloodFigures> {
   const child = fork(fileURLToPath(new URL('./http-flood.js', import.meta.url)), [], { execArgv: [] });
   child.send(flood);

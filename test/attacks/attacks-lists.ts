@@ -1,5 +1,6 @@
 /**
- * The attacker runs servers (liars) that the node dials. When the node asks for peers, a liar sends false entries.
+ * The attacker runs servers (liars) that the node dials. When the node asks a liar for its list of peers, the liar
+ * sends a list of false addresses.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -11,17 +12,17 @@ import { mustEnd } from './attacks-doors.ts';
 import type { End, Presence } from './intruder.ts';
 import type { Attack } from './measure.ts';
 
-/** Number of entries in the list of each liar. 1,000 entries are allowed; 30,000 are far too many. */
+/** For each liar, the number of entries in its list. A list may have at most `ENTRIES_MAX` entries. */
 const LENGTHS = [1_000, 1_000, 30_000, 30_000];
 const ENTRIES_MAX = 1_000;
 /**
- * Time until the node must have asked liars for peers. A node dials new peers in rounds, at intervals of ten seconds.
- * False entries may push a liar out of the peer book again and again, so one liar for each length of list is enough.
+ * The test fails if the node has not asked one liar of each list length for peers in this time. The test does not wait
+ * for all liars, because false entries may evict a liar from the peer book again and again.
  */
 const ASKED_MS_MAX = 120_000;
 /**
- * The false entries of one list share a bucket of the peer book with the other liars, and may evict a liar. An evicted
- * liar connects again after this interval.
+ * A liar that has not sent its list connects to the node again after this interval. All loopback addresses share one
+ * bucket of the peer book, so false entries may have evicted the liar.
  */
 const INTRODUCED_AGAIN_MS = 20_000;
 
@@ -46,12 +47,12 @@ export const PEER_LISTS_ATTACK: Attack = {
   },
 };
 
-/** Ping interval of the servers of Lisk Core. */
+/** Interval at which a liar sends pings. A node of Lisk Core sends pings at the same interval. */
 const PING_MS = 8_000;
 
 const LIARS = new WeakMap<Arena, readonly Liar[]>();
 
-/** A server at an address that the node knows. */
+/** A server that sends false peer lists. The node dials the server, because the server connected to the node before. */
 class Liar implements Presence {
   readonly length: number;
   hasSent = false;
@@ -83,7 +84,10 @@ class Liar implements Presence {
     return liar;
   }
 
-  /** Connects as a peer and disconnects at once. Does nothing if the last introduction is less than `pauseMs` ago. */
+  /**
+   * Connects to the node as a peer and disconnects at once, so that the node knows the address of the server. Does
+   * nothing if the previous such connection was less than `pauseMs` ago.
+   */
   async introduce(pauseMs: number): Promise<void> {
     if (performance.now() - this.#introducedMs < pauseMs) return;
     this.#introducedMs = performance.now();
@@ -92,12 +96,12 @@ class Liar implements Presence {
     introduction.leave();
   }
 
-  /** The end of the first connection over which the liar sent its list. */
+  /** How the node ended the connection over which the liar sent its list; undefined while the connection is open. */
   get end(): End | undefined {
     return this.#end;
   }
 
-  /** Does nothing. The attack may run several times, but the node may dial this server only in the first run. */
+  /** Does nothing, because a later run of the attack needs this connection: the node may not dial the server again. */
   leave(): void {
     return undefined;
   }
@@ -109,7 +113,8 @@ class Liar implements Presence {
 
   #serve(webSocket: WebSocket, peers: string, info: object): void {
     let farewell: number | undefined;
-    // The connection must stay open until the node has dialled other liars. Without pings, it would last only 20 s.
+    // The connection must stay open until the node has dialled the other liars. Without pings, the node would close the
+    // connection after 20 s.
     const pings = setInterval(() => webSocket.send('#1'), PING_MS).unref();
     webSocket.on('error', () => undefined);
     webSocket.on('close', (code) => {

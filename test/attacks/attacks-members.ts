@@ -1,6 +1,6 @@
 /**
- * Random member signatures for a multisignature registration. The registration never gets enough valid signatures, so
- * its sender never pays its fee.
+ * Peers send random signatures of members for a multisignature registration that waits in the pool. No member ever
+ * signs the registration, so no block contains it, and its sender never pays the fee.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -12,16 +12,16 @@ import { waitFor } from '../support/devnet.ts';
 import type { Arena } from './arena.ts';
 import type { Attack } from './measure.ts';
 
-/** Nearly as many connections as a node accepts. */
+/** Number of attacking peers: a few less than the inbound connections that a node accepts. */
 const PEERS = 95;
 const SIGNATURES_PER_MESSAGE = 25;
 const WINDOW_MS = 10_000;
-/** By generation, the number of messages that a peer may send within `WINDOW_MS` without a penalty. */
+/** By generation, the number of messages with signatures that a peer may send within `WINDOW_MS` without a penalty. */
 const FREE_MESSAGES = { 2: 50, 3: 3 } as const;
-/** A generous limit for a node on a busy machine. */
+/** The test fails if the registration is not in the pool after this time (long, because the machine may be busy). */
 const PENDING_MS_MAX = 60_000;
 const READ_MS_MAX = 60_000;
-/** Time for which a node reads no signatures from a peer that sent a false signature. */
+/** Time for which the node ignores the signatures of a peer that sent a false signature. */
 const UNREAD_MS = 60_000;
 const MEMBERS = Array.from({ length: 15 }, (_, index) => publicKeyOf(keyPairOf(`member ${index}`)));
 
@@ -36,7 +36,7 @@ export const MEMBERS_ATTACK: Attack = {
     const lookedBefore = await looks(arena);
     const startedMs = performance.now();
     const peers = [];
-    // Connect one at a time, because the node would refuse so many unknown connections at once.
+    // Connect one peer at a time, because the node limits how many handshakes are unfinished at once.
     for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer());
     const free = FREE_MESSAGES[arena.generation];
     for (let sent = 0; sent === 0 || performance.now() < untilMs; sent += 1) {
@@ -50,7 +50,7 @@ export const MEMBERS_ATTACK: Attack = {
     const haveLooked = async (): Promise<boolean> => (await looks(arena)) > lookedBefore;
     await waitFor('the node looks at a false signature', haveLooked, READ_MS_MAX);
     const looked = (await looks(arena)) - lookedBefore;
-    // The node checks one false signature of each peer, then ignores the signatures of that peer for `UNREAD_MS`.
+    // The node checks one false signature of a peer, and then ignores the signatures of this peer for `UNREAD_MS`.
     const times = Math.ceil((performance.now() - startedMs) / UNREAD_MS);
     if (looked > PEERS * times) throw new Error(`${looked} false signatures were looked at`);
     if (!(await isPending(arena, transactionId))) throw new Error('false signatures drove a registration out');
@@ -59,7 +59,7 @@ export const MEMBERS_ATTACK: Attack = {
 
 const REGISTRATIONS = new WeakMap<Arena, string>();
 
-/** Submits a registration that none of its members will ever sign. */
+/** Sends the node a registration that no member ever signs. Waits until the registration is in the pool. */
 async function registerForEver(arena: Arena): Promise<string> {
   const { timestamp } = await arena.tip();
   const content = { kind: 'multisignature', min: 2, lifetime: 24, keysgroup: MEMBERS.map((key) => `+${key}`) } as const;
@@ -79,7 +79,7 @@ async function isPending(arena: Arena, id: string): Promise<boolean> {
   return found.length === 1;
 }
 
-/** Returns a random signature whose second half is below the group order, so only a full check finds it false. */
+/** Returns a random signature with S below the group order, so that the node must do the full signature check. */
 function falseSignature(transactionId: string): MemberSignature {
   const signature = randomBytes(64);
   signature[63] = 0;
@@ -87,8 +87,8 @@ function falseSignature(transactionId: string): MemberSignature {
 }
 
 /**
- * Number of false signatures that the node has checked so far. The function ignores other refusals of the pool, because
- * honest peers may cause them.
+ * Number of false signatures of members that the node has checked so far. Does not count other refusals of the pool,
+ * because honest peers may cause other refusals.
  */
 async function looks(arena: Arena): Promise<number> {
   const metrics = await (await fetch(`${arena.target.url}/metrics`)).text();

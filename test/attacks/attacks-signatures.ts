@@ -1,7 +1,8 @@
 /**
- * Multisignature transactions that cost the node many signature checks and the attacker little. In most transactions,
- * all signatures of members are random. In the others, valid signatures precede a random one, in the order that takes
- * the longest to check. The attacker owns a group of fifteen members and paid for its registration once.
+ * Invalid multisignature transactions that cost the node many signature checks and the attacker little. In most
+ * transactions, all signatures of members are random. In the others, only the last signature is random, and the order
+ * of the valid signatures is the order that takes the longest to check. The attacker owns a multisignature account with
+ * fifteen members, and has paid once for the registration of the account.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -23,15 +24,15 @@ const PEERS = 5;
 /** Largest number of transactions in one message or answer. */
 const TRANSACTIONS_PER_MESSAGE = 25;
 const MESSAGE_INTERVAL_MS = 220;
-/** Pause between two announcements in generation 3, where a node requests transactions of one peer only every 5 s. */
+/** Pause between two announcements in generation 3. A node sends one peer a request for transactions only every 5 s. */
 const ANNOUNCEMENT_INTERVAL_MS = 1_000;
 const HTTP_LINES = 4;
 /**
- * One of this many transactions has valid signatures before a random one. All other transactions cost the node less to
- * check and the attacker nothing to make.
+ * In each group of this many transactions, the last has valid signatures and then a random signature. The node needs
+ * less time to check the other transactions, and the attacker makes no new signatures for the others.
  */
 const COSTLY_ONE_OF = 5;
-/** A generous limit for a node on a busy machine. */
+/** The test fails if no block contains the registration after this time (long, because the machine may be busy). */
 const CONFIRMED_MS_MAX = 150_000;
 const CUT_MS_MAX = 60_000;
 
@@ -51,14 +52,14 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
       for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer({ answers }));
       const [first] = peers;
       const startedMs = performance.now();
-      // The attack lasts until `untilMs`, and at least until the node has closed the first connection. A busy node
-      // reads the attacker's messages late.
+      // The attack lasts until `untilMs`, or longer, until the node has closed the first connection. A busy node may
+      // read the messages of the first attacker only after `untilMs`.
       while (performance.now() < untilMs || first?.end === undefined) {
         if (performance.now() - startedMs > CUT_MS_MAX) throw new Error('a peer with nothing but junk was kept');
         for (const peer of peers) sendJunk(arena, junk, peer);
         await sleep(arena.generation === 2 ? MESSAGE_INTERVAL_MS : ANNOUNCEMENT_INTERVAL_MS);
         for (const [index, peer] of peers.entries()) {
-          // A disconnected attacker connects again from the same address.
+          // Each disconnected attacker, except the first, connects again from its old address.
           if (peer.end !== undefined && index > 0) peers[index] = await arena.peer({ answers, ip: peer.ip });
         }
       }
@@ -87,8 +88,8 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
 const GROUPS = new WeakMap<Arena, KeyPair>();
 
 /**
- * Registers a devnet account as a group that needs the signatures of all its members. Waits until a block contains the
- * registration.
+ * Registers `account_2` of the devnet as a multisignature account that needs the signatures of all its members. Waits
+ * until a block contains the registration.
  */
 export async function registerGroup(arena: Arena): Promise<void> {
   if (GROUPS.has(arena)) return;
@@ -105,7 +106,7 @@ export async function registerGroup(arena: Arena): Promise<void> {
   GROUPS.set(arena, sender);
 }
 
-/** Transactions of the group that every node must refuse. */
+/** Makes invalid transactions of the account that `registerGroup` registers. */
 export class Junk {
   readonly #arena: Arena;
   readonly #sender: KeyPair;
@@ -128,7 +129,8 @@ export class Junk {
     this.#made += 1;
     const { codec } = this.#arena.rules;
     if (this.#made % COSTLY_ONE_OF !== 0) {
-      // The id does not cover the members' signatures, so the attacker signs this transaction once and reuses it.
+      // Neither the signature of the sender nor the id depends on the members' signatures, so the attacker signs this
+      // transaction once, and sends it with new random signatures of members each time.
       return codec.transactionToJson({ ...this.#cheap, signatures: MEMBERS.map(() => ofNobody()) });
     }
     const transaction = this.#transfer(MEMBERS.slice(1).reverse());
@@ -141,7 +143,7 @@ export class Junk {
   }
 }
 
-/** Returns a random signature whose second half is below the group order, so only a full check finds it false. */
+/** Returns a random signature with S below the group order, so that the node must do the full signature check. */
 function ofNobody(): string {
   const signature = randomBytes(64);
   signature[63] = 0;
@@ -157,7 +159,7 @@ function sendJunk(arena: Arena, junk: Junk, peer: Intruder): void {
   peer.sendFrame(arena.message({ kind: 'transactionIds', ids }));
 }
 
-/** @returns the HTTP status of the answer, or 0 without an answer */
+/** @returns the HTTP status of the answer; 0 if there is no complete answer */
 function post(arena: Arena, json: JsonObject, localAddress: string): Promise<number> {
   const { httpPort: port } = arena.target.plan;
   const body = JSON.stringify(json);

@@ -1,6 +1,6 @@
 /**
- * The lists of attacks. `NO_ATTACK` is a run for comparison: it shows the missed slots and the memory growth that the
- * machine itself causes.
+ * The lists of attacks. `NO_ATTACK` is a run for comparison: it shows how many slots the devnet misses, and how much
+ * the memory of a node grows, without an attack.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -21,16 +21,16 @@ export const NO_ATTACK: Attack = {
 };
 
 /**
- * Configuration of the nodes. With `default` the devnet is unchanged. With `public` any address may use the HTTP API.
- * `portable` is `public` without the native library for signature checks.
+ * Configuration of the nodes. With `default`, only 127.0.0.1 may use the HTTP API. With `public`, any address may use
+ * the HTTP API. `portable` is `public` without the native library for signature checks.
  */
 export type Setting = 'default' | 'public' | 'portable';
 
 export const SETTINGS: readonly Setting[] = ['default', 'public', 'portable'];
 
 /**
- * The attacks for a setting. `default` has all attacks. Another setting has only the attacks whose result the setting
- * changes.
+ * The attacks for a setting. `default` has all attacks of the generation. `public` and `portable` have only the attacks
+ * whose results differ from those with `default`.
  */
 export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): readonly Attack[] {
   if (setting === 'public') return [...HTTP_ATTACKS, ...SIGNATURE_ATTACKS];
@@ -48,7 +48,7 @@ export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): read
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }
 
-/** Every kind of flood with each of the given numbers of connections. */
+/** HTTP floods: each kind of flood of this generation, once with each number of connections in `counts`. */
 export function floodsOn(generation: 2 | 3, counts: readonly number[]): readonly Attack[] {
   return floodsFrom(counts).filter((attack) => attack.generation === undefined || attack.generation === generation);
 }

@@ -1,5 +1,5 @@
 /**
- * Makes a node collect its garbage through the inspector that Node.js opens on SIGUSR1. After the collection, the
+ * Forces a garbage collection in a node, through the inspector that Node.js opens on SIGUSR1. After the collection, the
  * growth of the memory in use shows what an attack made the node keep. Without a collection, the growth would depend on
  * when Node.js last collected garbage.
  */
@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { WebSocket } from 'ws';
 import { waitFor, type TestNode } from '../support/devnet.ts';
 
-/** Option for the nodes of the devnet: any free inspector port, because other processes may use the default port. */
+/** Node.js option for the nodes of the devnet: any free inspector port, because the default port may be in use. */
 export const INSPECTABLE = '--inspect-port=127.0.0.1:0';
 const DEADLINE_MS = 30_000;
 

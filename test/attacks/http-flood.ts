@@ -1,5 +1,5 @@
 /**
- * An attacker of the HTTP interface. It runs in a process of its own, so that it takes no time from the measurement.
+ * An attacker of the HTTP interface. It runs in its own process, so that its work does not delay the measuring process.
  * The parent process sends a `Flood` to the attacker. The attacker opens its connections, replaces each closed
  * connection, and sends what `FloodKind` describes. The attacker ends when its flood is over or when its parent ends.
  */
@@ -24,15 +24,15 @@ export interface Flood {
  * - `bombs`: pipelined requests to existing paths and one missing path; their compressed bodies unpack to 2 MB
  * - `bodies`: the first half of a body of 128 kB on each connection, then one byte every 500 ms
  * - `silent`: connections that send nothing
- * - `events`: event streams that nobody reads
+ * - `events`: event streams that the attacker opens and does not read
  * - `wave`: every two seconds, all connections at once send 64 kB of requests each
- * - `peerPort`: `pipelined` on the port for WebSockets
+ * - `peerPort`: the requests of `pipelined`, but sent to the port on which the node accepts peers
  * - `junk`: the given bodies as transactions, each sent after the answer to the previous one
  */
 export type FloodKind =
   'pipelined' | 'unread' | 'bombs' | 'bodies' | 'silent' | 'events' | 'wave' | 'peerPort' | 'junk';
 
-/** Figures that the attacker reports when it ends. */
+/** Totals over all connections. The attacker sends them to its parent process at the end of the flood. */
 export interface FloodFigures {
   readonly opened: number;
   readonly closed: number;
@@ -77,13 +77,13 @@ function attack({ kind, port, sources, connections, durationMs, bodies }: Flood)
           sentBytes += bytes.length;
           socket.write(bytes);
         };
-        // An answer is short enough to arrive in one chunk.
+        // Each answer is short enough to arrive in one chunk, so one `data` event means one answer.
         socket.on('data', next);
         next();
       } else if (kind !== 'silent') {
         sentBytes += chunk.length;
         socket.write(chunk);
-        // A socket that is not read notices the end of its connection only when it writes.
+        // The attacker does not read this socket, so it notices the end of the connection only by a failed write.
         drip = setInterval(() => socket.write('x'), DRIP_MS);
       }
     });
@@ -157,7 +157,7 @@ function bomb(path: string, encoding: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
 }
 
-/** Whole requests in turn, as many as fit into 64 kB. */
+/** Repeats `requests` in their order, and joins as many whole requests as fit into 64 kB. */
 function filled(requests: readonly Buffer[]): Buffer {
   const chosen: Buffer[] = [];
   for (let bytes = 0, turn = 0; ; turn += 1) {

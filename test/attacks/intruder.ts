@@ -1,6 +1,6 @@
 /**
- * A WebSocket client that can send any frame. Each client can connect from a loopback address of its own, which no node
- * knows.
+ * A WebSocket client that can send any frame. Each client can connect from its own loopback address, which is unknown
+ * to the nodes.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -14,19 +14,21 @@ export interface IntruderOptions {
   readonly target: string;
   /** Local address from which the client connects. */
   readonly ip: string;
-  /** Returns the answer to a remote call of the node. If the result is undefined, the client sends no answer. */
+  /**
+   * Computes the client's answer to a request from the node. If the result is undefined, the client does not answer.
+   */
   readonly answers?: (procedure: string, data: unknown) => unknown;
 }
 
 /**
- * How a connection ended: the code of the `#disconnect` event, otherwise the code of the close frame (1006 without a
- * close frame). `refused` means that the WebSocket never opened.
+ * How a connection ended: the code of the node's `#disconnect` event. If the node sent no such event, the code of its
+ * close frame. If it sent neither, 1006. `refused` means that the WebSocket never opened.
  */
 export type End = number | 'refused';
 
 /** A connection of an attacker to the node. */
 export interface Presence {
-  /** Undefined while the connection is open or opening. */
+  /** How the connection ended. Undefined while the connection is open or opening. */
   readonly end: End | undefined;
   leave(): void;
 }
@@ -58,7 +60,7 @@ export class Intruder implements Presence {
     return this.#end;
   }
 
-  /** Resolves when the upgrade has succeeded or failed. */
+  /** Waits until the upgrade has succeeded or failed. @returns whether the connection is open */
   opened(): Promise<boolean> {
     if (this.#isOpen || this.#end !== undefined) return Promise.resolve(this.#end === undefined);
     return new Promise((settle) => {
@@ -68,7 +70,8 @@ export class Intruder implements Presence {
   }
 
   /**
-   * Sends the handshake when the connection is open. Resolves when the node has answered or has closed the connection.
+   * Sends the handshake when the connection is open, and waits for the first message from the node or for the end of
+   * the connection. @returns whether the connection is open
    */
   async greet(): Promise<boolean> {
     if (!(await this.opened())) return false;
@@ -135,7 +138,10 @@ interface ReceivedFrame {
   readonly data?: { readonly code?: number; readonly procedure?: unknown; readonly data?: unknown };
 }
 
-/** Encodes a client frame with a fragment of a message: the first, the last or one between. The mask is zero. */
+/**
+ * Encodes a WebSocket frame of a client. The frame contains one fragment of a text message. By default, the fragment is
+ * neither the first nor the last. The mask is zero.
+ */
 export function webSocketFrame(
   text: string,
   { isFirst = false, isLast = false, declaredBytes = Buffer.byteLength(text) } = {},
@@ -147,7 +153,7 @@ export function webSocketFrame(
   return Buffer.concat([head, Buffer.from(text)]);
 }
 
-/** A bare TCP connection that sends the given bytes, which may be none. */
+/** A TCP connection without WebSocket. Sends `bytes`, which may be empty. */
 export class BareSocket implements Presence {
   readonly #socket: Socket;
   #end: End | undefined;

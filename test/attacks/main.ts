@@ -5,8 +5,8 @@
  * failed in at least one attack.
  *
  * With `--connections`, the command runs only the HTTP floods: each flood once with each of the given numbers of
- * connections. `--only` and `--part` select attacks, so that a long run can be split. `--profile` writes a CPU profile
- * of the node for each attack.
+ * connections. `--only` selects the attacks whose names contain TEXT. `--part 1/3` selects one of three parts of the
+ * attacks, so that a long run can be split. `--profile` writes a CPU profile of the node for each attack.
  */
 
 import { writeFileSync } from 'node:fs';

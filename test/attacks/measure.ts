@@ -13,14 +13,14 @@ export interface Attack {
   readonly name: string;
   /** Generation whose wire protocol the attack needs. Undefined for an attack that runs in both generations. */
   readonly generation?: 2 | 3;
-  /** Whether an operator probes the node during the attack, see `OperatorWatch`. */
+  /** Whether an `OperatorWatch` probes the node during the attack. */
   readonly isWatched?: boolean;
   /**
-   * Runs before the first of all attacks. Prepares states that the node reaches only after some seconds, such as a
-   * registered multisignature account.
+   * Prepares the state that the attack needs, such as a registered multisignature account. Runs before the first attack
+   * on the devnet, because such a state takes several seconds to prepare.
    */
   prepare?(arena: Arena): Promise<void>;
-  /** Attacks until `untilMs`, a time of `performance.now`. @throws Error that names the fault of the node */
+  /** Attacks until `untilMs` on the clock `performance.now()`. @throws Error that names the fault of the node */
   run(arena: Arena, untilMs: number): Promise<void>;
   /**
    * Checks made after the attack, while the attacker is still connected. @throws Error that names the fault of the node
@@ -31,7 +31,7 @@ export interface Attack {
 export interface Measured {
   readonly attack: string;
   readonly generation: 2 | 3;
-  /** How the node treated the attacker. */
+  /** How the node treated the attacker, as text for the table. */
   readonly did: string;
   readonly slotsMissed: number;
   readonly grownBytes: number;
@@ -43,13 +43,15 @@ export interface Measured {
 /** Close code of the connection of a banned peer. */
 export const BANNED = 4403;
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
-/** Time for the close events of connections to arrive. */
+/** Pause after an attack, in which the close events of the attacker's connections arrive. */
 const SETTLE_MS_MIN = 300;
-/** Time for nodes on a busy machine to agree on a block again. */
+/**
+ * Time after an attack within which the nodes must have a common block. It is long, because the machine may be busy.
+ */
 const SETTLE_MS_MAX = 150_000;
 /**
- * Time for the allocator to return unused memory to the system. The allocator does this in the background, which takes
- * long on a busy machine.
+ * Time after an attack within which the memory growth must fall to `GROWTH_BYTES_MAX`. The allocator returns unused
+ * memory to the system in the background, which takes long on a busy machine.
  */
 const RETURN_MS_MAX = 40_000;
 const RETURN_LOOK_MS = 500;
@@ -64,10 +66,11 @@ export interface Pace {
 }
 
 /**
- * @param pace `tries` is the maximum number of runs. The function repeats an attack while a busy machine may be the
- *   cause of all its faults. A busy machine makes the node miss slots in single runs; an effective attack does so in
- *   every run. Memory that code and allocators keep grows only in the first run; memory that an attacker can pile up
- *   grows in every run.
+ * Runs the attack, and repeats it while a busy machine may be the cause of all faults. A busy machine makes the node
+ * miss slots in single runs, but an effective attack does so in every run. Memory that code and allocators keep grows
+ * only in the first run, but memory that an attacker can fill grows in every run.
+ *
+ * @param pace `tries` is the maximum number of runs.
  */
 export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise<Measured> {
   let best = await once(arena, attack, pace);
@@ -78,9 +81,9 @@ export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise
 }
 
 /**
- * Returns the second of two runs, with only the faults whose kind also occurs in the first run. A busy machine causes
- * varying faults; an attack causes the same fault each time. One run is enough to prove a fault that a busy machine
- * cannot cause.
+ * Joins the results of two runs of an attack. If a busy machine cannot be the cause of a fault of the second run, the
+ * second run is the result. Otherwise, the result has only the faults of the second run whose kind also occurs in the
+ * first run: a busy machine causes varying faults, but an attack causes the same fault each time.
  */
 function common(first: Measured, second: Measured): Measured {
   if (!mayBeOfTheMachine(second) && second.faults.length > 0) return second;
@@ -161,7 +164,7 @@ async function once(arena: Arena, attack: Attack, { seconds, blocksAfter }: Pace
   };
 }
 
-/** Lists the three most frequent ends of the attacker's connections, with their numbers. */
+/** Counts how the attacker's connections ended. Returns the three most frequent ways, such as `40 banned, 2 cut`. */
 function offencesOf({ intruders }: Arena): string {
   const counts = new Map<string, number>();
   for (const { end } of intruders) {

@@ -1,7 +1,7 @@
 /**
  * Measures what the operator of an attacked node sees. Every 50 ms during the attack, `OperatorWatch` sends an HTTP
- * request from 127.0.0.1 (a probe), and reads the resident memory of the node. After the attack, ordinary requests must
- * get the same status codes as before the attack.
+ * request from 127.0.0.1 (a probe), and reads the resident memory of the node. After the attack, five fixed requests
+ * must get the same status codes as before the attack.
  */
 
 import { readFileSync } from 'node:fs';
@@ -10,29 +10,30 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Arena } from './arena.ts';
 
-/** Suffix of the fault for late probes. A busy machine can cause this fault. */
+/** End of the fault text for late answers to probes. A busy machine can cause this fault. */
 export const LATE = 'came late';
 /**
- * Prefix of the fault for memory that stays in use. Allocators can cause this fault, because they keep part of the
- * memory.
+ * Start of the fault text for memory that stays in use after the attack. Allocators can cause this fault, because they
+ * keep part of the freed memory.
  */
 export const KEPT = 'memory went from';
 
 /**
- * Limit for resident memory: three times the memory of an idle node, and below the smallest valid `memory.limitMb`.
+ * Maximum resident memory of the node during an attack. It is three times the memory of an idle node, and less than the
+ * smallest valid `memory.limitMb`.
  */
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const GROWTH_MAX = 1.5;
 /**
- * `PROBE_MS_MAX` is the time after which a probe counts as late. `LATE_SHARE_MAX` is the share of probes that may be
- * late.
+ * A probe is late if its answer takes longer than `PROBE_MS_MAX`, without the waits for a processor. At most
+ * `LATE_SHARE_MAX` of all probes may be late.
  */
 const PROBE_MS_MAX = 1_000;
 const LATE_SHARE_MAX = 0.01;
 const PROBE_INTERVAL_MS = 50;
-/** Time after which a probe counts as unanswered. It is long, because a busy machine delays answers. */
+/** Time without an answer after which a probe has failed. It is long, because a busy machine delays answers. */
 const PROBE_TIMEOUT_MS = 60_000;
-/** Time after an attack within which the node must behave as before it. */
+/** Time after an attack within which the answers and the memory of the node must return to normal. */
 const RECOVERY_MS_MAX = 10_000;
 const RECOVERY_LOOK_MS = 100;
 
@@ -56,7 +57,7 @@ export class OperatorWatch {
     this.#timer = setInterval(() => this.#probe(), PROBE_INTERVAL_MS);
   }
 
-  /** Records the state before the attack and starts probing. */
+  /** Records the answers and the memory of the node before the attack, and starts the probes. */
   static async begin(arena: Arena): Promise<OperatorWatch> {
     return new OperatorWatch(arena, await askedFrom(arena, '127.0.0.1'), await arena.residentBytes());
   }
@@ -66,7 +67,7 @@ export class OperatorWatch {
     return `probe ${times}, ${megabytes(this.#peakBytes)} MB`;
   }
 
-  /** Stops probing after the attack. @returns faults of the node during and after the attack */
+  /** Stops the probes after the attack. @returns the faults of the node during and after the attack */
   async end(): Promise<readonly string[]> {
     clearInterval(this.#timer);
     await Promise.all(this.#under);
@@ -85,7 +86,7 @@ export class OperatorWatch {
   }
 
   async #recovers(): Promise<boolean> {
-    // `PROBE_MS_MAX` is for the duration of the requests themselves.
+    // The requests of the last check take time, too: at most `PROBE_MS_MAX` for a normal node.
     const deadlineMs = performance.now() + RECOVERY_MS_MAX + PROBE_MS_MAX;
     for (;;) {
       const isWell =
@@ -98,8 +99,8 @@ export class OperatorWatch {
   }
 
   /**
-   * Returns the resident memory of the node. Waits first, because the allocator returns memory to the system in the
-   * background.
+   * Returns the resident memory of the node. Waits at most `RECOVERY_MS_MAX` for the memory to fall to `GROWTH_MAX`
+   * times the memory before the attack, because the allocator returns memory to the system in the background.
    */
   async #bytesAfter(): Promise<number> {
     const deadlineMs = performance.now() + RECOVERY_MS_MAX;
@@ -132,8 +133,9 @@ export class OperatorWatch {
   }
 
   /**
-   * Milliseconds for which the node and this process have waited for a processor so far. A probe does not count this
-   * time, because an attacker of a real node runs on another machine and takes no processor from the node.
+   * Milliseconds for which the node and this process have waited for a processor since their start. The time of a probe
+   * does not include such waits, because the attacker of a real node runs on another machine and takes no processor
+   * time from the node.
    */
   #waitedMs(): number {
     return waitedMsOf(this.#arena.target.pid()) + waitedMsOf(process.pid);
@@ -152,7 +154,9 @@ function waitedMsOf(pid: number | undefined): number {
   }
 }
 
-/** Requests four common paths and a missing path. @returns the status codes, and the id of the first block */
+/**
+ * Requests four existing paths and a missing path. @returns the status codes and the id of block 1 as one text
+ */
 async function askedFrom(arena: Arena, localAddress: string): Promise<string> {
   const answers: string[] = [];
   for (const path of ['/healthz', '/api/node/constants', FIRST_BLOCK, '/api/accounts?limit=2', '/nothing']) {

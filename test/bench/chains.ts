@@ -1,4 +1,4 @@
-/** Shared parts of the benchmarks: they make a chain, apply it to a store in a temporary folder, and print tables. */
+/** Functions for the benchmarks. They make a chain, apply it to a store in a temporary folder, and print tables. */
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ export async function applyChain(chain: MadeChain, verifier: Verifier): Promise<
     const { network, rules, blocks } = chain;
     const store = await openChainStore({ directory, codec: rules.codec, params: network.params });
     openGenesis(store, rules, network.genesis);
-    // The clock shows a time after the last block, because a block of a future slot would be refused.
+    // The clock shows a time after the last block, because the chain refuses a block of a future slot.
     const endMs = network.params.epochMs + ((blocks.at(-1)?.timestamp ?? 0) + 1) * 1000;
     const clock: Clock = {
       nowMs: () => endMs,
@@ -78,7 +78,7 @@ export async function applyChain(chain: MadeChain, verifier: Verifier): Promise<
   }
 }
 
-/** Prints rows of figures under a title. All columns except the first are right-aligned. */
+/** Prints a table under a title. The first column is left-aligned, all other columns are right-aligned. */
 export function printTable(title: string, rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   console.log(`\n${title}`);
@@ -101,11 +101,11 @@ function batchesOf<T>(items: readonly T[], size: number): readonly (readonly T[]
 }
 
 function allocatedBytes(file: string): number {
-  // Counts the allocated disk blocks instead of the file length: the file is mapped and may have holes.
+  // The file of the store may have holes, so its length can be more than its size on the disk.
   return statSync(file).blocks * 512;
 }
 
-/** Returns the median of sorted numbers; 0 for an empty list. */
+/** Returns the median of sorted numbers: of an even count, the upper of the two middle numbers. Of an empty list: 0. */
 export function middle(sorted: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Measures the start of a devnet of four nodes. The start ends when each node has a forged block. The figures are the
- * elapsed time and the processor time of all processes of the devnet.
+ * Measures the start of a devnet: the elapsed time and the processor time of all its processes. The start ends when
+ * each node has a forged block.
  */
 
 import { spawn } from 'node:child_process';
@@ -14,11 +14,11 @@ import { freePortRanges } from '../support/ports.ts';
 const NODES = 4;
 const DEADLINE_MS = 300_000;
 const POLL_MS = 20;
-/** Linux counts processor time in hundredths of a second. */
+/** Unit of the processor times in `/proc/<pid>/stat`, in seconds. */
 const TICK_S = 0.01;
 
 export interface StartFigures {
-  /** Time until each node reports the height of a forged block. */
+  /** Time from the start of the supervisor until each node has reported `StartOptions.height`. */
   readonly seconds: number;
   /** Processor time that the supervisor and the nodes used during `seconds`. */
   readonly processorSeconds: number;
@@ -27,12 +27,12 @@ export interface StartFigures {
 export interface StartOptions {
   /** Flags of `bloomery devnet`. */
   readonly args?: readonly string[];
-  /** Height of the block that ends the measurement; default: 2. */
+  /** The measurement ends when each node has reported this height or a greater one. Default: 2. */
   readonly height?: number;
   readonly nodes?: number;
 }
 
-/** @param root folder of the built package whose devnet is started */
+/** @param root folder of a built package, whose command `bloomery devnet` the function runs */
 export async function measureDevnetStart(root: string, options: StartOptions = {}): Promise<StartFigures> {
   const { args = [], height = 2, nodes = NODES } = options;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-start-'));
@@ -65,7 +65,7 @@ async function forged(port: number, height: number, deadlineMs: number): Promise
   throw new Error(`the node on port ${port} has no forged block after ${DEADLINE_MS / 1000} s`);
 }
 
-/** Returns the processor time of a process and its children. */
+/** Returns the processor time, in seconds, of a process and its child processes. */
 function processorSecondsOf(pid: number): number {
   let seconds = 0;
   for (const name of readdirSync('/proc').filter((each) => /^[0-9]+$/.test(each))) {

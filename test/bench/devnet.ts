@@ -10,7 +10,7 @@ import { freePorts } from '../support/ports.ts';
 
 const NODES = 4;
 const DEADLINE_MS = 30_000;
-/** Time that passes before the memory is read, long enough for some blocks. */
+/** Time from the first answers of all nodes to the memory measurement, long enough for several blocks. */
 const IDLE_MS = 15_000;
 
 export interface DevnetFigures {
@@ -70,7 +70,7 @@ function residentBytesOf(pid: number): number {
   return statusOf(pid, 'VmRSS') * 1024;
 }
 
-/** Reads a number from the status file of a process; 0 if the process is gone. */
+/** Reads the number of a field in `/proc/<pid>/status`. Returns 0 if the process or the field does not exist. */
 function statusOf(pid: number, name: string): number {
   try {
     const line = readFileSync(`/proc/${pid}/status`, 'utf8').match(new RegExp(`^${name}:\\s+([0-9]+)`, 'm'));

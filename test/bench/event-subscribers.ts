@@ -12,8 +12,8 @@ import { startTestDevnet } from '../support/devnet.ts';
 export interface SubscriberFigures {
   readonly blocks: number;
   /**
-   * Slots without a block. The count starts with the first slot after all subscribers are connected, and ends with the
-   * slot of the last block.
+   * Number of slots without a block, from the first slot that starts after all subscribers are connected to the slot of
+   * the last received block.
    */
   readonly missedSlots: number;
   /**
@@ -21,7 +21,7 @@ export interface SubscriberFigures {
    * blocks.
    */
   readonly lastReceivedMs: { readonly median: number; readonly worst: number };
-  /** Number of subscribers that did not get a block, summed over all counted blocks. */
+  /** Number of blocks that subscribers did not receive. A block that two subscribers miss counts twice. */
   readonly missing: number;
 }
 
@@ -48,7 +48,7 @@ export async function measureEventSubscribers(subscribers: number, blocks: numbe
           block.receivedMs.push(Date.now());
         }),
       );
-    // The count starts with the next slot, because only some subscribers got the blocks of earlier slots.
+    // The count starts with the next slot. The subscribers that connected late have missed blocks of earlier slots.
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(blocks * params.blockTimeS * 1000);
     const endMs = Date.now() + DEADLINE_MS;
@@ -73,7 +73,7 @@ export async function measureEventSubscribers(subscribers: number, blocks: numbe
   }
 }
 
-/** Resolves when the event stream is open. */
+/** Subscribes to the event stream. Resolves when the stream is open, and calls `onBlock` for each new block. */
 function follow(
   url: string,
   onBlock: (block: { readonly height: number; readonly timestamp: number }) => void,

@@ -1,7 +1,7 @@
 /**
- * Makes a large chain in little time: a real genesis block, followed by blocks that are written directly to the store.
- * The module does not verify these blocks, and their transactions do not change accounts. The store writes the same
- * indexes as in a node. A benchmark with this chain can measure reads, but not how fast a node applies blocks.
+ * Makes a large chain in little time: a valid genesis block, followed by blocks that `fillStore` writes to the store
+ * without verification. The transactions of these blocks do not change accounts. The store writes the same indexes as
+ * in a node. A benchmark with this chain can measure reads, but not how fast a node applies blocks.
  */
 
 import { addressOf } from '../../src/crypto/keys.ts';

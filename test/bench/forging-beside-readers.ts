@@ -1,5 +1,6 @@
 /**
- * Measures whether a node that forges alone misses slots while its reading processes answer HTTP requests at full load.
+ * Measures whether the only node of a devnet misses slots while its reading processes answer HTTP requests at full
+ * load.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +11,7 @@ import { load } from './load.ts';
 
 export interface ForgingFigures {
   readonly slots: number;
-  /** Slots without a block, among the slots that were completely under load. */
+  /** Numbers of the slots without a block. Only slots that were completely under load count. */
   readonly missed: readonly number[];
   readonly requestsPerSecond: number;
   readonly p99Ms: number;
@@ -36,7 +37,7 @@ export async function measureForgingBesideReaders(options: ForgingOptions): Prom
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     const { requestsPerSecond, p99Ms } = await load(node.plan.httpPort, targetOf, connections, durationMs);
     const lastSlot = slotAtMs(Date.now(), params) - 1;
-    // The block of the last slot can come at the end of its slot.
+    // The node may forge the block of `lastSlot` as late as the end of this slot, so wait for one more slot.
     await sleep(Math.max(0, slotStartMs(lastSlot + 2, params) - Date.now()));
     const forged = await slotsWithBlock(node, params);
     const slots = Array.from({ length: lastSlot - firstSlot + 1 }, (_, at) => firstSlot + at);
@@ -47,8 +48,9 @@ export async function measureForgingBesideReaders(options: ForgingOptions): Prom
 }
 
 /**
- * Every second request is for the same page. The other requests are for about 9,800 different pages in turn, so the
- * chain gets a new block between two requests for the same page.
+ * Every second request is for the newest blocks, which a cache can answer. The other requests are for 9,797 different
+ * pages of transactions in turn. Before a page comes again, the chain usually has a new block, so a cache cannot
+ * answer.
  */
 function targetOf(request: number): string {
   if (request % 2 === 0) return '/api/blocks?limit=20';

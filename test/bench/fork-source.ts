@@ -24,7 +24,7 @@ export interface ForkSource {
   dispose(): void;
 }
 
-/** Makes a chain of valid blocks, and adds the given number of accounts to the genesis state. */
+/** Makes a chain of valid blocks, whose genesis state has `accounts` additional accounts. */
 export async function makeForkSource(accounts: number): Promise<ForkSource> {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-fork-'));
   const dispose = (): void => rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,7 @@
-/** The server of the HTTP benchmark, in a process of its own: `node http-server.js DIRECTORY`. */
+/**
+ * The HTTP server of the HTTP benchmark, as a separate process: `node http-server.js DIRECTORY`. DIRECTORY contains the
+ * filled store.
+ */
 
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { openChainStore } from '../../src/store/chain/open.ts';

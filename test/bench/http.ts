@@ -19,7 +19,7 @@ import { figure, printTable } from './chains.ts';
 const CONNECTIONS = [1, 16, 64];
 
 export interface HttpBenchOptions extends Sizes {
-  /** Folder in which the filled store is kept for the next run. */
+  /** Folder of the filled store. It stays for the next run. Without this option, the store is temporary. */
   readonly store?: string;
   readonly seconds: number;
 }
@@ -67,7 +67,7 @@ async function measure(port: number, { transactions, accounts }: Sizes, duration
     }
     rows.push(row);
   }
-  // Each request is different, so that cached answers do not help.
+  // Each request is different, so that the server cannot answer from a cache.
   for (const [name, targetOf] of [
     ['/api/transactions?limit=10&offset=n', (n: number) => `/api/transactions?limit=10&offset=${n % transactions}`],
     [

@@ -23,11 +23,11 @@ export interface ImportRun {
   readonly cpuSeconds: number;
   /** Processor time of the main thread. */
   readonly mainThreadSeconds: number;
-  /** Maximum memory of the process in each quarter of the run, mapped files excluded. */
+  /** Maximum resident memory of the process in each quarter of the run, without mapped files. */
   readonly quartersMegabytes: readonly number[];
   /**
-   * Maximum memory of the process in each quarter of the run, mapped files included. The system frees the mapped pages
-   * of the store when other processes need memory.
+   * Maximum resident memory of the process in each quarter of the run, with mapped files. The system frees the mapped
+   * pages of the store when other processes need memory.
    */
   readonly mappedMegabytes: readonly number[];
 }
@@ -69,7 +69,9 @@ function quarters(samples: readonly number[]): readonly number[] {
   });
 }
 
-/** User and system time so far; undefined if the process is gone. Linux counts in hundredths of a second. */
+/**
+ * Returns the user and system time of the process until now, in steps of 0.01 s. Undefined if the process has ended.
+ */
 export function cpuSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undefined {
   return secondsIn(`/proc/${pid}/stat`);
 }
@@ -81,7 +83,8 @@ function mainThreadSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undef
 
 function secondsIn(statFile: string): number | undefined {
   try {
-    // The process name in parentheses may contain spaces. All fields after the process name are numbers.
+    // The fields are separated by spaces. The process name, in parentheses, may contain spaces, so the split starts
+    // after it.
     const fields = readFileSync(statFile, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {

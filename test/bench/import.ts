@@ -27,12 +27,13 @@ import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 const FULL_EVERY = 5;
 /** Height and share of full blocks, as in the chains that lisk-sdk nodes forged for `npm run golden`. */
 const GOLDEN_KIND = { height: 3000, fullEvery: 3 };
-/** Time in which a node without requests settles before its memory is measured. */
+/** Idle time of a started node before its memory is measured. */
 const IDLE_MS = 10_000;
 const SYNC_MS_MAX = 600_000;
 
 /**
- * Number of addresses of the chain `many`. At the end of this chain, each address has about fifty transactions.
+ * Number of addresses of the chain `many`. At height 20,000 of this chain, each address has sent about 25 transactions
+ * and received about 25.
  */
 const MANY_ADDRESSES = 20_000;
 
@@ -84,8 +85,8 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
       runImport({ ...placeOf(name), file: join(folder, `${name}.ndjson`) });
     const shortRun = await importOf('short');
     const longRun = await importOf('long');
-    // Throughput varies between runs on this machine, so the rate of signature checks is measured before and after each
-    // import that is compared with this rate.
+    // Throughput varies between runs on this machine. The benchmark compares the imports of `many` and `busy` with the
+    // rate of signature checks, so it measures this rate before and after each of these imports.
     const checks = makeChecks();
     const limits = [await signaturesPerSecond(checks)];
     const manyRun = await importOf('many');
@@ -202,7 +203,8 @@ function makeChecks(): readonly SignatureCheck[] {
 }
 
 /**
- * Returns the number of signature checks per second on all cores, and the processor time of one check.
+ * Checks signatures on all cores. Returns the checks per second and the mean processor time of a check, in
+ * milliseconds.
  */
 async function signaturesPerSecond(
   checks: readonly SignatureCheck[],
@@ -220,14 +222,14 @@ async function signaturesPerSecond(
 }
 
 /**
- * Bytes that an import of full blocks writes to the disk per commit. In a measurement, the import of 2,040 blocks
- * wrote 66 MB.
+ * Bytes that an import of full blocks writes to the disk per commit: about 32 kB for each block. In a measurement, the
+ * import of 2,040 blocks wrote 66 MB.
  */
 const COMMIT_BYTES = BLOCKS_PER_COMMIT * 32_000;
-/** Number of positions in the file. Commits are written to these positions in turn. */
+/** Number of commits for which the test file has space. The benchmark then overwrites the file from its start. */
 const COMMIT_PLACES = 10;
 
-/** Returns the number of durable commits of `COMMIT_BYTES` per second. */
+/** Measures how many durable commits of `COMMIT_BYTES` the disk makes per second. */
 function commitsPerSecond(folder: string): number {
   const file = openSync(join(folder, 'commits'), 'w');
   const bytes = Buffer.alloc(COMMIT_BYTES, 7);
@@ -236,7 +238,7 @@ function commitsPerSecond(folder: string): number {
   while (performance.now() - startedMs < 3000) {
     writeSync(file, bytes, 0, bytes.length, (commits % COMMIT_PLACES) * COMMIT_BYTES);
     fdatasyncSync(file);
-    // As in LMDB, flush all other pages first, and then the page that makes the commit valid.
+    // Like LMDB, write and flush the page that makes the commit valid after all other pages.
     writeSync(file, bytes, 0, 4096, 0);
     fdatasyncSync(file);
     commits += 1;
@@ -251,7 +253,7 @@ interface Place {
   readonly dataDir: string;
 }
 
-/** Measures in seconds how long a new node needs from its start to the tip of a node that has the whole chain. */
+/** Returns the seconds from the start of an empty node until it has synced to `height` from a node with the chain. */
 async function syncFromPeer({ network, dataDir }: Place, height: number): Promise<number> {
   const ports = await freePortRanges(2);
   const start = (index: number, data: string, extra: readonly string[] = []): ChildProcess => {
@@ -276,7 +278,7 @@ async function syncFromPeer({ network, dataDir }: Place, height: number): Promis
   }
 }
 
-/** Waits until a node has at least this height. */
+/** Waits until the tip of the node is at `height` or above it. */
 async function reached(httpPort: number, height: number): Promise<void> {
   const deadlineMs = performance.now() + SYNC_MS_MAX;
   while (performance.now() < deadlineMs) {

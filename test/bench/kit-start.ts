@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { StartFigures } from './devnet-start.ts';
 
-/** Figures of one process, for its first devnet and for a second devnet. */
+/** Times that `startDevnet` takes for the first devnet of a process, and then for a second devnet of the process. */
 export interface KitFigures {
   readonly first: StartFigures;
   readonly next: StartFigures;
@@ -24,7 +24,7 @@ const measured = async () => {
 console.log(JSON.stringify({ first: await measured(), next: await measured() }));
 `;
 
-/** @param root folder of the package */
+/** @param root folder of the built package */
 export async function measureKitStart(root: string): Promise<KitFigures> {
   const args = ['--input-type=module', '-e', MEASURE, join(root, 'dist/src/bundle/testing.js')];
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 120_000 });

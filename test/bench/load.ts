@@ -10,9 +10,11 @@ export interface LoadFigures {
 }
 
 /**
- * @param targetOf returns path and query of a request by its number (from 1), or undefined to close the connection
- * @param durationMs may be `Infinity` if `targetOf` returns undefined after the last request
- * @throws Error for an answer other than 200
+ * @param targetOf returns the path and query of the request with the given number (from 1, over all connections), or
+ *   undefined to close the connection
+ * @param durationMs time after which no connection sends another request. May be `Infinity` if `targetOf` returns
+ *   undefined after the last request.
+ * @throws Error if the status of an answer is not 200
  */
 export async function load(
   port: number,

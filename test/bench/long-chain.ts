@@ -25,12 +25,14 @@ import { MemoryState } from '../support/memory-state.ts';
 import { TRANSFERS_PER_BLOCK } from './chains.ts';
 
 /**
- * Number of accounts that the genesis block funds. The number is large enough that an account seldom occurs twice in a
- * block, and small enough that the genesis block is made quickly.
+ * Number of accounts that the genesis block funds. With so many accounts, an account seldom occurs twice in a block.
+ * With many more, it would take long to make the genesis block.
  */
 export const ACCOUNTS = 500;
 const BLOCKS_PER_WRITE = 500;
-/** Number of newest blocks that the state of the chain keeps. The rules need the blocks that are not final yet. */
+/**
+ * The state in memory keeps this number of newest blocks. The rules of the chain read the blocks that are not final.
+ */
 const KEPT_BLOCKS = 1_000;
 
 export interface LongChain {
@@ -53,7 +55,10 @@ export interface ChainPart {
 export type Activity = 'equal' | 'skewed';
 
 export interface LongChainOptions {
-  /** The files for the chain in ascending order of height. The first file starts with the genesis block. */
+  /**
+   * The files into which the chain is split, in ascending order of height. The first file starts with the genesis
+   * block.
+   */
   readonly parts: readonly ChainPart[];
   /** Every `fullEvery`-th block is full of transfers, and all other blocks are empty. */
   readonly fullEvery: number;
@@ -64,7 +69,7 @@ export interface LongChainOptions {
   readonly addresses?: number;
   /** How often the addresses send and receive; default: equally often. */
   readonly activity?: Activity;
-  /** Called for each block with the block's line in the file. */
+  /** The function calls `onBlock` for each block. `line` is the JSON line of the block in the file. */
   readonly onBlock?: (height: number, line: string) => void;
 }
 
@@ -78,7 +83,7 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
   const network = makeNetwork({ accounts: ACCOUNTS, accountBalance });
   const { rules } = new ChainMaker(network);
   const { codec } = rules;
-  // The state is in memory, because a store on the disk would take half of the time for making the chain.
+  // The state is in memory. A store on the disk would take half of the time of this function.
   const state = new MemoryState({ keptBlocks: KEPT_BLOCKS });
   state.append(network.genesis, (writer) => rules.applyGenesis(writer, network.genesis));
   const forger = new Forger(network, rules, addresses, { draw, firstAmountOf });
@@ -105,14 +110,17 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
 }
 
 /**
- * First amount that an address receives, in beddows. The amount pays the fees of the transfers that the address sends,
- * 0.1 LSK each. The square root allows for random differences between the numbers of sent and received transfers.
+ * First amount that an address receives, in beddows. The amount must pay the fees of the transfers that the address
+ * sends, 0.1 LSK each. `transfers` is their expected number. The square root covers random deviations from this number.
  */
 function firstAmountFor(transfers: number): bigint {
   return (BigInt(Math.ceil(transfers + 25 * Math.sqrt(transfers) + 80)) * LSK) / 10n;
 }
 
-/** Balance from which each funded account can pay the first amounts to the addresses that it funds. */
+/**
+ * Genesis balance of each funded account. It covers the first amounts that the account sends to other addresses, and
+ * the account's own transfers.
+ */
 function balanceFor(firstAmountOf: (account: number) => bigint, addresses: number): bigint {
   const paid = new Array<bigint>(ACCOUNTS).fill(0n);
   for (let account = ACCOUNTS; account < addresses; account += 1) {
@@ -180,23 +188,23 @@ class Forger {
 }
 
 /**
- * Returns a pseudo-random account; equal numbers give equal accounts. The accounts do not come in turn, because then an
- * account would occur again only after all other accounts.
+ * Returns a pseudo-random account for `number`; equal numbers give equal accounts. In a real chain, an account may
+ * occur again soon. If this function returned all accounts in turn, an account would occur again only after all others.
  */
 function drawnEqually(number: number, accounts: number): number {
   return mixed(number) % accounts;
 }
 
 /**
- * Returns a pseudo-random account. The last account has rank 1 and is drawn most often. The probability of rank r is
- * log((r + 1) / r) / log(accounts + 1).
+ * Returns a pseudo-random account for `number`. The account with the highest index has rank 1 and occurs most often.
+ * The probability of rank r is log((r + 1) / r) / log(accounts + 1).
  */
 function drawnByRank(number: number, accounts: number): number {
   const rank = Math.floor((accounts + 1) ** (mixed(number) / 2 ** 32));
   return accounts - Math.min(rank, accounts);
 }
 
-/** Share of the draws of `drawnByRank` that an account has. */
+/** Returns the probability with which `drawnByRank` returns an account. */
 export function shareOf(account: number, accounts: number): number {
   const rank = accounts - account;
   return Math.log((rank + 1) / rank) / Math.log(accounts + 1);

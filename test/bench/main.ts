@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: measures this machine and prints ratios of figures of one run. The program measures the figures of a
- * ratio right after one another, because the speed of a machine varies.
+ * `npm run bench`: runs benchmarks on this machine, and prints ratios between results of the same run. The program
+ * measures the two values of a ratio right after one another, because the speed of a machine varies.
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -110,7 +110,7 @@ function part(flagsOfIt: string, description: string): Option {
   return option.conflicts(PARTS.filter((name) => name !== option.attributeName()));
 }
 
-/** Returns undefined for a flag without a value. */
+/** Converts the value of an option with an optional number. `true` means that the user gave no number. */
 function numberOf(value: number | true): number | undefined {
   return value === true ? undefined : value;
 }

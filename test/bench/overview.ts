@@ -1,4 +1,4 @@
-/** Basic figures of a machine: signature checks, verified and applied blocks, and bytes on disk. */
+/** Measures signature checks per second, verified and applied blocks per second, and bytes on the disk. */
 
 import { performance } from 'node:perf_hooks';
 import { createNoble, loadSodium, selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
@@ -10,8 +10,8 @@ import { applyChain, figure, makeChain, printTable, TRANSFERS_PER_BLOCK } from '
 const FULL_BLOCKS = 600;
 const EMPTY_BLOCKS = 3000;
 /**
- * Size of the signature cache. The cache has room for all signatures of a run, so no signature is checked twice. Each
- * run starts with an empty cache.
+ * Maximum number of entries of the signature cache. The cache has room for all signatures of a run, so no signature is
+ * checked twice. Each run starts with an empty cache.
  */
 const ANSWERS_MAX = 100_000;
 
@@ -56,7 +56,7 @@ export async function benchBlocks(): Promise<void> {
   ]);
 }
 
-/** The keys and messages differ, as in a real chain. */
+/** Measures signature checks per second on one thread. Each check has another key and message, as in a real chain. */
 function checksPerSecond(ed25519: Ed25519): number {
   const checks = Array.from({ length: 200 }, (_, index) => {
     const keyPair = ed25519.keyPairOfSeed(sha256(utf8(`bench ${index}`)));

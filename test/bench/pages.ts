@@ -1,4 +1,4 @@
-/** Measures the response times of the first, the middle and the last page of sorted lists. */
+/** Measures the response times of pages at the start, in the middle and at the end of sorted lists. */
 
 import { load } from './load.ts';
 
@@ -12,11 +12,11 @@ export interface List {
 export interface PageTimes {
   /** Path and query of the list, with the sort direction. */
   readonly list: string;
-  /** Times of the first, the middle and the last page. */
+  /** Response times at the start, in the middle and at the end of the list, in this order. */
   readonly depths: readonly { readonly p50Ms: number; readonly p99Ms: number }[];
 }
 
-/** Requests pages of ten on one connection, each page once, so no cached answer helps. */
+/** Requests pages on one connection. Each request has another offset, so that the server cannot answer from a cache. */
 export async function pagesByDepth(
   port: number,
   lists: readonly List[],

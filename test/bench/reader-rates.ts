@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- --processes`: measures whether a request costs the same processor time with several readers as with
- * one. The load generator needs a core itself, so on a machine with few cores the request rate says little. The useful
- * figure is requests per second of the readers' processor time.
+ * one. The load generator needs a core itself, so on a machine with few cores the requests per second say little. The
+ * useful result is the number of requests per second of processor time that the readers use.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 const PROCESSES = [1, 2, 3];
 const BLOCKS = 4_000;
 const CONNECTIONS = 48;
-/** Number of repetitions, because the speed of the machine changes from minute to minute. */
+/** Number of runs of each measurement. One run is not enough, because the speed of the machine varies. */
 const ROUNDS = 3;
 
 interface Rate {
@@ -90,7 +90,7 @@ function processorSeconds(node: ServedNode): number {
   return node.readers().reduce((sum, pid) => sum + (cpuSecondsOf({ pid }) ?? 0), 0);
 }
 
-/** Returns the rate whose number of requests per processor second is the median. */
+/** Returns the median of `rates` in the order of `requestsPerProcessorSecond`. */
 function middle(rates: readonly Rate[]): Rate {
   const sorted = [...rates].sort((a, b) => a.requestsPerProcessorSecond - b.requestsPerProcessorSecond);
   return sorted[Math.floor(sorted.length / 2)] as Rate;

@@ -1,6 +1,6 @@
 /**
- * Prints figures of running nodes: the start of a devnet, forging in their slots, forging beside event subscribers and
- * beside readers, and reverting to snapshots.
+ * Benchmarks of running nodes: the start of a devnet, the time from the start of a slot to its block, forging with many
+ * event subscribers or with busy reading processes, and snapshots with reverts.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';
@@ -19,11 +19,11 @@ const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
 /**
- * Ratio of memory growth that counts as a leak. Garbage collection can come late, so the memory varies by a third
- * without a leak.
+ * Ratio of the memory at the end to the memory after a tenth of the cycles. A greater ratio counts as a leak. Without a
+ * leak, the memory can grow by a third, because Node.js may collect garbage late.
  */
 const LEAK_RATIO = 1.5;
-/** Tolerance for connections that are open only at the first or only at the second measurement. */
+/** A growth of the file descriptors up to this number is no leak: some connections may be open only at the end. */
 const SPARE_DESCRIPTORS = 10;
 
 export async function benchDevnet(): Promise<void> {
@@ -80,7 +80,7 @@ export async function benchCycles(cycles = CYCLES, height = CYCLE_HEIGHT): Promi
     `${figure(middle(all))} ms`,
     `${figure(all.at(-1) ?? 0)} ms`,
   ];
-  // If each cycle keeps memory, the growth is visible only after 200 cycles or more.
+  // With fewer than 200 cycles, a leak in each cycle adds too little memory to exceed `LEAK_RATIO`.
   const isLeaking = cycles >= 200 && late.residentMb > LEAK_RATIO * early.residentMb;
   if (isLeaking || late.descriptors > early.descriptors + SPARE_DESCRIPTORS) process.exitCode = 1;
   printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- --scale`: measures which costs grow with the chain. One chain of full blocks is imported in parts.
- * After each part, a node with one reading process serves the chain.
+ * `npm run bench -- --scale`: measures which costs grow with the length of the chain. Imports one chain of full blocks
+ * in parts. After each part, starts a node with one reading process and measures its answers and its memory.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,9 @@ export interface ScaleOptions {
   readonly millions: readonly number[];
   readonly accounts: number;
   readonly activity: Activity;
-  /** Folder for the chain files. Files that exist already are used again. */
+  /**
+   * Folder of the chain files. The benchmark uses existing files again. Without this option, the folder is temporary.
+   */
   readonly chain?: string;
 }
 
@@ -54,7 +56,7 @@ export async function benchScale({ chain, ...wanted }: ScaleOptions): Promise<vo
     for (const million of wanted.millions) {
       const run = await runImport({ network, dataDir, file: partFile(made, million) });
       const file = statSync(join(dataDir, NETWORK_NAME, 'chain', 'data.mdb'));
-      // Count allocated disk blocks, because the file may have holes.
+      // The file may have holes, so its length can be more than its size on the disk.
       const bytesPerTransaction = (file.blocks * 512) / (million * 1_000_000);
       const served = await serve(network, dataDir, listsOf(million, wanted), wanted.accounts);
       measured.push({ million, run, bytesPerTransaction, ...served });
@@ -115,13 +117,13 @@ function listsOf(million: number, { accounts, activity }: MadeChain): readonly L
     { path: '/api/accounts?sort=balance', total: accounts },
     ...(activity === 'equal' ? [] : ['senderId', 'recipientId', 'senderIdOrRecipientId']).map((filter) => ({
       path: `/api/transactions?${filter}=${busiest}&sort=amount`,
-      // Use 90 % of the expected number, because the number of the account's transactions is random.
+      // The account's number of transactions is random. 90 % of the expected number is hardly ever too many.
       total: Math.floor(transactions * shareOf(accounts - 1, accounts) * 0.9),
     })),
   ];
 }
 
-/** Starts a node with the chain and one reading process, requests pages, and stops the node. */
+/** Starts a node with the chain and one reading process, measures its answers and its memory, and stops the node. */
 async function serve(network: string, dataDir: string, lists: readonly List[], accounts: number): Promise<Served> {
   const node = await startServedNode({ network, dataDir, processes: 1 });
   const { port } = node;
@@ -149,7 +151,8 @@ function memoryOf(node: ServedNode): { readonly node: Memory; readonly reader: M
  * Every second request is for a page at any depth of a list. The other requests are for an account or its transactions.
  */
 function randomTarget(request: number, lists: readonly List[], addresses: readonly string[]): string {
-  // The multiplication mixes only the high bits, but the remainders below depend on the low bits.
+  // The multiplication mixes the high bits well, but not the low bits, on which the remainders below depend. So the
+  // next line also mixes the high bits into the low bits.
   const mixed = Math.imul(request, 0x9e3779b1) >>> 0;
   const drawn = (mixed ^ (mixed >>> 15)) >>> 0;
   const address = addresses[drawn % addresses.length] as string;

@@ -1,5 +1,5 @@
 /**
- * Starts a Bloomery node with an imported chain, without peers and delegates. If `processes` is above 0, reading
+ * Starts a Bloomery node with an imported chain, without peers and without forging. If `processes` is above 0, reading
  * processes answer its HTTP requests.
  */
 
@@ -14,7 +14,7 @@ export interface ServedNode {
   /** Port of the HTTP interface. */
   readonly port: number;
   readonly pid: number | undefined;
-  /** Time from the start of the process to the first answered page. */
+  /** Time from the start of the process to the first answer to an HTTP request. */
   readonly firstAnswerMs: number;
   /** Process ids of the running readers. */
   readers(): readonly number[];

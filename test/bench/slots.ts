@@ -1,5 +1,5 @@
 /**
- * Measures how soon blocks come in their slots. Several chains run in this process, each with the production engine, a
+ * Measures the time from the start of a slot to its block. Several chains run in this process, each with the engine, a
  * store and a signing journal on disk. A slot takes one second. The slots of the chains start at different times.
  */
 
@@ -21,19 +21,22 @@ import { makeNetwork } from '../support/chain-maker.ts';
 
 export interface SlotFigures {
   readonly slots: number;
-  /** Time from the earliest moment for a block until the block is applied and on the disk. */
+  /**
+   * Median of the times after which a block is applied and on the disk. Each time counts from the start of the slot, or
+   * from `WAIT_MS` later if the previous slot has no block.
+   */
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** Number of slots of the forging delegates that passed without a block. */
+  /** Number of slots without a block, among the slots of the delegates that forge. */
   readonly missed: number;
 }
 
 const CHAINS = 10;
 const BLOCK_TIME_S = 1;
 /**
- * Time that a delegate waits for the missing block of an empty slot. Only two of three delegates forge, so that there
- * are empty slots.
+ * Time for which a delegate waits at the start of its slot if the block of the previous slot is missing. Only two of
+ * three delegates forge, so that the chains have such slots.
  */
 const WAIT_MS = 200;
 const FORGING_OF_THREE = 2;
@@ -102,7 +105,7 @@ async function startChain(directory: string, epochMs: number, forged: (delayMs: 
       for (const { timestamp } of blocks) {
         const slot = slotAt(timestamp, params);
         const waitMs = tipSlot === slot - 1 ? 0 : WAIT_MS;
-        // The first slot of the chain does not count, because it started before the node.
+        // The first block of the chain does not count, because its slot may have started before the engine.
         if (tipSlot !== undefined) forged(Date.now() - slotStartMs(slot, params) - waitMs);
         tipSlot = slot;
       }

@@ -1,7 +1,7 @@
 /**
  * Repeatedly takes a snapshot of a devnet of four nodes and reverts to it. Each cycle adds blocks with transactions,
  * reverts the blocks, and checks that all nodes have their earlier state. At the end, no process of the devnet may
- * remain. The result contains the memory and the open descriptors of the nodes.
+ * remain. The result contains the memory and the number of open file descriptors of the nodes.
  */
 
 import { spawn } from 'node:child_process';
@@ -25,10 +25,10 @@ export interface CycleOptions {
 
 export interface CycleFigures {
   readonly height: number;
-  /** Times of all cycles, sorted. */
+  /** Durations of the snapshots of all cycles, in ascending order. `revertMs` contains the same for the reverts. */
   readonly snapshotMs: readonly number[];
   readonly revertMs: readonly number[];
-  /** The largest footprint of a node, after a tenth of the cycles and at the end. */
+  /** Maximum values among the nodes after a tenth of the cycles. `late` contains the same for the end. */
   readonly early: Footprint;
   readonly late: Footprint;
 }
@@ -116,7 +116,7 @@ async function timed<T>(into: number[], work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** The largest values of all processes; 0 if the system does not report such values. */
+/** Returns the maximum of each value among the processes. A process without values in `/proc` counts as 0. */
 function footprintOf(pids: readonly number[]): Footprint {
   const of = (pid: number): Footprint => {
     try {
@@ -133,7 +133,7 @@ function footprintOf(pids: readonly number[]): Footprint {
   };
 }
 
-/** @throws the last error of `holds`, or an Error if `holds` does not return true within `withinMs` */
+/** Calls `holds` until it returns true. @throws the error of the last call, or an Error if this call returned false */
 async function until(holds: () => Promise<boolean>, withinMs: number): Promise<void> {
   const endMs = performance.now() + withinMs;
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Measures how soon a devnet forges, on a new chain and on an existing chain, and how soon the test kit
- * (`bloomery/testing`) starts a devnet.
+ * Measures the time until a devnet forges, on a new chain and on a fork of an existing chain, and the time in which the
+ * test kit (`bloomery/testing`) starts a devnet.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';
@@ -13,7 +13,7 @@ const START_RUNS = 20;
 const FORK_RUNS = 3;
 const FORKED_ACCOUNTS = 1_000_000;
 
-/** @param other folder of another build, whose runs alternate with those of this build */
+/** @param other folder of another build for comparison. The runs of the two builds alternate. */
 export async function benchStart(runs = START_RUNS, other?: string): Promise<void> {
   const roots = [packageDirectory(), ...(other === undefined ? [] : [other])];
   await benchKit(runs);

@@ -1,5 +1,6 @@
 /**
- * A visitor of the interactive API documentation reads an operation, tries it, and checks the answer that the page shows.
+ * A visitor of the interactive API documentation reads an operation, tries it, and checks the answer that the page
+ * shows.
  */
 
 import { strict as assert } from 'node:assert';
@@ -9,9 +10,9 @@ import { photographer, problemsOf } from './looks.ts';
 const WAIT_MS = 60_000;
 
 /**
- * Rules of axe that Swagger UI, the library of the page, breaks. The headings skip a level. The head of an operation is
- * a button inside another button. The part above the operations is outside every landmark. A select element has no
- * accessible name.
+ * Rules of the accessibility checker axe that Swagger UI, the library of the page, breaks. In the order of the list:
+ * the headings skip a level. The head of an operation is a button inside another button. The part above the operations
+ * is outside every landmark. A select element has no accessible name.
  */
 const OF_THE_LIBRARY = ['heading-order', 'nested-interactive', 'region', 'select-name'];
 
@@ -61,14 +62,14 @@ export async function visitApiDocs(browser: Browser, visit: ReferenceVisit): Pro
   return photographs.taken();
 }
 
-/** Opens an operation. On a phone, the group of the operation is closed at first, and is opened too. */
+/** Opens an operation. Opens its group first if the group is closed, as on a phone. */
 async function openOperation(page: Page, group: string, id: string): Promise<void> {
   const operation = page.locator(`[id="operations-${group}-${id}"]`);
   if ((await operation.count()) === 0) await page.locator(`[id="operations-tag-${group}"]`).click();
   await operation.locator('.opblock-summary-control').click();
 }
 
-/** @returns the answer that the page shows */
+/** Executes an operation on the page. @returns the answer of the node as the page shows it */
 async function tryIt(page: Page, id: string): Promise<string> {
   const operation = page.locator(`[id="${id}"]`);
   await operation.getByRole('button', { name: 'Try it out' }).click();

@@ -10,17 +10,23 @@ import { LOOKS } from './looks.ts';
 const WAIT_MS = 60_000;
 /** Scroll position at which the visitor follows a link. */
 const PLACE_PX = 900;
-/** Row with the link that the visitor follows. */
+/** Index of the row with the link that the visitor follows. */
 const ROW = 40;
 /**
- * Number of delegates of a round that `checkSlowReturn` reports to the page. With such short rounds, the page soon
- * shows ended rounds.
+ * Number of delegates in a round that `checkSlowReturn` writes into the node's answer to the page. With such short
+ * rounds, the page shows ended rounds after few blocks.
  */
 const ROUND = 5;
-/** Delay of the slow answers in milliseconds. Each is shorter than the timeout of the page for a request. */
+/**
+ * Delays of the slow answers, by path, in milliseconds. Each delay is shorter than the page's timeout for a request.
+ */
 const LATE_MS: Readonly<Record<string, number>> = { delegates: 2000, blocks: 6000, 'node/slots': 6000 };
 
-/** Leaves the open page of delegates, and goes back. */
+/**
+ * Follows a link from the page of delegates, and goes back. The page must return to its scroll position.
+ *
+ * @param page a browser tab that shows the list of delegates
+ */
 export async function checkBackButton(page: Page): Promise<void> {
   const place = await leave(page);
   await page.goBack();
@@ -28,8 +34,9 @@ export async function checkBackButton(page: Page): Promise<void> {
 }
 
 /**
- * Goes back while the node answers slowly. The last rounds are above the list of delegates and arrive several seconds
- * after the list. The visitor must see the same rows as before.
+ * Follows a link from the page of delegates, and goes back while the node answers slowly. The page shows the last
+ * rounds above the list of delegates, but receives them several seconds after the list. The visitor must see the rows
+ * that were visible before the visitor followed the link.
  */
 export async function checkSlowReturn(browser: Browser, devnet: TestDevnet): Promise<void> {
   const context = await browser.newContext(LOOKS['phone-dark'] ?? {});
@@ -42,7 +49,7 @@ export async function checkSlowReturn(browser: Browser, devnet: TestDevnet): Pro
   for (const [path, lateMs] of Object.entries(LATE_MS)) {
     await page.route(`**/${path}?**`, async (route) => {
       if (isSlow) await sleep(lateMs);
-      // The page may be closed by then.
+      // `continue` fails if the page was closed during the delay.
       await route.continue().catch(() => undefined);
     });
   }
@@ -63,7 +70,7 @@ export async function checkSlowReturn(browser: Browser, devnet: TestDevnet): Pro
 
 /** Scrolls down and follows a link. @returns the scroll position when the visitor left */
 async function leave(page: Page): Promise<number> {
-  // Wait for all content, because content that arrives above the position later would move the rows.
+  // Wait for all content: content that arrives later, above the scroll position, would move the rows.
   await isComplete(page);
   await waitFor(
     'a long page',

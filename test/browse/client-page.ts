@@ -1,4 +1,4 @@
-/** Tests `bloomery/client` in a web page whose origin is not the node, like an application in a browser. */
+/** Tests `bloomery/client` in a web page of another origin than the node's, like that of a web application. */
 
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 const BLOCKS = 120;
 const LSK = 100_000_000n;
 
-/** Values that the page received from the client. */
+/** Results of the calls of the client in the page. */
 interface Seen {
   readonly address: string;
   readonly balance: string;
@@ -32,10 +32,10 @@ interface Seen {
 }
 
 /**
- * In the browser, requests an account, reads a list over several pages, receives an event, and waits for a transaction.
- * Then sends an invalid transaction, which the node must refuse.
+ * Uses the client in a browser: requests an account, reads several pages of a list, receives an event, and waits for a
+ * transaction. Then sends an invalid transaction, which the node must refuse.
  *
- * @throws Error with the received and the expected values if they differ
+ * @throws Error with the received and the expected values if they differ, or if the browser console has other errors
  */
 export async function browseClient({ generation, chromium: executablePath }: ClientPageOptions): Promise<void> {
   const net = await startDevnet({ generation, ...(generation === 3 ? { delegates: 5 } : {}) });

@@ -86,7 +86,7 @@ async function visitOnce(browser: Browser, { url, name, directory }: OneVisit): 
   await cutLinks(parts.links, photographs);
   await endNodes(parts.nodes, photographs);
   await photographs.take('after');
-  // The page requests the status of a killed node and logs the refused connection.
+  // While node 2 is killed, the page requests the status of node 2, and the browser logs the refused connection.
   const unexpected = problems.filter((problem) => !problem.includes('net::ERR_CONNECTION_REFUSED'));
   assert.deepEqual(unexpected, [], `${name}: errors in the console`);
   await context.close();

@@ -12,7 +12,7 @@ export interface ListsVisit {
   readonly page: Page;
   readonly devnet: TestDevnet;
   readonly photographs: Photographer;
-  /** Whether the screen is a phone's. On a phone the form of the filters is closed at first. */
+  /** Whether the page has the screen of a phone. On a phone, the form of the filters is closed at first. */
   readonly isPhone: boolean;
   /** Address of an account that received transfers. */
   readonly address: string;
@@ -53,7 +53,7 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
   await page.evaluate("location.hash = '#/transactions?min=200000000'");
   await page.getByText('No such transactions.').waitFor();
 
-  // Choose a delegate that has forged. In the first round most delegates have not forged yet.
+  // Filter the blocks by a delegate that has forged. In the first round, most delegates have not forged yet.
   await page.evaluate("location.hash = '#/blocks'");
   const forgers = page.getByRole('main').getByRole('link', { name: /^genesis_\d+$/ });
   await forgers.nth(1).waitFor();
@@ -69,14 +69,14 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
 }
 
 /**
- * Pages forward and back. New blocks must not shift an open page, and the browser's back button must restore the page
- * and the scroll position.
+ * Pages forward and back. New blocks must not shift the rows of an open page, and the browser's back button must return
+ * to the same page with the same rows.
  */
 export async function visitPages({ page, photographs }: ListsVisit): Promise<void> {
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
   const heights = async (): Promise<readonly string[]> => page.locator('tbody td:first-child').allInnerTexts();
   const pages = page.getByRole('navigation', { name: 'Pages' });
-  // Use the list of blocks, because all delegates fit on one page.
+  // Use the list of blocks, because the list of delegates has only one page.
   await page.evaluate("location.hash = '#/blocks?sort=height%3Aasc'");
   await page.getByRole('heading', { level: 1, name: 'Blocks' }).waitFor();
   await pages.getByText('Page 1', { exact: true }).waitFor();
@@ -90,7 +90,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   const second = await hash();
   await page.goBack();
   await waitFor('the first page again', async () => (await heights())[0] === '1', WAIT_MS);
-  // The newest blocks come first, but an open page must not follow the chain.
+  // In this order, the newest blocks come first. New blocks must not change the rows of page 2 while it is open.
   await page.evaluate("location.hash = '#/blocks'");
   await pages.getByRole('link', { name: 'Next' }).click();
   await pages.getByText('Page 2', { exact: true }).waitFor();
@@ -105,7 +105,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   assert.equal(await hash(), place);
   await pages.getByRole('link', { name: 'Previous' }).click();
   await pages.getByText('Page 1', { exact: true }).waitFor();
-  // A URL from another user opens the same page, with a link to the first page.
+  // If a user opens the URL of page 2 directly, page 2 must have a link to the first page.
   await page.evaluate(`location.hash = '${second}'`);
   await waitFor('the page of the address', async () => (await heights())[0] === '26', WAIT_MS);
   await pages.getByRole('link', { name: 'First' }).click();
@@ -132,7 +132,7 @@ export async function visitSuggestions({ page, photographs }: ListsVisit): Promi
   await page.getByRole('heading', { level: 1, name: 'Block 12' }).waitFor();
 }
 
-/** Switches a delegate off and on again. A wrong password must change nothing. */
+/** Switches the forging of a delegate off and on again. A wrong password must change nothing. */
 export async function visitForgingView({ page, devnet, photographs }: ListsVisit): Promise<void> {
   const password = devnet.network.forgers?.defaultPassword ?? '';
   await page.evaluate("location.hash = '#/forging'");
@@ -152,7 +152,7 @@ export async function visitForgingView({ page, devnet, photographs }: ListsVisit
   await row.getByText('on', { exact: true }).waitFor();
 }
 
-/** Whether the browser logged the problem because of the wrong password or the invalid cursor of this visit. */
+/** Whether the problem is the expected refusal of the wrong password or of the invalid cursor in the URL. */
 export function isOfRefusal(problem: string): boolean {
   return (
     /node\/status\/forging: 404$/.test(problem) ||

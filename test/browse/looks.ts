@@ -1,4 +1,4 @@
-/** Parts of all visits: screen sizes and colour schemes, screenshots with checks, and problems of the browser. */
+/** Code that all visits share: screen sizes and colour schemes, screenshots with checks, and the problems of a page. */
 
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ export interface Photographer {
 }
 
 /**
- * @param name name of the look, used as the prefix of file names
+ * @param name prefix of the file names of the screenshots, and of error messages
  * @param rulesOff rules that axe does not check
  */
 export function photographer(
@@ -51,12 +51,12 @@ export function photographer(
 }
 
 /**
- * Source of axe, half a megabyte, read once. It runs through the debugger, so no content security policy of the page
- * blocks it.
+ * Source code of axe (half a megabyte). Playwright runs this code through the debugger, so the content security policy
+ * of the page does not block the code.
  */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Violations that axe finds on the current page, each with its first three elements. */
+/** @returns a text for each violation that axe finds on the page, with selectors of the first three elements */
 async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Promise<readonly string[]> {
   await page.evaluate(AXE);
   const rules = Object.fromEntries(rulesOff.map((rule) => [rule, { enabled: false }]));
@@ -64,7 +64,7 @@ async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Pro
     id + ': ' + help + ' (' + nodes.length + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ') + ')'))`);
 }
 
-/** Collects every problem that the browser reports for the page. */
+/** @returns an array to which each later error or warning of the page is added */
 export function problemsOf(page: Page): readonly string[] {
   const problems: string[] = [];
   page.on('console', (message) => {
@@ -72,7 +72,7 @@ export function problemsOf(page: Page): readonly string[] {
   });
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('requestfailed', (request) => {
-    // A closed event stream counts as a failed request. The stream closes with the page, or after the first events.
+    // When the page closes an event stream, Playwright reports a failed request.
     if (!/\/api\/events(\?|$)/.test(request.url())) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on('response', (response) => {

@@ -11,13 +11,13 @@ import type { Untyped } from '../support/untyped.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
 
 interface RareState {
-  /** Functions that change the data of an answer on its way to the page, by path and query. */
+  /** By pattern of path and query: a function that changes the data of the node's answer on its way to the page. */
   readonly answers: Readonly<Record<string, (data: Untyped) => Untyped>>;
   /** Whether the page receives no events. */
   readonly isStill?: true;
   /** Number of figures on the overview that must be shown as alarming. */
   readonly alarms: number;
-  /** Texts that must appear, by view. */
+  /** By view (`glance` is the overview): texts that must appear. */
   readonly views: Readonly<Record<string, readonly (string | RegExp)[]>>;
   /** By view: a text to click before the screenshot, and texts that must appear after the click. */
   readonly opened?: Readonly<Record<string, readonly [string, ...string[]]>>;
@@ -25,7 +25,7 @@ interface RareState {
 
 /** Age in seconds of the tip of a chain that is still being synchronized. */
 const BEHIND_S = 7200;
-/** Time limit for the alarming figures. Meanwhile, the page repeats its requests several times. */
+/** Time limit until the overview shows the expected number of alarming figures. The page repeats its requests. */
 const SMOOTHING_MS = 15_000;
 
 const RARE_STATES: Readonly<Record<string, RareState>> = {
@@ -108,7 +108,7 @@ const RARE_STATES: Readonly<Record<string, RareState>> = {
     },
     opened: { pool: ['signatures of its group, has 1 of 3', 'missing', 'signed'] },
   },
-  // Use rounds of five slots, so that the list has complete rounds. `withMissedSlot` makes one slot empty.
+  // Use rounds of five slots, so that the short chain contains complete rounds. `withMissedSlot` makes one slot empty.
   rounds: {
     answers: {
       'node/constants': (constants) => ({ ...constants, activeDelegates: ROUND }),
@@ -177,7 +177,7 @@ export async function visitRareStates(
     for (const [view, texts] of Object.entries(state.views)) {
       await page.goto(`${devnet.nodes[0]?.url}/${view === 'glance' ? '' : `#/${view}`}`);
       for (const text of texts) await page.getByText(text).first().waitFor();
-      // While a block propagates, a page that was just opened may show peers that do not have the block yet.
+      // Wait, because the overview may show one more alarming figure while the newest block has not reached all peers.
       const areRight = async (): Promise<boolean> => (await page.locator('.figures .bad').count()) === state.alarms;
       if (view === 'glance') await waitFor(`${what}: ${state.alarms} alarming figures`, areRight, SMOOTHING_MS);
       const [summary, ...shown] = state.opened?.[view] ?? [];
@@ -196,12 +196,12 @@ export async function visitRareStates(
 function change(page: Page, path: string, edit: (data: Untyped) => Untyped): Promise<unknown> {
   return page.route(`**/${path}`, async (route) => {
     try {
-      // The node closes idle connections, and may close one just before a request arrives on it.
+      // The node closes idle connections. Retry, because the node may close a connection just before a request arrives.
       const answer: Untyped = await (await route.fetch({ maxRetries: 3 })).json();
       await route.fulfill({ json: { meta: {}, ...answer, data: edit(answer.data) } });
     } catch (error) {
-      // If the visit has failed, the page is closed and needs no answer. After any other failure, `problemsOf` reports
-      // the aborted request.
+      // The page is closed if the visit has failed, and then needs no answer. If the page is open, abort the request,
+      // so that `problemsOf` reports it.
       if (!page.isClosed()) await route.abort().catch(() => undefined);
       if (!page.isClosed()) console.error(`${route.request().url()}: ${messageOf(error)}`);
     }
@@ -222,7 +222,7 @@ function lonely({ ip, wsPort }: Untyped, index: number): Untyped {
       };
 }
 
-/** Moves the newest seven blocks to the next slot, so that the slot before the seven blocks is empty. */
+/** Moves each of the newest seven blocks one slot later, so that the slot before these seven blocks is empty. */
 function withMissedSlot(blocks: Untyped): Untyped {
   const from = blocks[0].height - ROUND - 1;
   return blocks.map((block: Untyped) => (block.height >= from ? { ...block, timestamp: block.timestamp + 2 } : block));

@@ -1,4 +1,4 @@
-/** A visitor of the dashboard: clicks, expected texts, and screenshots. */
+/** Visits all pages of the dashboard in a browser: clicks, waits for expected texts, and takes screenshots. */
 
 import { strict as assert } from 'node:assert';
 import { mkdirSync } from 'node:fs';
@@ -44,7 +44,8 @@ const load = createRequire(import.meta.url);
 
 /**
  * @returns number of screenshots
- * @throws Error if a page lacks an expected element or text, or logs an error to the console
+ * @throws Error if a page lacks an expected element or text, if the browser logs an unexpected error or warning, or if
+ * a check before a screenshot fails
  */
 export async function browse(options: BrowseOptions): Promise<number> {
   mkdirSync(options.directory, { recursive: true });
@@ -218,7 +219,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('nodes');
   await open('Forging');
   await page.getByText('on', { exact: true }).first().waitFor();
-  // The names of the delegates load before their results.
+  // Until the results of a delegate are loaded, its cells show `…`.
   await page.getByRole('cell', { name: '…' }).first().waitFor({ state: 'detached' });
   await photograph('forging');
   await open('Diagnostics');
@@ -277,9 +278,9 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
 }
 
 /**
- * Pauses the node that serves the page, and then another node. Later stops both, and starts the first node again. The
- * page must show each loss and must recover by itself. While a node is paused, the rows of the other nodes must stay
- * current.
+ * Pauses the node that serves the page, and then another node. Then stops both nodes, and starts the node of the page
+ * again. The page must show that a node does not answer, and must recover by itself when the node answers again. While
+ * a node is paused, the page must still update the rows of the other nodes.
  */
 async function watchLosses(browser: Browser, devnet: TestDevnet, directory: string): Promise<number> {
   const page = await browser.newPage();
@@ -315,7 +316,7 @@ async function watchLosses(browser: Browser, devnet: TestDevnet, directory: stri
   await page.getByText('live', { exact: true }).waitFor({ timeout: WAIT_MS });
   return 3;
 
-  /** Height in the row of the second node, which always runs. */
+  /** @returns height in the row of the second node, which this test never pauses or stops */
   async function secondHeight(): Promise<number> {
     const row = nodes.getByRole('row').nth(2);
     return Number((await row.getByRole('cell').nth(2).innerText()).replace(/\D/g, ''));

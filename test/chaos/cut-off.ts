@@ -1,6 +1,6 @@
 /**
- * All five nodes forge, and one of them is cut off from the others. Both sides go on forging. The branch of the lone
- * node cannot win. After the cut ends, the lone node must return to the common chain by itself.
+ * Cuts one of five forging nodes off from the others. Both sides continue to forge, but the branch of the lone node
+ * cannot win. After the cut ends, the lone node must change to the chain of the other nodes by itself.
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';
@@ -37,7 +37,7 @@ const START_MS_MAX = 120_000;
 /** Time limit for the lone node to return, including the time to close stalled connections and to dial again. */
 const BACK_MS_MAX = 120_000;
 
-/** @throws Error that names the first broken guarantee */
+/** @throws Error with the first failed check and the last lines of the nodes' logs */
 export async function runCutOff(options: CutOffOptions): Promise<CutOffReport> {
   const devnet = await startTestDevnet({ nodes: NODES, hasWires: true });
   try {
@@ -59,12 +59,13 @@ async function cutOffIn(devnet: TestDevnet, { blocks, log }: CutOffOptions): Pro
   wires.cut(lone.plan.wsPort);
   const common = (await lone.client.status()).height;
   log(`node ${lone.plan.index} is cut off at height ${common}`);
-  // One slot in five belongs to the lone node and stays empty. Busy machines miss more slots.
+  // Allow three times the block time for each block: the slots of the lone node (one in five) are empty for the others,
+  // and a busy machine misses more slots.
   const cutMsMax = (blocks * devnet.network.params.blockTimeS * 3 + 60) * 1000;
   await waitFor('blocks without the lone node', async () => (await highestHeight(others)) >= common + blocks, cutMsMax);
-  // The slot order is random: in one run of seventy, the lone node owned no slot while the other nodes forged 15
-  // blocks. A block above the common height may come from another node, if the block was on its way at the moment of
-  // the cut.
+  // Wait until the lone node forges too. The slot order is random: in one run of seventy, the lone node owned no slot
+  // while the other nodes forged 15 blocks. Compare the block ids, because the lone node may have received a block of
+  // another node just before the cut.
   const ownTip = async (): Promise<number | undefined> => {
     const { height } = await lone.client.status();
     const ids = await Promise.all([lone, ...others].map((node) => node.client.blockId(height)));

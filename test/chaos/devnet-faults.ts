@@ -4,8 +4,8 @@
  */
 
 /**
- * `pause` and `kill` are commands of the devnet. `stop` and `crash` are signals that the test sends to the node without
- * the devnet's supervisor.
+ * For `pause` and `kill`, the test sends a command to the devnet. For `stop` and `crash`, the test sends a signal to
+ * the process of the node, without the devnet's supervisor.
  */
 export type FaultKind = 'pause' | 'stop' | 'kill' | 'crash';
 
@@ -18,7 +18,7 @@ export interface PlannedFault {
   readonly atMs: number;
 }
 
-/** A period in which a node was down, behind, or without processor time. Unix time in milliseconds. */
+/** A period in which a node was down, behind the other nodes, or without processor time, in Unix milliseconds. */
 export interface Outage {
   readonly fromMs: number;
   readonly toMs: number;
@@ -27,7 +27,7 @@ export interface Outage {
 /**
  * Draws the kinds and times of the faults of one node, in ascending order of time.
  *
- * @param span the run, or the rest of the run
+ * @param span period in which the faults happen, as times since the start of the run
  * @param spacingMs minimum time between the starts of two faults
  * @param chance returns a random number, uniform in [0, 1)
  * @throws RangeError if the span is too short for all faults

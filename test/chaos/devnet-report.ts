@@ -1,12 +1,15 @@
-/** Runs a devnet for several minutes, and prints and judges the results. */
+/** Runs a devnet with faults for several minutes, prints the results, and decides whether the devnet passed. */
 
 import { tableLines } from '../../src/cli/table.ts';
 import { runDevnetWithFaults, type NodeFigures, type DevnetRunOptions } from './devnet-run.ts';
 
-/** Maximum number of consecutive empty slots without an outage. A busy machine can cause a few such slots. */
+/** Maximum of `unexplainedInARow` with which the devnet passes. A busy machine can cause a few such empty slots. */
 const UNEXPLAINED_IN_A_ROW_MAX = 2;
 
-/** @returns whether the devnet passed. @throws Error that names the first broken guarantee */
+/**
+ * @returns whether the devnet passed
+ * @throws Error with the first failed check and the last lines of the nodes' logs
+ */
 export async function reportDevnetRun(options: DevnetRunOptions): Promise<boolean> {
   const { log } = options;
   const report = await runDevnetWithFaults(options);

@@ -1,7 +1,8 @@
 /**
- * Runs `bloomery devnet` for several minutes, with faults on every node. Each node is suspended twice for 20 s and is
- * killed twice: once by a command of the devnet, and once by a signal that the supervisor does not expect. Another node
- * joins during the run. The chain must go on, and all nodes must have the same state at the end.
+ * Runs `bloomery devnet` for several minutes, with faults on every node. Each node is suspended twice for 20 s, and is
+ * killed twice. Of each pair of faults, one is a command of the devnet, and the other is a signal that the supervisor
+ * does not expect. Another node joins during the run. The chain must grow, and all nodes must have the same state at
+ * the end.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -52,7 +53,7 @@ export interface DevnetRunReport extends ChainGaps {
 
 const NODES = 4;
 const STOP_MS = 20_000;
-/** Minimum time between the starts of two faults of one node: enough to recover from the first and to forge again. */
+/** Minimum time between the starts of two faults of one node. In this time, the node can recover and forge again. */
 const SPACING_MS = 45_000;
 /**
  * The additional node joins at a random time between these two fractions of the run. The rest of the run is long enough
@@ -73,7 +74,7 @@ const PAGE_BLOCKS = 100;
 /** Shortest run that leaves enough time for all faults of the node that joins. */
 export const DEVNET_MINUTES_MIN = 6;
 
-/** @throws Error that names the first broken guarantee */
+/** @throws Error with the first failed check and the last lines of the nodes' logs */
 export async function runDevnetWithFaults(options: DevnetRunOptions): Promise<DevnetRunReport> {
   const devnet = await runningDevnet(NODES, ['--generation', `${options.generation}`]);
   try {
@@ -166,7 +167,7 @@ class DevnetRun {
     try {
       await work();
     } catch (error) {
-      // If several nodes fail, only the first failure counts.
+      // If several nodes fail, the run ends with the first failure. A later call of `abort` does not change the reason.
       this.#broken.abort(error);
       throw this.#broken.signal.reason;
     }
@@ -211,7 +212,7 @@ class DevnetRun {
     }
   }
 
-  /** Waits until the node has the greatest height that the other nodes had at the call. Returns the waiting time. */
+  /** Waits until the node has the greatest height that the other nodes have now. Returns the waiting time in ms. */
   async #back(index: number): Promise<number> {
     const startedMs = Date.now();
     const heights = await Promise.all(

@@ -1,7 +1,7 @@
 /**
  * Runs the doctor many times (each run is a look) on a healthy network. One node of the network has caught up twice
- * without a restart: first from the genesis block, then after a time without connections. The doctor checks the nodes
- * over HTTP and their data folders, and must find no fault.
+ * without a restart: first from the genesis block, then after a time without connections. The doctor checks each node
+ * over HTTP, reads its data folder, and must find no fault.
  */
 
 import { runChecks } from '../../src/cli/doctor/run-checks.ts';
@@ -28,19 +28,19 @@ export interface LooksOptions {
 
 export interface LooksReport {
   readonly looks: number;
-  /** Number of blocks that each of the two downloads of the late node brought. */
+  /** Numbers of blocks that the late node (the node that catches up) downloaded in its first and in its second sync. */
   readonly downloads: readonly number[];
-  /** Faults that the doctor named, each with its evidence, except the faults that a busy machine causes. */
+  /** Faults that the doctor found, each with its evidence, except the faults in `ofMachine`. */
   readonly alarms: readonly string[];
-  /** Faults that a busy machine caused, each with its evidence. Empty if the machine was never slow. */
+  /** Faults that a busy machine may have caused, each with its evidence. Empty if the machine was never slow. */
   readonly ofMachine: readonly string[];
 }
 
 const NODES = 3;
 const START_MS_MAX = 150_000;
 /**
- * Minimum number of blocks that the late node lacks at its start, and again at the end of the cut. The cut lasts longer
- * than a node keeps a stalled connection open.
+ * Minimum number of blocks that the late node lacks at its start, and again at the end of the cut. The cut is so long
+ * that the nodes close their stalled connections.
  */
 const BLOCKS_BEHIND = 25;
 const BACK_MS_MAX = 180_000;
@@ -129,7 +129,7 @@ async function syncTwice({ nodes, wires }: TestDevnet): Promise<readonly number[
   return [first.blocks, second.blocks];
 }
 
-/** Waits for the next download that brings blocks, after the diagnostic with the given number. */
+/** Waits for a diagnostic `SYNC_ENDED` of a sync with blocks. The number of the diagnostic is greater than `after`. */
 function downloadOf(node: TestNode, after: number): Promise<{ readonly number: number; readonly blocks: number }> {
   const next = async (): Promise<{ number: number; blocks: number } | undefined> => {
     const diagnostics = await node.client.diagnostics(500);

@@ -1,7 +1,9 @@
 /**
  * A process with one node that forges a block in every slot of its network. The clock of the node runs a thousand times
- * faster than real time. The store is on a real disk. The tests kill this process at random moments. Arguments: data
- * folder, start of the network's first slot (Unix time in ms), `waive` (forge with `riskDoubleForging`) or `guard`.
+ * faster than real time. The store is on a real disk. The tests kill this process at random moments.
+ *
+ * The process has three arguments: the data folder, the start of the network's first slot (Unix time in ms), and
+ * `waive` or `guard`. With `waive`, the node forges with the option `riskDoubleForging`.
  */
 
 import { join } from 'node:path';
@@ -17,7 +19,7 @@ import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 
 const SPEED = 1000;
-/** A low limit, so that the node rewrites the journal often and some kills hit a rewrite. */
+/** A low limit for the lines of the signing journal. The node often rewrites the file, so some kills hit a rewrite. */
 const SPARE_LINES = 400;
 
 const [directory = '', originMs = '', guard = ''] = process.argv.slice(2);

@@ -9,7 +9,7 @@ import { packageDirectory } from '../../src/config/package.ts';
 import { waitFor } from '../support/devnet.ts';
 
 export interface Haproxy {
-  /** Standard error of HAProxy. It shows which nodes HAProxy took out of service, and why. */
+  /** Returns the error output of HAProxy, which shows which nodes HAProxy took out of service, and why. */
   log(): string;
   /** Returns counts from HAProxy's statistics, each as the sum over all nodes. */
   counts(): Promise<HaproxyCounts>;
@@ -36,14 +36,15 @@ export function deployedConfig(): string {
   return readFileSync(join(packageDirectory(), 'docs', 'deploy', 'haproxy.cfg'), 'utf8');
 }
 
-/** @returns the complaint of `haproxy -c` about a file; undefined for a valid file */
+/** @returns the error output of `haproxy -c` for a configuration file; undefined for a valid file */
 export function complaintAbout(program: string, file: string): string | undefined {
   const { status, stderr } = spawnSync(program, ['-c', '-q', '-f', file], { encoding: 'utf8' });
   return status === 0 && stderr === '' ? undefined : stderr;
 }
 
 /**
- * Starts HAProxy with the configuration file of docs/deploy, whose addresses it replaces with those of the test.
+ * Starts HAProxy with the configuration file of docs/deploy, but with the addresses of the test. Resolves when HAProxy
+ * has found all nodes ready.
  *
  * @param ports the ports of HAProxy itself and of the three nodes
  */

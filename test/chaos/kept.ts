@@ -19,7 +19,7 @@ export interface AcceptedOptions {
   readonly kills: number;
   /**
    * Returns a random number, uniform in [0, 1). The numbers determine how many transactions the test sends before each
-   * kill, and when it kills the node.
+   * kill, and the time of each kill.
    */
   readonly chance: () => number;
   readonly log: (line: string) => void;
@@ -63,7 +63,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOption
   const { registration, signatures } = groupOf(devnet);
   const first: JsonObject[] = [registration];
   for (let kill = 1; kill <= kills; kill += 1) {
-    // The node writes several transactions that arrive together to its journal in one write.
+    // Send several transactions at once, because the node writes transactions that arrive together in one write.
     const count = 1 + Math.floor(chance() * PER_LIFE_MAX);
     const transactions = Array.from({ length: count }, (_, index) => transfer(network, kill * PER_LIFE_MAX + index));
     const posts = transactions.map((transaction) => postTransaction(node.url, network, transaction));
@@ -78,7 +78,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOption
     await waitForAnswer(node, START_MS_MAX);
     if (kill % 20 === 0) log(`${kill} kills, ${accepted.length} transactions accepted`);
   }
-  // After enough kills, all members have signed.
+  // With three or more kills, the test has sent the signatures of both members, so the registration must be in a block.
   if (signatures.length === 0) accepted.push(String(registration['id']));
   const lost = new Set(accepted);
   await waitFor(
@@ -92,7 +92,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOption
   return { accepted: accepted.length, restored: restoredIn(readFileSync(node.plan.logFile, 'utf8')), lost: [...lost] };
 }
 
-/** The registration of a group without the signatures of its two members, and the two signatures. */
+/** @returns the registration of a group with two members but without their signatures, and these two signatures */
 function groupOf({ network }: TestDevnet): { registration: JsonObject; signatures: JsonObject[] } {
   const members = ['kept 1', 'kept 2'].map(keyPairOf);
   const keysgroup = members.map(({ publicKey }) => `+${hexOf(publicKey)}`);

@@ -27,7 +27,7 @@ export interface KillReport {
   readonly height: number;
   readonly signedHeaders: number;
   readonly contradictions: readonly string[];
-  /** Errors that the processes reported, and tips that were lost in a restart. */
+  /** Other faults: errors that a process printed, unexpected ends of a process, and blocks that the node lost. */
   readonly complaints: readonly string[];
   /** Description of a fault in the final store; undefined if the store has no fault. */
   readonly deviation: string | undefined;
@@ -35,13 +35,13 @@ export interface KillReport {
 
 const PROCESS = fileURLToPath(new URL('./forger-process.js', import.meta.url));
 /**
- * Height at which the first process is killed. The first process forges with `riskDoubleForging`, until the journal
- * contains a header of each delegate. The later processes forge without this option.
+ * Height at which the test kills the first process, which forges with `riskDoubleForging`. This height is in the second
+ * round, so the journal contains headers of nearly all delegates. The later processes forge without this option.
  */
 const FIRST_LIFE_HEIGHT = 120;
 const LIFE_MS_MAX = 200;
 const START_MS_MAX = 120_000;
-/** Share of the processes that are killed before the node is up. */
+/** Share of the later processes that the test kills up to 600 ms after their start, often before the node is up. */
 const KILLED_STARTING = 0.15;
 
 export async function killForger({ kills, directory, chance, log }: KillOptions): Promise<KillReport> {

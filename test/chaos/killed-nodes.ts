@@ -44,7 +44,7 @@ const DOWN_MS_MAX = 3000;
 /** Maximum time from the recovery of a killed node to the next kill. */
 const BETWEEN_MS_MAX = 6000;
 
-/** @throws Error that names the first broken guarantee */
+/** @throws Error with the first failed check and the last lines of the nodes' logs */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const devnet = await startTestDevnet({ nodes: NODES, spectators: 1 });
   try {

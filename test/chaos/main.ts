@@ -56,7 +56,7 @@ async function allPass(): Promise<boolean> {
   return isWell;
 }
 
-/** Converts `devnetMinutes` to the spelling of the option, `devnet-minutes`. */
+/** Returns the name of a form in the spelling of its option: `devnet-minutes` for `devnetMinutes`. */
 function optionOf({ name }: Form): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

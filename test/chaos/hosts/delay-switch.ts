@@ -13,8 +13,8 @@ const PORT = 4789;
 const HEADER_BYTES = 8;
 const MAC_BYTES = 6;
 /**
- * Maximum number of frames on the way from one host to another. The switch drops all frames above the limit, as a real
- * switch does.
+ * Maximum number of frames that the switch holds for one pair of hosts in one direction. Like a real switch, the switch
+ * drops all frames above this limit.
  */
 const FRAMES_MAX = 4000;
 /** A large socket buffer, so that the kernel drops no frames while this process is busy. */
@@ -47,7 +47,7 @@ export class DelaySwitch {
   #groups: readonly number[] = [];
   readonly #underWay = new Map<number, number>();
   #isClosed = false;
-  /** Number of frames above `FRAMES_MAX` that the switch dropped. */
+  /** Number of frames that the switch dropped because of `FRAMES_MAX`. */
   dropped = 0;
 
   private constructor(socket: Socket, options: SwitchOptions) {
@@ -84,7 +84,7 @@ export class DelaySwitch {
   #take(packet: Buffer, from: number): void {
     const mac = packet.subarray(HEADER_BYTES, HEADER_BYTES + MAC_BYTES);
     const to = mac[0] === 2 ? (mac[MAC_BYTES - 1] ?? from) : from;
-    // The switch drops broadcasts: every host knows the addresses of all other hosts.
+    // The switch drops broadcasts. No host needs ARP, because each host has entries for the addresses of all others.
     if (to === from || to >= this.#options.hosts || this.#groups[from] !== this.#groups[to]) return;
     const pair = from * this.#options.hosts + to;
     const underWay = this.#underWay.get(pair) ?? 0;

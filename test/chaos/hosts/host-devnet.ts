@@ -1,6 +1,6 @@
 /**
- * A devnet in which each node has its own simulated host. The delays between the hosts are like the delays between
- * countries.
+ * A devnet in which each node has its own simulated host. The one-way delays between the hosts are 20 to 150 ms, as
+ * between distant countries.
  */
 
 import { fork } from 'node:child_process';
@@ -109,8 +109,8 @@ function nodeOn(prefix: readonly string[], plan: PlannedNode, network: Network):
   const start = (): void => {
     const log = openSync(plan.logFile, 'a', 0o600);
     const [program = '', ...before] = prefix;
-    // The node stops when its IPC channel closes, so it stops when this process dies. The prefix runs `nsenter`,
-    // which replaces itself with the node (exec), so the channel and the signals reach the node.
+    // When this process dies, the IPC channel closes, and then the node stops. The prefix runs `nsenter`, which
+    // replaces itself with the node (exec). Therefore, the channel and the signals reach the node.
     child = fork(CLI_ENTRY, startArguments(plan, network.directory).slice(), {
       execPath: program,
       execArgv: [...before, process.execPath],
@@ -157,7 +157,7 @@ function lineOf(text: string): readonly LogLine[] {
     if (typeof time !== 'string' || typeof code !== 'string') return [];
     return [{ timeMs: Date.parse(time), level: String(level), code, data: (data ?? {}) as LogLine['data'] }];
   } catch {
-    // The line is not JSON: the node printed it before it opened its log, or a kill cut it off.
+    // The line is not JSON: the node printed the line before it opened its log, or died while it wrote the line.
     return [];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Judges a run on simulated hosts: every slot must have a block or a correct explanation, no block may be late, and the
- * memory of the nodes must not grow.
+ * Functions that evaluate a run on simulated hosts. For every slot without a block, the nodes must have a correct
+ * explanation. No block may be late, and the memory of the nodes must not grow.
  */
 
 import { nodeAsker } from '../../../src/cli/ask-node.ts';
@@ -32,7 +32,7 @@ export interface Header {
 const BLOCKS_PER_PAGE = 100;
 const BLOCK_LATE_MS = 200;
 
-/** Reads the chain of a node from a height on, lowest header first. */
+/** Reads the headers of a node's chain from the height `fromHeight` to the tip, in ascending order of height. */
 export async function chainOf({ url }: TestNode, params: ChainParams, fromHeight: number): Promise<readonly Header[]> {
   const { ask } = nodeAsker(url, { timeoutMs: 60_000 });
   const headers: Header[] = [];
@@ -56,7 +56,7 @@ export interface Explained {
   readonly slot: number;
   /** Names of the events that may have affected the slot. */
   readonly events: readonly string[];
-  /** The reasons that the nodes give why the slot has no block. */
+  /** The nodes' answers to the question why the slot has no block, except the answers that the test ignores. */
   readonly reasons: readonly string[];
   readonly isRight: boolean;
 }
@@ -81,10 +81,11 @@ export async function explain(devnet: HostDevnet, slot: number, events: readonly
     }),
   );
   const relevant = outcomes.filter(({ reason }) => reason !== NOT_OURS && !reason.startsWith(ABSENT));
-  // A cut separates the nodes into two sides, and either side may have the branch that loses.
+  // A cut may affect every node: it separates the nodes into two sides, and the branch of either side may lose.
   const isOfEvent = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'cut' || nodes.includes(node));
   const isOfKill = (node: number): boolean => near.some(({ kind, nodes }) => kind === 'killed' && nodes.includes(node));
-  // A killed node has no record of the time before its last start, and its answer reports this.
+  // A killed node has no record of the time before its last start. Its answer about this time begins with
+  // `NOTHING_RECORDED`.
   const wasDown = (node: number): boolean =>
     events.some(({ kind, nodes, toMs }) => kind === 'killed' && nodes.includes(node) && startMs < toMs);
   const isCaused = relevant.some(({ node, reason }) =>
@@ -110,9 +111,9 @@ export interface Lateness {
 }
 
 /**
- * Measures how long after the earliest possible time each block was forged, except the blocks of slots that events may
- * have affected. The earliest possible time is the start of the slot. If the previous slot has no block, the earliest
- * possible time is the end of the delegate's wait for that block.
+ * Measures the delay of each block: the time from the earliest possible moment until the delegate forged the block.
+ * Blocks of slots that events may have affected do not count. The earliest possible moment is the start of the slot. If
+ * the previous slot has no block, the delegate first waits for that block, so the moment is the end of this wait.
  */
 export function lateness(devnet: HostDevnet, headers: readonly Header[], events: readonly Event[]): Lateness {
   const { params } = devnet.network;
@@ -140,7 +141,10 @@ export function lateness(devnet: HostDevnet, headers: readonly Header[], events:
   };
 }
 
-/** The growth of a node's memory in MB: the minimum of the last quarter minus the minimum of the quarter before. */
+/**
+ * Returns the growth of a node's memory in MB (2^20 bytes): the minimum in the last quarter of the samples' period,
+ * minus the minimum in the quarter before.
+ */
 export function growthMb(samples: readonly Pick<MemorySample, 'timeMs' | 'bytes'>[]): number {
   const [first, last] = [samples[0]?.timeMs ?? 0, samples.at(-1)?.timeMs ?? 0];
   const at = (share: number): number => first + (last - first) * share;

@@ -1,4 +1,4 @@
-/** Runs the hosts of `npm run chaos -- --hosts N` in a network namespace that nothing else on the machine uses. */
+/** Runs the hosts of `npm run chaos -- --hosts N`. `runOnHosts` starts this program in a new network namespace. */
 
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../../src/primitives/errors.ts';

@@ -26,13 +26,13 @@ export function addressOfHost(host: number): string {
 }
 
 export class Namespaces {
-  /** One process per namespace that keeps the namespace alive. The processes end with this process. */
+  /** For each namespace, a process that keeps the namespace alive (`keeper.ts`). The keepers end with this process. */
   readonly #keepers: ChildProcess[] = [];
   readonly #relays: Server[] = [];
 
   /**
-   * @param nodePortOf returns the loopback port of the node on a host; a connection to the same loopback port of this
-   * process reaches the node
+   * @param nodePortOf returns the port of the node at `127.0.0.1` of its host; a relay connects the same port at
+   * `127.0.0.1` of this process to the node
    * @throws Error if the permission or the kernel support for namespaces is missing
    */
   static async make(hosts: number, nodePortOf: (host: number) => number): Promise<Namespaces> {
@@ -63,7 +63,7 @@ export class Namespaces {
   }
 
   async #add(host: number, hosts: number, nodePort: number): Promise<void> {
-    // The keeper ends when its standard input closes, so it ends with this process.
+    // When this process ends, the standard input of the keeper closes, and then the keeper ends.
     const args = [KEEPER, tunnelAddressOf(host), String(CONTROL_PORT), String(nodePort)];
     const keeper = spawn('unshare', ['--net', process.execPath, ...args], { stdio: ['pipe', 'ignore', 'inherit'] });
     this.#keepers.push(keeper);

@@ -1,6 +1,6 @@
 /**
- * Relays connections to nodes on hosts. For the node, a relayed connection comes from its own machine. A node accepts
- * more kinds of requests from its own machine than from other machines.
+ * Relays connections to nodes on simulated hosts. For the node, a relayed connection comes from its own machine. A node
+ * accepts more kinds of requests from its own machine than from other machines.
  */
 
 import { once } from 'node:events';

@@ -1,8 +1,8 @@
 /**
- * Runs nodes under load on hosts that are far from one another. The run cuts off a region and heals it, kills a node
- * and restarts it, and isolates another node for some time. Every accepted transaction must get into a block. The cause
- * of each empty slot must be one of these events, and the nodes must explain the slot correctly. No node may penalise
- * another node.
+ * Runs nodes under load on simulated hosts, with long delays between the hosts. During the run, three events happen: a
+ * region (a group of nodes) is cut off for some time, a node is killed and restarted, and another node is cut off alone
+ * for some time. Every accepted transaction must get into a block. The cause of each empty slot must be one of these
+ * events, and the nodes must explain the slot correctly. No node may penalise another node.
  */
 
 import { readFileSync } from 'node:fs';
@@ -31,14 +31,17 @@ export interface HostsOptions {
 }
 
 /**
- * Number of the newest blocks that `explainNew` skips. The newest blocks may still be reverted, so a later call
+ * Number of the newest blocks that `explainNew` skips, because a reorg may still revert these blocks. A later call
  * examines them.
  */
 const SETTLED_BLOCKS = 5;
 const REASON_CHARACTERS_MAX = 600;
-/** Start and end of each event, as fractions of the run. No event happens in the second half of the run. */
+/**
+ * Start and end of each event, as fractions of the run. No event happens in the second half of the run, in which
+ * `growthMb` measures the memory.
+ */
 const PARTS = { cut: [0.06, 0.18], killed: [0.24, 0.28], alone: [0.34, 0.42] } as const;
-/** Share of the nodes that are in the region. */
+/** Share of the nodes that are in the region that the run cuts off. */
 const REGION = 0.3;
 const START_MS_MAX = 180_000;
 const CONFIRM_MS_MAX = 240_000;
@@ -48,7 +51,7 @@ const CONFIRM_MS_MAX = 240_000;
  */
 const AFTER_CUT_MS = 45_000;
 /**
- * Time after a restart in which its effects may show. A restarted node signs only after peers have shown it the tip.
+ * Time after a restart in which its effects may show. A restarted node signs only after peers have reported their tips.
  */
 const AFTER_KILL_MS = 30_000;
 /**
@@ -59,11 +62,11 @@ const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
 /** Maximum number of memory reports in a run. A run prints at most one report each minute. */
 const MEMORY_REPORTS = 20;
-/** In a shorter run, a growth of memory is no fault, because the second half of the run is too short to judge it. */
+/** In a shorter run, a growth of memory is no fault, because the measurement is too short. */
 const MEMORY_MINUTES_MIN = 60;
 const GROWTH_MB_MAX = 3;
 
-/** @returns what was wrong, in words; empty if all is well */
+/** @returns a text for each failed check; empty if all checks pass */
 export async function runHosts(options: HostsOptions): Promise<readonly string[]> {
   const devnet = await startHostDevnet(options.hosts, options.generation);
   let isWell = false;
@@ -80,7 +83,7 @@ export async function runHosts(options: HostsOptions): Promise<readonly string[]
   }
 }
 
-/** Describes the state of each node in words. */
+/** @returns a line for each node: its status, or the reason why the node did not answer */
 function statesOf(nodes: readonly TestNode[]): Promise<readonly string[]> {
   return Promise.all(
     nodes.map(async ({ client, plan }) => {
@@ -144,7 +147,10 @@ async function runOn(devnet: HostDevnet, options: HostsOptions): Promise<readonl
   ];
 }
 
-/** Slots without a block, with the reasons that nodes give. The class asks the nodes before they forget the reasons. */
+/**
+ * Collects the slots without a block, with the reasons that the nodes give. `happen` calls `explainNew` after each
+ * event, because a node keeps records of at most 1,000 slots.
+ */
 class UnusedSlots {
   readonly #devnet: HostDevnet;
   readonly headers: Header[] = [];
@@ -156,12 +162,11 @@ class UnusedSlots {
     this.#fromHeight = fromHeight;
   }
 
-  /** Examines the slots since the last call. @returns all empty slots so far */
+  /** Examines the slots since the previous call. @returns the empty slots of all calls */
   async explainNew(events: readonly Event[]): Promise<readonly Explained[]> {
     const [, node] = this.#devnet.nodes;
     if (node === undefined) throw new Error('there is one node alone');
     const headers = await chainOf(node, this.#devnet.network.params, this.#fromHeight);
-    // The newest blocks may still be reverted.
     const settled = headers.slice(0, -SETTLED_BLOCKS);
     for (const slot of missedIn(settled)) this.#explained.push(await explain(this.#devnet, slot, events));
     this.headers.push(...(this.headers.length > 0 ? settled.slice(1) : settled));
@@ -235,7 +240,7 @@ async function load(
     const transaction = transfer(network, number, RECIPIENTS);
     const isAccepted = await postTransaction(node.url, network, transaction).then(
       () => true,
-      // The node was killed during the request, or is not up yet. Without an answer, the transaction is not accepted.
+      // If the node was killed during the request, or is not up yet, the transaction counts as not accepted.
       (error: unknown) => {
         if (node.isRunning() && String(error).includes('refused')) throw error;
         return false;
@@ -263,7 +268,7 @@ async function unconfirmed(nodes: readonly TestNode[], accepted: readonly string
   return waiting;
 }
 
-/** Prints the memory of each process at intervals, and the part of the memory that live objects use. */
+/** At intervals, prints two values for each node: the memory of live objects, and the process's unshared memory. */
 async function reportMemory(devnet: HostDevnet, { minutes, log }: HostsOptions, endMs: number): Promise<void> {
   const reportMs = Math.max(60_000, (minutes * 60_000) / MEMORY_REPORTS);
   const startMs = Date.now();

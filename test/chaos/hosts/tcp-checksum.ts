@@ -1,7 +1,7 @@
 /**
  * Writes the TCP checksum of a frame. On a link within one machine, the kernel leaves the checksum to a network card,
- * but no network card exists. A program that forwards frames of such a link outside the kernel must write the checksum
- * itself.
+ * but no network card exists. A program outside the kernel that forwards frames of such a link must therefore write the
+ * checksum itself.
  */
 
 const ETHERNET_BYTES = 14;
