@@ -33,8 +33,8 @@ const TERMINAL_INTERVAL_MS = 100;
 const BLOCKS_LINE_INTERVAL_MS = 10_000;
 const STEP_LINE_INTERVAL_MS = 5_000;
 /**
- * Time in milliseconds after the creation of a `StepProgress`. Before this time, a terminal shows no progress, so a
- * command that ends earlier shows only its result.
+ * Time in milliseconds from the creation of a `StepProgress` until a terminal first shows progress. A command that ends
+ * earlier shows only its result.
  */
 const STEP_FIRST_SHOWN_MS = 500;
 const BAR_CELLS = 24;

@@ -47,7 +47,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Maximum number of peers to which the node announces one signature or one whole transaction. */
+  /** Maximum number of peers to which the node sends one signature or transaction. Ids of transactions go to all peers. */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
   /** Returns the payer whose budgets are charged for verifying the transactions and signatures of a peer. */

@@ -26,8 +26,8 @@ export const EVENTS_MAX = 1000;
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
 /**
- * Number of bytes that the file may have in addition to `EVENT_BYTES_MAX` for each waiting event. A larger file is
- * rewritten.
+ * The outbox rewrites the file, with only the waiting events, when its size exceeds this number of bytes plus
+ * `EVENT_BYTES_MAX` times the number of waiting events.
  */
 const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;

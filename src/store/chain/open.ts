@@ -69,7 +69,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /**
    * Called before the store writes the index entries that a killed import or sync has not written.
    *
-   * @param lag number of blocks whose transactions are not in the indexes yet, plus the number of these transactions
+   * @param lag measure of the missing work: the number of blocks whose transactions are not in the indexes yet, plus the
+   *   number of these transactions, because both take time
    */
   readonly onBackfill?: ((lag: number) => void) | undefined;
 }
