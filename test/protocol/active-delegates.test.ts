@@ -8,7 +8,8 @@ import { minHeightActive } from '../../src/protocol/gen3/active-heights.ts';
 import { bftLimits } from '../../src/protocol/gen3/bft.ts';
 import { firstHeightOf } from '../../src/protocol/rounds.ts';
 import { slotAt } from '../../src/protocol/slots.ts';
-import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';
+import { NO_EXCEPTIONS } from '../../src/protocol/params.ts';
+import { ChainMaker, makeNetwork, signBlock } from '../support/chain-maker.ts';
 
 /**
  * Number of blocks after the fourth round. In generation 3, round 4 is the first round with a list of delegates that
@@ -52,6 +53,25 @@ test('a network whose lists are used many rounds after they were fixed forges ev
       firstHeightOf(newest - 3, rules.params),
       `offset ${delegateListRoundOffset}`,
     );
+  }
+});
+
+test('old blocks use each list at once, and still keep the lists that the blocks of version 2 need', (t) => {
+  for (const delegateListRoundOffset of [2, 8, 20]) {
+    const end = 4 * (delegateListRoundOffset + 10);
+    const exceptions = { ...NO_EXCEPTIONS, blockVersions: new Map([[1, { start: 2, end }]]) };
+    const maker = makerOf(3, 4, { delegateListRoundOffset, exceptions });
+    const template = makerOf(3, 4, { delegateListRoundOffset }).build();
+    while (maker.tip.height < end) {
+      const { slot, keyPair } = maker.nextSlot();
+      const { id: previousBlockId, height } = maker.tip;
+      const timestamp = slot * maker.rules.params.blockTimeS;
+      const heights = { height: height + 1, maxHeightPreviouslyForged: 0, maxHeightPrevoted: 0 };
+      maker.apply(signBlock(template, { ...heights, version: 1, timestamp, previousBlockId }, keyPair));
+    }
+    const tip = maker.growTo(end + 4 * (delegateListRoundOffset + 6));
+    t.is(tip.version, 2, `offset ${delegateListRoundOffset}`);
+    t.true(tip.height - maker.rules.finalizedHeight(maker.state) <= bftLimits(4).range);
   }
 });
 

@@ -40,18 +40,18 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
     throw new BlockRejected('BLOCK_UNSTORABLE', 'bigint out of range', { height: block.height, delegate });
   });
   state.setRoundList(round + 1, delegatesByWeight(state, params));
-  const obsolete = round + 1 - listsKept(offset);
+  const obsolete = round + 1 - listsKept(params.delegateListRoundOffset);
   if (obsolete >= 1) state.setRoundList(obsolete, undefined);
 }
 
 /**
  * Number of frozen lists that stay in the state. The oldest list that the finality protocol can read is `offset + 4`
- * lists before the newest list (see `minHeightActive`).
+ * lists before the newest list (see `minHeightActive`). With an offset of 4, no vote depends on this oldest list.
  *
- * @param offset number of rounds between freezing a list and using it
+ * @param offset greatest number of rounds between freezing a list and using it on this network
  */
 function listsKept(offset: number): number {
-  return Math.max(LISTS_KEPT_MIN, offset + 5);
+  return offset <= 4 ? LISTS_KEPT_MIN : offset + 5;
 }
 
 /** Index of the newest frozen list after the block of this height was applied. */
