@@ -142,7 +142,10 @@ export class AcceptedTransactions {
     // The transaction of the signature may be in the journal but not yet in the pool, for example after a start.
     if (typeof id === 'string' && this.#waiting.has(id)) this.#restoreOne(id);
     const result = this.#dependencies.pool.submitSignature(json, payer);
-    if (!result.accepted) return result;
+    if (!result.accepted) {
+      await this.#keepKnownSignature(json);
+      return result;
+    }
     if (!this.#keepSignature(memberSignatureFromJson(json))) return noRoom(result.transaction.id);
     return (await this.#keep(result.transaction, result.receivedAtMs)) ?? result;
   }
@@ -223,6 +226,19 @@ export class AcceptedTransactions {
     if (!this.#makeRoom(signature)) return false;
     journal.addSignature(signature);
     return true;
+  }
+
+  /**
+   * Keeps a signature that the pool has, but the journal does not, because the journal had no room when the signature
+   * arrived. A client that sends the signature again is told that the transaction already has it.
+   */
+  async #keepKnownSignature(json: unknown): Promise<void> {
+    const signature = signatureIn(json);
+    const pooled = signature && this.#dependencies.pool.get(signature.transactionId);
+    if (!signature || !pooled?.signatures.includes(signature.signature)) return;
+    const entry = this.#dependencies.journal.get(pooled.id);
+    if (entry === undefined || hasSignature(entry, signature) || !this.#keepSignature(signature)) return;
+    await this.#flush();
   }
 
   /**
@@ -371,6 +387,15 @@ export class AcceptedTransactions {
     this.#dependencies.observer.log('warn', 'ACCEPTED_TRANSACTIONS_DROPPED', message, fields);
     this.#dropped = [];
     this.#droppedCount = 0;
+  }
+}
+
+/** The signature in JSON from a client; undefined if the JSON contains no signature. */
+function signatureIn(json: unknown): MemberSignature | undefined {
+  try {
+    return memberSignatureFromJson(json);
+  } catch {
+    return undefined;
   }
 }
 

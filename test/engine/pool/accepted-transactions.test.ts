@@ -280,6 +280,12 @@ test('a signature for which the journal has no room is refused, unless a confirm
   t.true((await first.accepted.submitSignature(world.signatureOf(carol, json), NO_PAYER)).accepted);
   t.is(journal.get(id)?.signatures.length, 1);
   t.is(journal.get(confirmedId), undefined);
+
+  // The pool has the first signature, so the client is told so, and now the journal keeps the signature, too.
+  journal.remove(['5']);
+  const again = await first.accepted.submitSignature(world.signatureOf(bob, json), NO_PAYER);
+  t.regex(again.accepted ? '' : (again.errors[0]?.message ?? ''), /duplicate signature/);
+  t.is(journal.get(id)?.signatures.length, 2);
 });
 
 test('a signature is accepted right after a start, before its transaction is restored', async (t) => {
