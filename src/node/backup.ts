@@ -12,7 +12,7 @@ import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
-import { flush, flushStore } from '../store/disk/copy.ts';
+import { flush, flushNames, flushStore } from '../store/disk/copy.ts';
 import { DATA_FILE } from '../store/disk/data-file.ts';
 import { dumpStore, restoreDump } from '../store/disk/dump.ts';
 import { makeFolder } from '../store/disk/folder.ts';
@@ -88,9 +88,12 @@ export async function backUp(
     await copyWithProgress(chainDirectory(location), chainDirectory(copy), systemClock, onProgress);
     onProgress({ step: 'checking the copy' });
     const copied = await describeWhole(copy, location);
-    writeFileSync(join(draft, 'backup.json'), `${JSON.stringify({ network: location.network.name, ...copied })}\n`);
+    const facts = join(draft, 'backup.json');
+    writeFileSync(facts, `${JSON.stringify({ network: location.network.name, ...copied })}\n`);
+    flush(facts);
+    flushNames(draft);
     renameSync(draft, target);
-    flush(folder);
+    flushNames(folder);
     return copied;
   });
 }
@@ -142,7 +145,7 @@ export async function createSnapshot(
     // Without the flushes, a power cut after the command could leave an empty or an incomplete file.
     flush(draft);
     renameSync(draft, file);
-    flush(dirname(resolve(file)));
+    flushNames(dirname(resolve(file)));
     return copied;
   }).catch((error: unknown) => {
     if (error instanceof ProtocolError) throw error;
@@ -198,7 +201,7 @@ export async function restoreSnapshot(
     // `restoreDump` writes without flushes.
     flushStore(chainDirectory(draft));
     renameSync(chainDirectory(draft), target);
-    flush(location.dataDirectory);
+    flushNames(location.dataDirectory);
     return restored;
   }).catch((error: unknown) => {
     const why = whyRefused(error);

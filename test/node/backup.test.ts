@@ -118,6 +118,8 @@ test.serial(
       [
         'flush backups/.made.part/chain/data.mdb',
         'flush backups/.made.part/chain',
+        'flush backups/.made.part/backup.json',
+        'flush backups/.made.part',
         'rename backups/made',
         'flush backups',
         'flush chain.snapshot.part',
