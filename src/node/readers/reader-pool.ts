@@ -202,7 +202,7 @@ export function createReaderPool({
   const lost = (reader: Reader, how: string): void => {
     if (isClosed || ports === undefined) return;
     // A drained reader ends as it should, and its replacement already runs.
-    if (!reader.isDraining) {
+    if (!reader.isDraining || reader.process.exitCode !== 0) {
       const { pid } = reader.process;
       observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', { pid, how });
     }
