@@ -7,6 +7,8 @@ const DEPTH_MAX = 5;
 const ITEMS_MAX = 50;
 const TEXT_CHARS_MAX = 2_000;
 const BYTES_SHOWN_MAX = 128;
+/** Maximum number of objects of one secret whose texts are collected. */
+const LEARNED_MAX = 200;
 
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
 const HIDDEN = '[hidden]';
@@ -60,7 +62,12 @@ function printableObject(value: object, depth: number, secrets: Set<string>): Pr
   if (depth === 0) return Array.isArray(value) ? '[list]' : '[object]';
   if (value instanceof Error) return errorOf(value, depth, secrets);
   if (Array.isArray(value) || value instanceof Set) return listOf([...value], depth, secrets);
-  if (value instanceof Map) return membersOf(membersOfMap(value), depth, secrets);
+  if (value instanceof Map)
+    return listOf(
+      [...value].map((pair) => shownPair(pair, secrets)),
+      depth,
+      secrets,
+    );
   return membersOf(value, depth, secrets);
 }
 
@@ -103,21 +110,29 @@ function membersOf(value: object, depth: number, secrets: Set<string>): Readonly
   return shown;
 }
 
-function learn(secret: unknown, secrets: Set<string>, depth = DEPTH_MAX): void {
-  if (secret instanceof Uint8Array) learn(Buffer.from(secret).toString('hex'), secrets);
-  else if (typeof secret === 'string' && secret.length >= SECRET_CHARS_MIN) secrets.add(secret);
-  else if (typeof secret === 'object' && secret !== null && depth > 0) {
-    const items: readonly unknown[] =
-      Array.isArray(secret) || secret instanceof Set
-        ? [...secret]
-        : Object.values(secret instanceof Map ? membersOfMap(secret) : secret);
-    for (const item of items.slice(0, ITEMS_MAX)) learn(item, secrets, depth - 1);
-  }
+/** A key and value of a map, with the value hidden if the key is a name that denotes a secret. */
+function shownPair([key, value]: readonly [unknown, unknown], secrets: Set<string>): readonly unknown[] {
+  if (typeof key !== 'string' || !SECRET_NAME.test(key)) return [key, value];
+  learn(value, secrets);
+  return [key, HIDDEN];
 }
 
-/** Converts the entries of a map to members of an object, so that `SECRET_NAME` also applies to the keys of the map. */
-function membersOfMap(map: ReadonlyMap<unknown, unknown>): object {
-  return Object.fromEntries(Array.from(map, ([key, value]) => [String(key), value]));
+/** Collects the texts of a secret. At most `LEARNED_MAX` objects are read, each of them once. */
+function learn(secret: unknown, secrets: Set<string>, seen = new Set<object>()): void {
+  if (secret instanceof Uint8Array) return learn(Buffer.from(secret).toString('hex'), secrets);
+  if (typeof secret === 'string' && secret.length >= SECRET_CHARS_MIN) secrets.add(secret);
+  if (typeof secret !== 'object' || secret === null || seen.has(secret) || seen.size >= LEARNED_MAX) return;
+  seen.add(secret);
+  if (secret instanceof Error) learn(secret.message, secrets);
+  if (secret instanceof Map) learn([...secret].flat(), secrets, seen);
+  const items: object = secret instanceof Set ? [...(secret as Set<unknown>)] : secret;
+  for (const key of Object.keys(items).slice(0, ITEMS_MAX)) {
+    try {
+      learn((items as Record<string, unknown>)[key], secrets, seen);
+    } catch {
+      // A getter that throws has no text to hide.
+    }
+  }
 }
 
 /**

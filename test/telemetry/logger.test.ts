@@ -83,7 +83,14 @@ for (const format of ['json', 'human'] as const) {
       long: `${'x'.repeat(1_993)} robust-7`,
       map: new Map([['passphrase', 'robust-8']]),
       secretParts: { first: 'robust-9', more: new Set(['robust-10', new Map([['a', 'robust-11']])]) },
-      quoted: 'robust-9 robust-10 robust-11',
+      secretError: new Error('robust-12'),
+      secretOdd: {
+        get trap(): never {
+          throw new Error('no');
+        },
+        after: 'robust-13',
+      },
+      quoted: 'robust-9 robust-10 robust-11 robust-12 robust-13',
       publicKey: 'shown',
     });
     t.notRegex(text(), /robust|726f62757374/);
