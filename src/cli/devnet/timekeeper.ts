@@ -366,11 +366,12 @@ export class Timekeeper {
    * the work fails. Otherwise the clocks would stay stopped after an error.
    */
   async #whileMining<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } finally {
-      await this.#setAll();
-    }
+    const result = await work().catch(async (error: unknown) => {
+      await this.#setAll().catch(() => undefined);
+      throw error;
+    });
+    await this.#setAll();
+    return result;
   }
 
   #arm(): void {
