@@ -7,7 +7,7 @@ import type { SyncProgress } from '../../ports/node-api.ts';
  * much. Over a longer time, the rate would follow a change of the sync peer too late.
  */
 const WINDOW_MS = 30_000;
-/** Maximum number of stored samples of the progress. */
+/** Number of stored samples of the progress in `WINDOW_MS` if samples arrive all the time; at most twice as many. */
 const SAMPLES_MAX = 60;
 
 interface Sample {
