@@ -111,7 +111,7 @@ export class BackgroundQueries {
   }
 
   #keep(name: string, found: readonly unknown[]): void {
-    if (this.#lookUp(name) !== undefined) return;
+    if (this.#lookUp(name) !== undefined || found.length > ITEMS_KEPT_MAX) return;
     this.#kept.set(name, found);
     let items = [...this.#kept.values()].reduce((sum, { length }) => sum + length, 0);
     for (const [oldest, { length }] of this.#kept) {

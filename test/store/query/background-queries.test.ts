@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import test from 'ava';
 import type { TransactionQuery } from '../../../src/ports/queries.ts';
-import { BackgroundQueries, sortInChunks } from '../../../src/store/query/background-queries.ts';
+import { BackgroundQueries, ITEMS_KEPT_MAX, sortInChunks } from '../../../src/store/query/background-queries.ts';
 import { openChainStore } from '../../../src/store/chain/open.ts';
 import { createQueries } from '../../../src/store/query/queries.ts';
 import type { StoredChain } from '../../../src/store/chain/stored-chain.ts';
@@ -128,6 +128,27 @@ test('long queries wait in a queue of limited length, and a list is made once pe
     t.is(await ask('list 3'), 4);
     grow(store, dice, 1);
     t.is(await ask('list 3'), 9, 'the chain has changed');
+  });
+});
+
+test('a list that is too long to stay in memory leaves the other lists there', async (t) => {
+  await withStore('memory', async (store) => {
+    grow(store, new Dice(2), 3);
+    const work = new BackgroundQueries(store, { pause: () => Promise.resolve(), atOnceMax: 0, sortedMax: 0 });
+    let made = 0;
+    const ask = (name: string, length: number) =>
+      work.read(
+        name,
+        () => {
+          made += 1;
+          return Promise.resolve(new Array<number>(length));
+        },
+        (list) => list.length,
+      );
+    await ask('short', 1);
+    t.is(await ask('long', ITEMS_KEPT_MAX + 1), ITEMS_KEPT_MAX + 1);
+    await ask('short', 1);
+    t.is(made, 2);
   });
 });
 
