@@ -264,10 +264,7 @@ export class Engine {
     });
   }
 
-  /**
-   * Registers the engine's listeners for changes of the chain. Gossip, synchronizer and forging scheduler register
-   * their own listeners.
-   */
+  /** Registers the engine's listeners for changes of the chain. Gossip, sync and forging register their own. */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({

@@ -8,7 +8,7 @@
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';
 
-/** What happened between two successful readings of the clocks, in milliseconds. Only `setMs` may be negative. */
+/** The changes between two successful readings of the clocks, in milliseconds. Only `setMs` may be negative. */
 export interface Passage {
   /** Time in milliseconds for which the machine ran. */
   readonly ranMs: number;

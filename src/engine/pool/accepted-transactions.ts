@@ -19,6 +19,7 @@ import { messageOf } from '../../primitives/errors.ts';
 import type { Rules } from '../../protocol/rules.ts';
 import type { Block, MemberSignature, Transaction, TransactionId } from '../../protocol/types.ts';
 import { transactionError } from '../../protocol/verdict.ts';
+import { DroppedLog } from './dropped-log.ts';
 import { hasSignature } from './journal-entries.ts';
 import { memberSignatureFromJson } from './member-signatures.ts';
 import { JournalWriteLog } from './journal-write-log.ts';
@@ -55,10 +56,6 @@ const SLICE_COUNT = 25;
  * nor in the pool.
  */
 const RETRY_MS = 10_000;
-/** Time in milliseconds over which the node collects dropped transactions into one log line. */
-const DROPPED_LOG_MS = 1_000;
-/** Maximum number of ids in the log line about dropped transactions. */
-const REPORTED_IDS_MAX = 10;
 /**
  * Codes of rejections for reasons that may be temporary. After a rejection with one of these codes, the transaction
  * stays in the journal.
@@ -81,15 +78,14 @@ export class AcceptedTransactions {
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
   #timer: Timer | undefined;
-  #logTimer: Timer | undefined;
-  #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
-  #droppedCount = 0;
   #stopped = true;
   readonly #writeLog: JournalWriteLog;
+  readonly #droppedLog: DroppedLog;
 
   constructor(dependencies: AcceptedDependencies) {
     this.#dependencies = dependencies;
     this.#writeLog = new JournalWriteLog(dependencies);
+    this.#droppedLog = new DroppedLog(dependencies);
     for (const { id } of dependencies.journal.entries()) this.#waiting.add(id);
   }
 
@@ -102,8 +98,7 @@ export class AcceptedTransactions {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
-    this.#logTimer?.cancel();
-    this.#logDropped();
+    this.#droppedLog.close();
   }
 
   /**
@@ -236,9 +231,7 @@ export class AcceptedTransactions {
     const signature = signatureIn(json);
     const pooled = signature && this.#dependencies.pool.get(signature.transactionId);
     if (!signature || !pooled?.signatures.includes(signature.signature)) return;
-    const entry = this.#dependencies.journal.get(pooled.id);
-    if (entry === undefined || hasSignature(entry, signature) || !this.#keepSignature(signature)) return;
-    await this.#flush();
+    if (this.#keepSignature(signature)) await this.#flush();
   }
 
   /**
@@ -367,26 +360,10 @@ export class AcceptedTransactions {
   // ---- dropping -----------------------------------------------------------------------------------------------------
 
   #drop(id: TransactionId, reason: string): void {
-    const { journal, clock, observer } = this.#dependencies;
     this.#waiting.delete(id);
-    journal.remove([id]);
+    this.#dependencies.journal.remove([id]);
     void this.#flush();
-    observer.count('pool_accepted_dropped_total');
-    this.#droppedCount += 1;
-    if (this.#dropped.length < REPORTED_IDS_MAX) this.#dropped.push({ id, reason });
-    this.#logTimer ??= clock.after(DROPPED_LOG_MS, () => this.#logDropped());
-  }
-
-  #logDropped(): void {
-    this.#logTimer = undefined;
-    const [first] = this.#dropped;
-    if (first === undefined) return;
-    const message = 'dropped transactions that had been accepted';
-    const transactionIds = this.#dropped.map(({ id }) => id).join(' ');
-    const fields = { count: this.#droppedCount, transactionIds, reason: first.reason };
-    this.#dependencies.observer.log('warn', 'ACCEPTED_TRANSACTIONS_DROPPED', message, fields);
-    this.#dropped = [];
-    this.#droppedCount = 0;
+    this.#droppedLog.add(id, reason);
   }
 }
 

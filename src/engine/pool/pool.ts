@@ -68,8 +68,7 @@ const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
 /** Maximum time that a transaction waits in the pool, in seconds; a group transaction may wait longer. */
 const AGE_MAX_S = 10_800;
 /**
- * Maximum time that a group transaction waits in the pool, in seconds: longer than `AGE_MAX_S`, so that members can
- * sign.
+ * Maximum time that a group transaction waits in the pool, in seconds. Its members need time to sign.
  */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';

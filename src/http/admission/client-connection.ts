@@ -37,8 +37,8 @@ export interface ConnectionHost {
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
   /**
-   * Returns whether the node reads and discards the input that arrives after the last answer of a connection: always
-   * for a trusted client, and for a stranger while the node has time and memory.
+   * Whether the node discards input that arrives after the last answer: always for a trusted client, and for a
+   * stranger while the node has time and memory.
    */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */

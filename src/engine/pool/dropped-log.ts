@@ -1,0 +1,53 @@
+/** Counts accepted transactions that the node drops, and logs the transactions of about one second in one line. */
+
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Observer } from '../../ports/observer.ts';
+import type { TransactionId } from '../../protocol/types.ts';
+
+/** Time in milliseconds over which the node collects dropped transactions into one log line. */
+const COLLECTED_MS = 1_000;
+/** Maximum number of ids in the log line. */
+const IDS_MAX = 10;
+
+interface Dependencies {
+  readonly clock: Clock;
+  readonly observer: Observer;
+}
+
+export class DroppedLog {
+  readonly #dependencies: Dependencies;
+  #timer: Timer | undefined;
+  /** The first `IDS_MAX` transactions of the next log line. */
+  #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
+  #count = 0;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  add(id: TransactionId, reason: string): void {
+    const { clock, observer } = this.#dependencies;
+    observer.count('pool_accepted_dropped_total');
+    this.#count += 1;
+    if (this.#dropped.length < IDS_MAX) this.#dropped.push({ id, reason });
+    this.#timer ??= clock.after(COLLECTED_MS, () => this.#log());
+  }
+
+  /** Logs the collected transactions now. */
+  close(): void {
+    this.#timer?.cancel();
+    this.#log();
+  }
+
+  #log(): void {
+    this.#timer = undefined;
+    const [first] = this.#dropped;
+    if (first === undefined) return;
+    const message = 'dropped transactions that had been accepted';
+    const transactionIds = this.#dropped.map(({ id }) => id).join(' ');
+    const fields = { count: this.#count, transactionIds, reason: first.reason };
+    this.#dependencies.observer.log('warn', 'ACCEPTED_TRANSACTIONS_DROPPED', message, fields);
+    this.#dropped = [];
+    this.#count = 0;
+  }
+}
