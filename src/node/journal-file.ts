@@ -15,6 +15,7 @@ import { ProtocolError } from '../primitives/errors.ts';
 import type { FolderJournal, OutsideEvidence } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
+import { flush } from '../store/disk/flush.ts';
 import { makeFolder } from '../store/disk/folder.ts';
 import { checksumOfLine } from './checked-lines.ts';
 import { isSameFile, identityOf, renewTimeOfChange } from './file-identity.ts';
@@ -308,7 +309,7 @@ class FileJournal implements JournalFile {
 
   /** Flushes the folder. Without the flush, a power cut could bring the old file back, which lacks the newest lines. */
   #syncFolder(): void {
-    fsyncFolder(this.#file);
+    flush(dirname(this.#file));
     this.#folderSynced = true;
   }
 }
@@ -346,14 +347,4 @@ function takenOver(file: string): ProtocolError {
 function writeAll(descriptor: number, bytes: Buffer): void {
   let written = 0;
   while (written < bytes.length) written += writeSync(descriptor, bytes, written);
-}
-
-/** Flushes the folder, so that a created or renamed file survives a power cut. */
-function fsyncFolder(file: string): void {
-  const descriptor = openSync(dirname(file), 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

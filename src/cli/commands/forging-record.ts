@@ -30,6 +30,7 @@ import { WatermarkFiles, watermarkFolderOf } from '../../node/watermark-files.ts
 import { SILENT } from '../../ports/observer.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
+import { flush } from '../../store/disk/flush.ts';
 import { locationOfNetwork } from '../chain-location.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
@@ -206,7 +207,7 @@ function writeInstead(file: string, text: string): void {
     rmSync(draft, { force: true });
     throw error;
   }
-  fsyncFolderOf(path);
+  flush(dirname(resolve(path)));
 }
 
 /**
@@ -284,21 +285,11 @@ function writeNew(file: string, text: string): void {
     } finally {
       closeSync(descriptor);
     }
-    fsyncFolderOf(file);
+    flush(dirname(resolve(file)));
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = exists ? 'exists: choose another file' : `cannot be written: ${messageOf(error)}`;
     const code = exists ? 'SIGNING_RECORD_EXISTS' : 'SIGNING_RECORD_UNWRITABLE';
     throw new ProtocolError(code, { file }, `${file}: ${reason}`, { cause: error });
-  }
-}
-
-/** Flushes the folder of a new file, because without the flush the file may not survive a power failure. */
-function fsyncFolderOf(file: string): void {
-  const descriptor = openSync(dirname(resolve(file)), 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -1,11 +1,11 @@
 /** Copies a store as it is at one moment. A node may write to the store during the copy. */
 
-import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { DATA_FILE } from './data-file.ts';
 import { closeInTurn, openForReading } from './environment.ts';
+import { flush } from './flush.ts';
 import { makeFolder } from './folder.ts';
 
 /**
@@ -40,29 +40,4 @@ export async function copyStore(directory: string, target: string, clock?: Clock
 /** Flushes the data file of a store and its folder to the disk. No process may have the store open for writing. */
 export function flushStore(directory: string): void {
   for (const path of [join(directory, DATA_FILE), directory]) flush(path);
-}
-
-/** Error codes of file systems and users that cannot flush a folder. */
-const UNFLUSHABLE: ReadonlySet<string> = new Set(['EACCES', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM']);
-
-/**
- * Flushes a folder, so that the new name of a file in it survives a power cut. Some systems cannot flush a folder. The
- * function then does nothing, because the file itself is complete.
- */
-export function flushNames(directory: string): void {
-  try {
-    flush(directory);
-  } catch (error) {
-    if (!UNFLUSHABLE.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
-  }
-}
-
-/** Flushes a file or a folder to the disk. */
-export function flush(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

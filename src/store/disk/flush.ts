@@ -1,0 +1,28 @@
+/** Flushes files and folders, so that their content survives a power cut. */
+
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+
+/** Error codes of file systems and users that cannot flush a folder. */
+const UNFLUSHABLE: ReadonlySet<string> = new Set(['EACCES', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM']);
+
+/**
+ * Flushes a folder, so that the new name of a file in it survives a power cut. Some systems cannot flush a folder. The
+ * function then does nothing, because the file itself is complete.
+ */
+export function flushNames(directory: string): void {
+  try {
+    flush(directory);
+  } catch (error) {
+    if (!UNFLUSHABLE.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
+
+/** Flushes a file or a folder to the disk. */
+export function flush(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
