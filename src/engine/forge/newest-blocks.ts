@@ -39,7 +39,10 @@ export class NewestBlocks {
   #below = new Map<PublicKey, BlockHeader>();
   /** The lowest height that the search has reached. */
   #searchedTo = 0;
-  /** For each delegate with blocks above the anchor, the newest of them, on the chain whose tip has the id `tipId`. */
+  /**
+   * `headers` contains the header of the newest block of each delegate that has a block above the anchor. The blocks
+   * belong to the chain whose tip has the id `tipId`.
+   */
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
   /** @param settledBlocks number of blocks at the end of the chain that the search reads again for each new tip */

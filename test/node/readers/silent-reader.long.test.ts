@@ -18,7 +18,10 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 
 const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
 const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
-/** The pool kills a first reader that sends no message for 4 s (16 intervals of 250 ms), a second one after 8 s. */
+/**
+ * The pool kills a starting reader that sends no message for 16 ping intervals of 250 ms (4 s). After each such kill, the
+ * pool doubles this time for the next reader.
+ */
 const STARTING_PINGS_MAX = 16;
 /** Number of times that the only reader is killed, by default 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
