@@ -264,17 +264,16 @@ export interface ForgingStatusFlags {
   readonly json?: true;
 }
 
-export interface ForgingExportFlags {
-  readonly network: string;
-  readonly dataDir?: string;
-  readonly keep?: true;
-  readonly json?: true;
-}
-
 export interface ForgingImportFlags {
   readonly network: string;
   readonly dataDir?: string;
+  /** Path of the node's configuration file, of which the commands use `forging.watermarkFolder`. */
+  readonly config?: string;
   readonly json?: true;
+}
+
+export interface ForgingExportFlags extends ForgingImportFlags {
+  readonly keep?: true;
 }
 
 export interface DoctorFlags {

@@ -74,5 +74,6 @@ function nodeOption(to: Command): Command {
 function placeOptions(to: Command): Command {
   return to
     .requiredOption('--network <name|dir>', 'name of a network, or path of its folder')
-    .option('--data-dir <dir>', 'folder for data that the node is started with');
+    .option('--data-dir <dir>', 'folder for data that the node is started with')
+    .option('--config <file>', 'JSON5 file with options that the node is started with');
 }

@@ -4,7 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
+import { WatermarkFiles } from '../../src/node/watermark-files.ts';
+import { SILENT } from '../../src/ports/observer.ts';
 import { isProblemLine, runCli } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -194,6 +197,35 @@ test.serial(
     t.regex(readFileSync(copy, 'utf8'), /"isCopy": true/);
   },
 );
+
+test.serial('export and import use the folder for watermarks of the configuration file', async (t) => {
+  const folder = temporaryFolder(t);
+  const at = (name: string): string => join(folder, name);
+  const [file, config] = [at('record.json'), at('config.json5')];
+  writeFileSync(config, `{ forging: { watermarkFolder: '${at('signed')}' } }`);
+  const journal = openJournal(journalFileOf(join(at('from'), 'devnet')));
+  journal.record(A, HEADER);
+  journal.close();
+  const { params } = loadNetwork(findNetworkDirectory('devnet', folder));
+  const watermarks = new WatermarkFiles(at('signed'), params.networkIdentifier, SILENT);
+  watermarks.write(A, { last: HEADER });
+  const run = (args: readonly string[], dataDir: string) =>
+    runCli(['forging', ...args, '--network', 'devnet', '--data-dir', at(dataDir), '--config', config]);
+
+  t.is((await run(['export', file], 'from')).code, 0);
+  t.not(watermarks.read(A)?.movedAtS, undefined);
+  const copy = at('copy.json');
+  copyFileSync(file, copy);
+  t.regex((await run(['import', file], 'into')).stdout, /this node may sign for them now/);
+  t.deepEqual(watermarks.read(A), { last: HEADER });
+  t.regex((await run(['import', copy], 'other')).stdout, /it was imported into \S+into\/devnet at/);
+
+  writeFileSync(config, '{ forging: { watermarkFoldr: 1 } }');
+  const refused = await run(['import', file], 'third');
+  t.is(refused.code, 2);
+  t.regex(refused.stderr, /config\.json5: forging\.watermarkFoldr/);
+  t.false(existsSync(at('third')));
+});
 
 test.serial('a record that returns to the folder of its export is complete there, once', async (t) => {
   const folder = temporaryFolder(t);

@@ -25,6 +25,7 @@ import {
   type SigningRecord,
 } from '../../node/signing-record.ts';
 import { ImportedRecords, type ImportedRecord } from '../../node/imported-records.ts';
+import { loadConfig } from '../../config/load.ts';
 import type { Network } from '../../config/network.ts';
 import { WatermarkFiles, watermarkFolderOf } from '../../node/watermark-files.ts';
 import { SILENT } from '../../ports/observer.ts';
@@ -46,12 +47,13 @@ const BYTES_MAX = 16 * 1024 * 1024;
  *
  * @throws ProtocolError `USAGE` when there is no record or the record has no delegate, and for `--json` without a file;
  *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_EXISTS` and `SIGNING_RECORD_UNWRITABLE`
- *   for a file, and `OUTPUT_UNWRITABLE` for the standard output; errors of `locationOfNetwork`
+ *   for a file, and `OUTPUT_UNWRITABLE` for the standard output; errors of `locationOfNetwork` and `loadConfig`
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)
     throw usageError('--json needs a file: the standard output has the signing record');
   const { network, dataDirectory } = locationOfNetwork(flags);
+  const watermarkFolder = watermarkFolderFor(network, flags);
   const journalFile = journalFileOf(dataDirectory);
   if (!existsSync(journalFile)) throw usageError(`there is no signing record in ${dataDirectory}: correct --data-dir`);
   withJournal(journalFile, (journal) => {
@@ -71,7 +73,7 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     }
     if (!isKept) {
       moveRecord(journal, record);
-      markAll(journal, network, exportedAtS);
+      markAll(journal, { network, folder: watermarkFolder, movedAtS: exportedAtS });
     }
     const ending = isKept
       ? 'this node continues to sign'
@@ -95,19 +97,20 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
  * already knows the last headers of the record (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
- *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork`; after these errors
- *   nothing was changed
+ *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;
+ *   after these errors nothing was changed
  */
 export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { network, dataDirectory } = locationOfNetwork(flags);
+  const watermarkFolder = watermarkFolderFor(network, flags);
   const name = file === '-' ? 'standard input' : file;
   const record = recordOfText(readText(file, name), name);
   checkNetwork(record, network.params);
   const into = resolve(dataDirectory);
   const { imported, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
-    importOnce({ journal, record, file, into }, (each) => {
+    importOnce({ journal, record, file, into, watermarkFolder }, (each) => {
       takeOver(journal, each, network.params, epochTimeS(Date.now(), network.params));
-      if (!each.isCopy) markAll(journal, network);
+      if (!each.isCopy) markAll(journal, { network, folder: watermarkFolder });
       if (!journal.isCopied) journal.recordFileIdentity();
     }),
   );
@@ -134,6 +137,8 @@ interface Import {
   /** Path of the file, or `-`. */
   readonly file: string;
   readonly into: string;
+  /** Folder that notes the imports of this machine; undefined if the node stores no watermarks. */
+  readonly watermarkFolder: string | undefined;
 }
 
 /**
@@ -145,11 +150,10 @@ interface Import {
  *   copy
  */
 function importOnce(
-  { journal, record, file, into }: Import,
+  { journal, record, file, into, watermarkFolder }: Import,
   take: (record: SigningRecord) => void,
 ): { readonly imported: ImportedRecord | undefined; readonly isMarked: boolean } {
-  const folder = watermarkFolder();
-  const imports = record.isCopy || folder === undefined ? undefined : new ImportedRecords(folder);
+  const imports = record.isCopy || watermarkFolder === undefined ? undefined : new ImportedRecords(watermarkFolder);
   const before = imports?.find(record);
   const isOurs = before?.into === into && knowsAllOf(journal, record);
   const imported = isOurs ? undefined : before;
@@ -210,19 +214,22 @@ function writeInstead(file: string, text: string): void {
   flush(dirname(resolve(path)));
 }
 
+interface Marking {
+  readonly network: Network;
+  /** Folder for watermarks; undefined if the node stores none. */
+  readonly folder: string | undefined;
+  /** Unix time in whole seconds when the record left this machine; absent for an import. */
+  readonly movedAtS?: number;
+}
+
 /**
  * Updates the watermarks of the journal's delegates; a delegate without a watermark on this machine gets none. A
  * watermark also says whether the record of the delegate has left this machine, so an export or an import changes the
- * watermark. The function does not change a watermark that is newer than the journal. If the configuration file of a
- * node names another folder for watermarks, the function does not update that folder. The node updates a watermark
- * there at the next signature of the delegate.
- *
- * @param movedAtS Unix time in whole seconds when the record left this machine; undefined for an import
+ * watermark. The function does not change a watermark that is newer than the journal.
  */
-function markAll(journal: JournalFile, { params }: Pick<Network, 'params'>, movedAtS?: number): void {
-  const folder = watermarkFolder();
+function markAll(journal: JournalFile, { network, folder, movedAtS }: Marking): void {
   if (folder === undefined) return;
-  const watermarks = new WatermarkFiles(folder, params.networkIdentifier, SILENT);
+  const watermarks = new WatermarkFiles(folder, network.params.networkIdentifier, SILENT);
   for (const publicKey of journal.delegates()) {
     const existing = watermarks.read(publicKey);
     const last = journal.last(publicKey);
@@ -236,8 +243,10 @@ function markAll(journal: JournalFile, { params }: Pick<Network, 'params'>, move
   }
 }
 
-function watermarkFolder(): string | undefined {
-  return watermarkFolderOf(process.env['BLOOMERY_FORGING_WATERMARK_FOLDER'] ?? '', process.env);
+/** Returns the folder for watermarks of the node that is started with these flags; undefined if it stores none. */
+function watermarkFolderFor(network: Network, { config: file }: ForgingImportFlags): string | undefined {
+  const { forging } = loadConfig({ network, environment: process.env, ...(file === undefined ? {} : { file }) });
+  return watermarkFolderOf(forging.watermarkFolder, process.env);
 }
 
 function withJournal<T>(file: string, work: (journal: JournalFile) => T): T {
