@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { defaultCacheFolder, installPostgres, installRelease } from './install.ts';
 import { GENERATIONS, GROUPS, casesIn, type Letter } from './cases.ts';
 import { chargesOf } from './watch.ts';
-import { makeWorld, type World, type WorldOptions } from './world.ts';
+import { makeWorld, type WorldOptions } from './world.ts';
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,8 @@ interface Row {
 }
 
 const rows: Row[] = [];
-let world: World | undefined;
+/** Ends all processes of the present world, also while its database server starts. */
+let closeWorld: (() => Promise<void>) | undefined;
 let interrupted = false;
 const log = (line: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 
@@ -36,7 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     if (interrupted) process.exit(1);
     interrupted = true;
     console.error(`${signal}: ending all nodes`);
-    void Promise.resolve(world?.close()).finally(() => process.exit(1));
+    void Promise.resolve(closeWorld?.()).finally(() => process.exit(1));
   });
 }
 
@@ -58,15 +59,14 @@ try {
   process.exitCode = rows.length > 0 && rows.every(({ passed }) => passed) ? 0 : 1;
 } catch (error) {
   console.error(`interop failed: ${error instanceof Error ? error.message : String(error)}`);
-  await world?.close();
+  await closeWorld?.();
   process.exitCode = 1;
 }
 
 /** Runs cases that share a world. After a failure the remaining cases would prove nothing, so they are not run. */
 async function runGroup(letters: readonly Letter[], options: WorldOptions): Promise<void> {
   const { generation } = options.release;
-  const place = await makeWorld(options);
-  world = place;
+  const place = await makeWorld({ ...options, begun: (close) => (closeWorld = close) });
   const cases = casesIn(place);
   let broken = false;
   for (const letter of letters) {
@@ -88,5 +88,5 @@ async function runGroup(letters: readonly Letter[], options: WorldOptions): Prom
     log(`generation ${generation} (${letter}) ${broken ? 'FAILED' : 'passed'} after ${seconds} s: ${words}`);
   }
   await place.close();
-  world = undefined;
+  closeWorld = undefined;
 }
