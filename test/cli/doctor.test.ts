@@ -177,6 +177,15 @@ function decided(module: string, code: string, fields: object, times = 3): objec
 
 const status = (changes: object) => ({ 'node/status': { ...healthy()['node/status'], ...changes } });
 const missed = { slot: 9_990, reason: 'no peers' };
+/** A peer of another network that found this node; the configuration does not name it. */
+const strayPeer = {
+  ip: '20.0.0.2',
+  verdict: 'dropped',
+  code: 4104,
+  reason: 'Peer networkId did not match our own',
+  roles: [],
+  reputation: 100,
+};
 
 /** For each fault of a running node: the answers that show the fault. */
 const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
@@ -188,19 +197,7 @@ const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
   NETWORK_STANDS_STILL: { blocks: [{ height: 1000, timestamp: 99_000 }] },
   FINALITY_LAGS: status({ chainMaxHeightFinalized: 500 }),
   NO_PEERS: { 'node/peers': [{ ip: '20.0.0.1', wsPort: 5000, verdict: 'waiting', roles: [], reputation: 100 }] },
-  PEERS_OF_OTHER_NETWORK: {
-    'node/peers': [
-      ...healthy()['node/peers'],
-      {
-        ip: '20.0.0.2',
-        verdict: 'dropped',
-        code: 4104,
-        reason: 'Peer networkId did not match our own',
-        roles: [],
-        reputation: 100,
-      },
-    ],
-  },
+  PEERS_OF_OTHER_NETWORK: { 'node/peers': [...healthy()['node/peers'], { ...strayPeer, roles: ['seed'] }] },
   CONSENSUS_LOW: status({ consensus: 20 }),
   SYNC_FAILS: decided('sync', 'SYNC_NO_COMMON_BLOCK', { reason: 'none' }),
   BLOCKS_OF_FUTURE: decided('sync', 'BLOCK_TIMESTAMP_INVALID', { isByClock: true }),
@@ -290,6 +287,25 @@ test.serial('the clock is named only for refusals that a slow clock explains', a
   const old = decidedInTurn([past, past, past]);
   t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...old })), ['BLOCKS_REFUSED']);
 });
+
+test.serial(
+  'a peer of another network is a fault only if the configuration names it, and hides no other fault',
+  async (t) => {
+    const namedIn = async (changes: Record<string, Untyped>) =>
+      found(t, await setUpNode(t, { ...healthy(), ...changes }));
+    const withPeer = (peer: object) => ({ 'node/peers': [...healthy()['node/peers'], peer] });
+    const oldTip = { blocks: [{ height: 1000, timestamp: 99_000 }] };
+    t.deepEqual(await namedIn(withPeer(strayPeer)), []);
+    t.deepEqual(await namedIn({ 'node/peers': [strayPeer] }), ['NO_PEERS']);
+    t.deepEqual(await namedIn({ 'node/peers': [{ ...strayPeer, roles: ['fixed'] }], ...oldTip }), [
+      'PEERS_OF_OTHER_NETWORK',
+    ]);
+    t.deepEqual(
+      new Set(await namedIn({ ...withPeer({ ...strayPeer, roles: ['fixed'] }), ...oldTip })),
+      new Set(['NETWORK_STANDS_STILL', 'PEERS_OF_OTHER_NETWORK']),
+    );
+  },
+);
 
 test.serial('downloads that peers do not answer are failures', async (t) => {
   const unanswered = ['sync', 'REQUEST_FAILED', { reason: 'no answer' }] as const;

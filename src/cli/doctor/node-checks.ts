@@ -50,7 +50,7 @@ const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   NODE_LAGS: ['CONSENSUS_LOW'],
   // A busy or sleeping machine answers its peers too late, so the peers may close their connections.
   MACHINE_TOO_SLOW: ['NODE_LAGS', 'CONSENSUS_LOW', 'SYNC_FAILS'],
-  PEERS_OF_OTHER_NETWORK: ['NO_PEERS', 'NETWORK_STANDS_STILL'],
+  PEERS_OF_OTHER_NETWORK: ['NO_PEERS'],
   NO_PEERS: ['NETWORK_STANDS_STILL'],
 };
 
@@ -116,8 +116,7 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
 function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
   // A lone node needs no peers: its configuration allows none, or its own delegates forge all blocks of the network.
   if (samples[0]?.isAlone === true) return [];
-  const others = peers.filter(({ code, reason }) => code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? ''));
-  const [other] = others;
+  const other = peers.find((peer) => isConfigured(peer) && isOfOtherNetwork(peer));
   const findings: Finding[] = [];
   if (other !== undefined) {
     const evidence = `${other.ip}:${other.wsPort ?? '?'} reported: ${other.reason}`;
@@ -130,6 +129,15 @@ function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
     findings.push(finding('CONSENSUS_LOW', `at most ${best} % of ${connected} peers have the tip`));
   }
   return findings;
+}
+
+/** A node of another network can dial any address, so it is a fault only if the configuration names the peer. */
+function isConfigured({ roles }: PeerVerdictState): boolean {
+  return roles.includes('fixed') || roles.includes('seed');
+}
+
+function isOfOtherNetwork({ code, reason }: PeerVerdictState): boolean {
+  return code === CLOSE_OTHER_NETWORK && /did not match/.test(reason ?? '');
 }
 
 function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
