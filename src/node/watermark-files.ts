@@ -40,6 +40,7 @@ export class WatermarkFiles implements SigningWatermarks {
   readonly #folder: string;
   readonly #network: string;
   readonly #observer: Observer;
+  /** True from the report of a failure until the next successful write. */
   #isFailureLogged = false;
 
   constructor(folder: string, networkIdentifier: string, observer: Observer) {
@@ -88,6 +89,7 @@ export class WatermarkFiles implements SigningWatermarks {
         throw error;
       }
       fsync(descriptor, () => closeSync(descriptor));
+      this.#isFailureLogged = false;
     } catch (error) {
       this.#logFailure('written', error);
       this.#remove(file);

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -44,6 +44,23 @@ test('a folder that cannot be written is reported once, and the writes raise no 
     watermarks.write(B, { last });
     t.is(watermarks.read(A), undefined);
     t.deepEqual(codes, ['FORGING_WATERMARK_FAILED']);
+  }
+});
+
+test('a failure after a successful write is reported again', (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'signed');
+  const codes: string[] = [];
+  const watermarks = new WatermarkFiles(folder, NETWORK, { ...SILENT, log: (_level, code) => codes.push(code) });
+  for (const reports of [1, 2]) {
+    writeFileSync(folder, '');
+    watermarks.write(A, { last });
+    watermarks.write(A, { last });
+    t.is(codes.length, reports);
+    rmSync(folder);
+    watermarks.write(A, { last });
+    t.deepEqual(watermarks.read(A), { last });
+    rmSync(folder, { recursive: true });
   }
 });
 
