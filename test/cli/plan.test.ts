@@ -1,5 +1,5 @@
 import test from 'ava';
-import { deadlineMs, planDevnet } from '../../src/cli/devnet/plan.ts';
+import { deadlineMs, planDevnet, planFollower } from '../../src/cli/devnet/plan.ts';
 import { plainScreen, summaryLine, tableLines, type NodeRow } from '../../src/cli/devnet/table.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
 
@@ -19,6 +19,15 @@ test('a plan assigns each delegate to exactly one node, and makes all other node
       t.is(p2p.fixedPeers.length, count - 1);
       t.false(p2p.fixedPeers.includes(`127.0.0.1:${p2p.port}`));
     }
+  }
+});
+
+test('no node of a devnet has reading processes or verifier threads, also an added one', (t) => {
+  const request = { httpPort: 4000, wsPort: 5000, directory: '/d', network };
+  const nodes = planDevnet({ nodes: 2, ...request });
+  for (const { config } of [...nodes, planFollower(nodes, request)]) {
+    const { http, verifier } = config as { http: { processes?: number }; verifier: { threads?: number } };
+    t.deepEqual([http.processes, verifier.threads], [0, 0]);
   }
 });
 

@@ -22,7 +22,14 @@ function lines(directory: string, of: Network = network, httpPort = 4000): strin
 test('a devnet in the default folder prints the plain commands', (t) => {
   const text = lines(devnetDirectory({}, 'devnet'));
   t.notRegex(text, /--data-dir|--network|--node/);
+  t.regex(text, /bloomery devnet accounts$/m);
   t.regex(text, /bloomery transfer --from account_1 ADDRESS 10$/m);
+});
+
+test('a devnet of generation 2 prints commands that name its network', (t) => {
+  const text = lines(devnetDirectory({}, 'devnet-gen2'), loadNetwork(packagedNetworkDirectory('devnet-gen2')));
+  t.regex(text, /bloomery devnet accounts --network devnet-gen2$/m);
+  t.regex(text, /bloomery transfer --from account_1 ADDRESS 10 --network devnet-gen2$/m);
 });
 
 test('a devnet in another folder prints the folder, the network and the port that commands need', (t) => {
@@ -32,6 +39,7 @@ test('a devnet in another folder prints the folder, the network and the port tha
   const text = lines(folder, { ...network, directory: join(folder, 'network') }, 4100);
   t.true(text.includes(` | stop, each with --data-dir '${folder}' (`));
   const node = '--node http://127.0.0.1:4100';
+  t.true(text.includes(`bloomery devnet accounts --network '${folder}/network'\n`));
   t.true(text.includes(`bloomery transfer --from account_1 ADDRESS 10 --network '${folder}/network' ${node}\n`));
 });
 

@@ -159,7 +159,7 @@ export function planFollower(
     logFile: join(folder, 'node.log'),
     delegates: [],
     config: {
-      http: { port: httpPort + index, host: DEVNET_HOST },
+      http: { port: httpPort + index, host: DEVNET_HOST, processes: 0 },
       p2p: {
         port: wsPort + index,
         host: DEVNET_HOST,

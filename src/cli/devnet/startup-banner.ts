@@ -57,12 +57,11 @@ function placeWords(directory: string): string {
     : `, each with --data-dir ${shellText(directory)}`;
 }
 
-/** Returns the complete command for a transfer, with flags for a network or port that is not the default. */
-function transferLine({ directory, params }: Network, httpPort: number): string {
-  const isPackaged = directory === packagedNetworkDirectory(devnetNetworkName(params.generation));
-  const network = isPackaged && params.generation === 3 ? '' : ` --network ${shellText(directory)}`;
-  const node = httpPort === HTTP_PORT ? '' : ` --node http://${DEVNET_HOST}:${httpPort}`;
-  return `  send: bloomery transfer --from account_1 ADDRESS 10${network}${node}`;
+/** Returns the flag with which commands find the network. The result is empty for the network that is the default. */
+function networkWords({ directory, params }: Network): string {
+  const packaged = devnetNetworkName(params.generation);
+  if (directory !== packagedNetworkDirectory(packaged)) return ` --network ${shellText(directory)}`;
+  return params.generation === 3 ? '' : ` --network ${packaged}`;
 }
 
 function shellText(path: string): string {
@@ -77,13 +76,14 @@ function accountLines(network: Network, httpPort: number): readonly string[] {
     // The folder of a network that the user made may lack a file with passphrases. The banner then shows no accounts.
     return [];
   }
+  const node = httpPort === HTTP_PORT ? '' : ` --node http://${DEVNET_HOST}:${httpPort}`;
   return [
     'accounts   WORTHLESS: everybody knows these passphrases. Never use them on another network.',
     ...accounts
       .slice(0, ACCOUNTS_SHOWN)
       .map(({ name, address, passphrase }) => `  ${name.padEnd(10)} ${address.padEnd(21)} ${passphrase}`),
-    '  all of them: bloomery devnet accounts',
-    transferLine(network, httpPort),
+    `  all of them: bloomery devnet accounts${networkWords(network)}`,
+    `  send: bloomery transfer --from account_1 ADDRESS 10${networkWords(network)}${node}`,
     '',
   ];
 }
