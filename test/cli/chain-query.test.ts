@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
@@ -112,8 +113,8 @@ test.serial('a transaction is shown in its block, or in the pool with its signat
     ...CONSTANTS,
     '/api/transactions?id=17': { data: [TRANSFER] },
     '/api/transactions?id=18': { data: [] },
-    '/api/node/transactions/ready?id=18': { data: [] },
-    '/api/node/transactions/verified?id=18': { data: [] },
+    '/api/node/transactions/received?id=18': { data: [] },
+    '/api/node/transactions/validated?id=18': { data: [] },
     '/api/node/transactions/pending?id=18': {
       data: [
         { id: '18', type: 10, senderId: '1L', fee: '2500000000', asset: { username: 'smith' }, signatures: [KEY] },
@@ -169,6 +170,32 @@ test.serial('delegates are listed by rank, and pool transactions by what they wa
   t.regex(lines[0] ?? '', /^transaction +waits +fee +sender +does$/);
   t.regex(lines[1] ?? '', /^17 +for a block  +0\.1 LSK +1L +sends 3\.5 LSK to 2L/);
   t.regex(lines[2] ?? '', /^18 +for signatures of its group, has 1 +0\.1 LSK /);
+});
+
+test.serial('a transaction that moves through the queues into a block during the requests is found', async (t) => {
+  const { id } = TRANSFER;
+  let places: string[] = [];
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://localhost');
+    const isThere = pathname.endsWith(places[0] ?? '');
+    // The transaction moves after each request, and stays in the last place.
+    if (places.length > 1 && /transactions/.test(pathname)) places.shift();
+    const data = pathname.endsWith('constants') ? CONSTANTS['/api/node/constants'].data : isThere ? [TRANSFER] : [];
+    response.end(JSON.stringify({ data }));
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const node = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const order = ['/received', '/validated', '/pending', '/verified', '/ready', '/transactions'];
+  for (const last of order) {
+    places = order.slice(0, order.indexOf(last) + 1);
+    const { code, stderr } = await runCli(['tx', id, '--node', node]);
+    t.is(code, 0, `${last}: ${stderr}`);
+  }
+  places = ['/received', '/received', '/verified'];
+  t.regex((await runCli(['pool', '--node', node])).stdout, /^17 /m);
+  places = ['/verified', '/verified', '/verified', '/verified', '/ready'];
+  t.regex((await runCli(['pool', '--node', node])).stdout, /^17 /m);
 });
 
 for (const [type, asset, words] of [

@@ -1,6 +1,6 @@
 /** `bloomery pool`: lists the transactions in the pool of a node. */
 
-import { POOL_STATES, WAITS_FOR, type PoolStateName } from '../chain-query/pool-states.ts';
+import { POOL_STATES, SEARCH_ORDER, WAITS_FOR, type PoolStateName } from '../chain-query/pool-states.ts';
 import { POOLED_TRANSACTIONS, type TransactionJson } from '../chain-query/shapes.ts';
 import { askSource, type Source } from '../chain-query/chain-source.ts';
 import { descriptionOf, lsk } from '../chain-query/format-rows.ts';
@@ -23,19 +23,14 @@ export async function pool(flags: PoolFlags): Promise<void> {
 }
 
 async function waitingAt(source: Source, limit: number): Promise<readonly Waiting[]> {
-  const known = new Set<string>();
-  const waiting: Waiting[] = [];
-  // A transaction can move to another queue between two requests. If the transaction is in two answers, it is listed
-  // once.
-  for (const state of POOL_STATES) {
+  const waiting = new Map<string, Waiting>();
+  for (const state of SEARCH_ORDER) {
     const path = `node/transactions/${state}?sort=timestamp:asc&limit=${limit}`;
-    for (const transaction of await source.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS)) {
-      if (known.has(transaction.id)) continue;
-      known.add(transaction.id);
-      waiting.push({ state, transaction });
-    }
+    // A transaction that moved to another queue between two requests is in two answers. The list has the newer state.
+    for (const transaction of await source.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS))
+      waiting.set(transaction.id, { state, transaction });
   }
-  return waiting;
+  return POOL_STATES.flatMap((listed) => [...waiting.values()].filter(({ state }) => state === listed));
 }
 
 const COLUMNS: readonly Column<Waiting>[] = [

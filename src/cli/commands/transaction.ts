@@ -2,7 +2,7 @@
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import { epochMsOf } from '../chain-query/epoch.ts';
-import { POOL_STATES } from '../chain-query/pool-states.ts';
+import { SEARCH_ORDER } from '../chain-query/pool-states.ts';
 import { POOLED_TRANSACTIONS, TRANSACTIONS, type TransactionJson } from '../chain-query/shapes.ts';
 import { askSource, type Source } from '../chain-query/chain-source.ts';
 import { descriptionOf, lsk, rowLines, timeText, typeName } from '../chain-query/format-rows.ts';
@@ -42,14 +42,21 @@ async function findTransaction(
   source: Source,
   id: string,
 ): Promise<{ readonly transaction: TransactionJson; readonly state: string }> {
-  const [confirmed] = await source.ask<readonly TransactionJson[]>(`transactions?id=${id}`, TRANSACTIONS);
+  const confirmed = await findConfirmed(source, id);
   if (confirmed !== undefined) return { transaction: confirmed, state: 'confirmed' };
-  for (const state of POOL_STATES) {
+  for (const state of SEARCH_ORDER) {
     const [waiting] = await source.ask<readonly TransactionJson[]>(
       `node/transactions/${state}?id=${id}`,
       POOLED_TRANSACTIONS,
     );
     if (waiting !== undefined) return { transaction: waiting, state };
   }
+  // A block may have taken the transaction out of the pool during the search.
+  const includedSince = await findConfirmed(source, id);
+  if (includedSince !== undefined) return { transaction: includedSince, state: 'confirmed' };
   throw new ProtocolError('TRANSACTION_UNKNOWN', { id }, `${source.base} knows no transaction ${id}`);
+}
+
+async function findConfirmed(source: Source, id: string): Promise<TransactionJson | undefined> {
+  return (await source.ask<readonly TransactionJson[]>(`transactions?id=${id}`, TRANSACTIONS))[0];
 }
