@@ -171,17 +171,16 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       );
     },
     async stream(path) {
-      let response: Response;
-      try {
-        response = await within(timeoutMs, (signal) =>
-          fetch(`${base}${prefix}/${path}`, { headers: authorization, signal }),
-        );
-      } catch (error) {
+      const opened = await within(timeoutMs, async (signal) => {
+        const response = await fetch(`${base}${prefix}/${path}`, { headers: authorization, signal });
+        const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+        if (response.ok && response.body !== null && isStream) return response.body as AsyncIterable<Uint8Array>;
+        return { response, answer: answerIn(await boundedText(response)) };
+      }).catch((error: unknown) => {
         throw unreachable(error);
-      }
-      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-      if (response.ok && response.body !== null && isStream) return response.body as AsyncIterable<Uint8Array>;
-      throw unexpected(path, response, answerIn(await boundedText(response)));
+      });
+      if ('answer' in opened) throw unexpected(path, opened.response, opened.answer);
+      return opened;
     },
     async send<T>(method: 'POST' | 'PUT', path: string, body: unknown) {
       const headers = { 'content-type': 'application/json' };

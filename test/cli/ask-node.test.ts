@@ -31,6 +31,16 @@ for (const [name, listener] of [
   });
 }
 
+for (const [name, listener] of [
+  ['answers half', (_request, response) => void response.writeHead(503).write('{"message":')],
+  ['ends in its answer', (_request, response) => void response.writeHead(503).write('{', () => response.destroy())],
+] as const satisfies readonly (readonly [string, RequestListener])[]) {
+  test(`a request for a stream to a node that ${name} without a stream is an error within the time-out`, async (t) => {
+    const asker = nodeAsker(await serve(t, listener), { timeoutMs: 200 });
+    await t.throwsAsync(asker.stream('events'), { instanceOf: ProtocolError, code: 'NODE_UNREACHABLE' });
+  });
+}
+
 test('a request that the node timed out is sent again once, and a command is not', async (t) => {
   const methods: string[] = [];
   const asker = nodeAsker(
