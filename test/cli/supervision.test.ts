@@ -1,5 +1,6 @@
 /** Tests the supervisor of a devnet with fake nodes and with a clock that the test sets. */
 
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import type { NodeClient } from '../../src/cli/node-client.ts';
 import type { ProcessEnd, NodeProcess } from '../../src/cli/devnet/node-process.ts';
@@ -11,6 +12,7 @@ import {
   STABLE_MS,
   type RestartMode,
 } from '../../src/cli/devnet/restart-policy.ts';
+import type { SupervisedNode } from '../../src/cli/devnet/supervised-node.ts';
 import { runDevnet, type DevnetResult } from '../../src/cli/devnet/supervisor.ts';
 import type { NodeRow } from '../../src/cli/devnet/table.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
@@ -78,6 +80,26 @@ test('a node that ends again and again is given up with the reason, and the othe
   t.truthy(world.rows.at(-1)?.[0]?.state);
 });
 
+test('a devnet that ends during a restart waits for the old process, and starts no new one', async (t) => {
+  const world = new FakeDevnet(2);
+  let isRestarted = false;
+  world.attach = (nodes) => {
+    world.at(STARTUP_MS + 1000, () => {
+      world.ignoreStops(1);
+      void nodes[1]?.restart().then(() => (isRestarted = true));
+      world.stop();
+    });
+  };
+  const run = world.run();
+  const first = await Promise.race([run.then(() => 'run'), sleep(50, 'time')]);
+  t.is(first, 'time');
+  world.end(1, KILLED);
+  await run;
+  await setImmediate();
+  t.true(isRestarted);
+  t.deepEqual(world.starts, [1, 1]);
+});
+
 test('in a run to a height, a node that ends makes the run fail', async (t) => {
   const world = new FakeDevnet(2);
   world.at(10_000, () => world.end(1, KILLED));
@@ -115,6 +137,8 @@ class FakeDevnet {
   readonly #silent = new Set<number>();
   readonly #endings = new Map<number, (end: ProcessEnd) => void>();
   readonly #doomed = new Map<number, ProcessEnd>();
+  readonly #ignoringStops = new Set<number>();
+  attach: (nodes: readonly SupervisedNode[]) => void = () => undefined;
 
   constructor(nodes: number, restart: RestartMode = 'always') {
     this.#plans = planDevnet({ nodes, httpPort: 4000, wsPort: 5000, directory: '/d', network });
@@ -128,6 +152,7 @@ class FakeDevnet {
   silence = (index: number): void => void this.#silent.add(index);
   answerAgain = (index: number): void => void this.#silent.delete(index);
   stop = (): void => this.#stop.abort();
+  ignoreStops = (index: number): void => void this.#ignoringStops.add(index);
   end = (index: number, end: ProcessEnd): void => this.#endings.get(index)?.(end);
 
   /** Ends the node now, and again at once after every restart. */
@@ -149,6 +174,7 @@ class FakeDevnet {
       restart: this.#restart,
       screen: { show: (rows) => void this.rows.push(rows), print: (line) => void this.notes.push(line) },
       stop: this.#stop.signal,
+      attach: (nodes) => this.attach(nodes),
       ...(untilHeight === undefined ? {} : { untilHeight }),
       parts: {
         start: ({ index }) => this.#process(index),
@@ -180,7 +206,9 @@ class FakeDevnet {
     if (doom !== undefined) this.end(index, doom);
     const node = this.#plans[index];
     if (node === undefined) throw new Error(`no node ${index} is planned`);
-    const end = (): void => this.end(index, { reason: 'stopped', exitCode: 0 });
+    const end = (): void => {
+      if (!this.#ignoringStops.has(index)) this.end(index, { reason: 'stopped', exitCode: 0 });
+    };
     return { node, pid: 1, ended, isRunning: () => isRunning, stop: end, kill: end, pause: () => undefined };
   }
 

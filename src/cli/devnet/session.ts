@@ -259,13 +259,14 @@ class Session {
   }
 
   async #add(): Promise<SupervisedNode> {
-    const { directory, network, httpPort, wsPort, restart, logFormat } = this.#options;
+    const { directory, network, httpPort, wsPort, restart, logFormat, stop } = this.#options;
     const plans = this.#nodes.map(({ node }) => node);
     const log = logFormat === undefined ? {} : { logFormat };
     const plan = planFollower(plans, { httpPort, wsPort, directory, network, ...log });
     await checkPortsFree([plan.httpPort, plan.wsPort].map((port) => ({ host: DEVNET_HOST, port })));
     writeNodeFolder(plan);
     if (this.#options.fork !== undefined) await this.#copyChainTo(plan);
+    if (stop.signal.aborted) throw usageError('the devnet is stopping: start it again, and then add the node');
     const { start, client, nowMs } = this.parts;
     const node = new SupervisedNode({ node: plan, client: client(plan), restart, start, nowMs });
     this.#nodes.push(node);

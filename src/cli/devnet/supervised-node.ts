@@ -30,6 +30,9 @@ export class SupervisedNode {
   readonly #policy: RestartPolicy;
   #state: State;
   #isPaused = false;
+  /** The process whose end `kill` or `restart` awaits. */
+  #ending: NodeProcess | undefined;
+  #isClosed = false;
 
   /** Starts the first process. */
   constructor(options: SupervisedNodeOptions) {
@@ -60,21 +63,27 @@ export class SupervisedNode {
    * Kills the process at once, like a crash. Resolves when the process has ended. The node stays down until `restart`.
    */
   async kill(): Promise<void> {
-    const { process } = this;
-    this.#state = { kind: 'killed' };
-    this.#isPaused = false;
-    process?.kill();
-    await process?.ended;
+    await this.#end((process) => process.kill());
   }
 
-  /** Stops the running process, if there is one, waits for its end, and starts a new process. */
+  /**
+   * Stops the running process, if there is one, waits for its end, and starts a new process. After `close`, the method
+   * starts no process.
+   */
   async restart(): Promise<void> {
-    const { process } = this;
-    this.#state = { kind: 'killed' };
-    this.#isPaused = false;
-    process?.stop();
-    await process?.ended;
-    this.#state = this.#started();
+    await this.#end((process) => process.stop());
+    if (!this.#isClosed) this.#state = this.#started();
+  }
+
+  /**
+   * Ends the supervision, because the devnet ends.
+   *
+   * @returns the process that the caller must end: the running process, or the process whose end `kill` or `restart`
+   *   awaits
+   */
+  close(): NodeProcess | undefined {
+    this.#isClosed = true;
+    return this.process ?? this.#ending;
   }
 
   /**
@@ -134,6 +143,17 @@ export class SupervisedNode {
     }
     this.#state = { kind: 'waiting', untilMs: nowMs + decision.delayMs };
     return `${name} ended: ${end.reason}: started again in ${decision.delayMs / 1000} s`;
+  }
+
+  async #end(signal: (process: NodeProcess) => void): Promise<void> {
+    const { process } = this;
+    this.#state = { kind: 'killed' };
+    this.#isPaused = false;
+    if (process === undefined) return;
+    this.#ending = process;
+    signal(process);
+    await process.ended;
+    if (this.#ending === process) this.#ending = undefined;
   }
 
   #started(): State {

@@ -99,7 +99,7 @@ export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefine
     run.attach?.(nodes);
     return await watch(run, nodes);
   } finally {
-    await stopAll(nodes.flatMap(({ process }) => process ?? []));
+    await stopAll(nodes.flatMap((each) => each.close() ?? []));
   }
 }
 
