@@ -4,15 +4,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { beddowsOfLskText } from '../primitives/amount.ts';
 import { command, EXIT_CODES, generationOption, integerFrom } from './command.ts';
 import type { DevnetControl } from './commands/devnet-control.ts';
-import { RESTART_MODES } from './devnet/restart-policy.ts';
 import { BLOCK_TIMES_TEXT, isBlockTime } from './devnet/block-timing.ts';
+import { NODE_INDEX_MAX } from './devnet/messages.ts';
 import { MINED_SLOTS_MAX, MINING_MODES } from './devnet/mining.ts';
+import { RESTART_MODES } from './devnet/restart-policy.ts';
 import type { AccountsFlags, ControlFlags, DevnetFlags, ScenarioFlags } from './flags.ts';
-
-/**
- * Highest node number that a command accepts. A devnet starts with at most 32 nodes, but further nodes can be added.
- */
-const NODE_INDEX_MAX = 99;
 
 export function addDevnetCommands(program: Command): void {
   const devnet = command(program, 'devnet', 'start a private network of several nodes on this machine')

@@ -52,6 +52,19 @@ test('overlapping ports, and ports above 65535, are refused', (t) => {
   t.notThrows(plan(4000, 65_532));
 });
 
+test('an added node above the highest number, or with a port above 65535, is refused', (t) => {
+  const base = { httpPort: 4000, wsPort: 5000, directory: '/d', network };
+  const [node] = planDevnet({ nodes: 1, ...base });
+  const nodes = Array.from({ length: 100 }, () => node!);
+  t.throws(() => planFollower(nodes, base), { code: 'USAGE', message: 'a devnet has at most 100 nodes' });
+  t.is(planFollower(nodes.slice(1), base).index, 99);
+  t.throws(() => planFollower(nodes.slice(0, 2), { ...base, wsPort: 65_534 }), {
+    code: 'USAGE',
+    message: /above 65535/,
+  });
+  t.notThrows(() => planFollower(nodes.slice(0, 1), { ...base, wsPort: 65_534 }));
+});
+
 test('the deadline grows with height and block time', (t) => {
   t.is(deadlineMs(15, 2), 270_000);
   t.is(deadlineMs(100, 10), 3_180_000);

@@ -12,6 +12,11 @@ import type { NodeFaults } from './faults.ts';
  * all blocks are full.
  */
 export const BLOCKS_GIVEN_MAX = 100;
+/**
+ * Highest number of a node. A devnet starts with at most 32 nodes, but the user can add nodes. With this limit, the name
+ * of a node's folder has at most two digits.
+ */
+export const NODE_INDEX_MAX = 99;
 
 /** Requests of the supervisor to a node. */
 export type AgentRequest =

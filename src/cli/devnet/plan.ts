@@ -6,7 +6,7 @@ import type { ForgerEntry, Forgers, Network } from '../../config/network.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import { usageError } from '../error-lines.ts';
 import { nodeOfDelegate } from './fork/substitute-key.ts';
-import type { ForkShare } from './messages.ts';
+import { NODE_INDEX_MAX, type ForkShare } from './messages.ts';
 
 export interface DevnetRequest {
   readonly nodes: number;
@@ -36,6 +36,7 @@ export interface PlannedNode {
 
 /** All nodes listen only on this address, because the keys of a devnet are public. */
 export const DEVNET_HOST = '127.0.0.1';
+const PORT_MAX = 65_535;
 
 /**
  * Minimum percentage of the peers that must have the same tip as a node before the node forges. The minimum applies to
@@ -58,7 +59,7 @@ const BLOCK_TIMES_PER_BLOCK = 3;
 export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
   const { nodes, httpPort, wsPort, directory, network, logFormat, forkDelegates } = request;
   const forgers = forkDelegates === undefined ? publishedForgers(network) : undefined;
-  if (Math.max(httpPort, wsPort) + nodes - 1 > 65_535) {
+  if (Math.max(httpPort, wsPort) + nodes - 1 > PORT_MAX) {
     throw usageError(`${nodes} nodes from port ${Math.max(httpPort, wsPort)} pass port 65535: choose lower ports`);
   }
   if (Math.abs(httpPort - wsPort) < nodes) {
@@ -141,13 +142,17 @@ function refuseBlocked(httpPort: number, index: number): void {
  * Plans a node that a user adds to a running devnet (a follower). A follower does not forge, because all delegates
  * already belong to other nodes.
  *
- * @throws ProtocolError `USAGE` for an HTTP port that `fetch` refuses
+ * @throws ProtocolError `USAGE` for a node above `NODE_INDEX_MAX`, for a port above 65535, and for an HTTP port that
+ *   `fetch` refuses
  */
 export function planFollower(
   nodes: readonly PlannedNode[],
   { httpPort, wsPort, directory, network, logFormat }: Omit<DevnetRequest, 'nodes'>,
 ): PlannedNode {
   const index = nodes.length;
+  if (index > NODE_INDEX_MAX) throw usageError(`a devnet has at most ${NODE_INDEX_MAX + 1} nodes`);
+  if (Math.max(httpPort, wsPort) + index > PORT_MAX)
+    throw usageError(`node ${index} would have a port above ${PORT_MAX}: start the devnet with lower ports`);
   refuseBlocked(httpPort + index, index);
   const folder = join(directory, `node-${index}`);
   return {
