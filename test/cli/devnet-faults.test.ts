@@ -5,6 +5,7 @@ import {
   lossOfText,
   nodesOfText,
   partsOfText,
+  durationMsOf,
   skewMsOfText,
 } from '../../src/cli/devnet/parse-faults.ts';
 
@@ -96,3 +97,14 @@ test('any other text is refused with an error that repeats it', (t) => {
 function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
+
+test('each number of whole milliseconds is read, in every unit', (t) => {
+  for (let ms = 0; ms < 10_000; ms += 1) {
+    const seconds = `${Math.floor(ms / 1000)}.${String(ms % 1000).padStart(3, '0')}s`;
+    if (durationMsOf(seconds) !== ms) t.fail(`${seconds} is read as ${durationMsOf(seconds)}`);
+  }
+  t.deepEqual(
+    ['4.35m', '0.001h', '99999999h', '1.5ms', '3.0ms', '0.0001s', '1.s', '.5s', '1e3s', 's'].map(durationMsOf),
+    [261_000, 3600, 359_999_996_400_000, undefined, 3, undefined, undefined, undefined, undefined, undefined],
+  );
+});

@@ -87,10 +87,12 @@ export function skewMsOfText(text: string): number {
  * another form, and for a time that is not a whole number of milliseconds.
  */
 export function durationMsOf(text: string): number | undefined {
-  const found = /^(\d{1,8}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text);
-  const unitMs = UNITS_MS[found?.[2] ?? ''];
-  if (found === null || unitMs === undefined) return undefined;
-  const ms = Number(found[1]) * unitMs;
+  const [, whole, decimals = '', unit = ''] = /^(\d{1,8})(?:\.(\d{1,3}))?(ms|s|m|h)$/.exec(text) ?? [];
+  const unitMs = UNITS_MS[unit];
+  if (whole === undefined || unitMs === undefined) return undefined;
+  // The digits are read as a whole number of thousandths, because most decimal fractions are not exact numbers.
+  const thousandths = Number(whole + decimals.padEnd(3, '0'));
+  const ms = unitMs === 1 ? thousandths / 1000 : thousandths * (unitMs / 1000);
   return Number.isInteger(ms) ? ms : undefined;
 }
 
