@@ -154,10 +154,9 @@ class HttpClient {
   }
 
   async #finalHeight(): Promise<number> {
-    const { data } = (await this.get('/node/status')) as {
-      readonly data: { readonly chainMaxHeightFinalized?: number };
-    };
-    return data.chainMaxHeightFinalized ?? 0;
+    const answer = (await this.get('/node/status')) as { readonly data?: FinalState | null } | null;
+    if (typeof answer?.data !== 'object' || answer.data === null) throw this.#invalid('/node/status without a status');
+    return answer.data.chainMaxHeightFinalized ?? 0;
   }
 
   async #ask(method: Method, path: string, parameters: Values, body?: unknown): Promise<unknown> {
@@ -223,6 +222,11 @@ class HttpClient {
     const asked = query.toString();
     return `${this.#base}${filled}${asked === '' ? '' : `?${asked}`}`;
   }
+}
+
+/** Member of the answer to `/node/status` that `waitFor` reads. */
+interface FinalState {
+  readonly chainMaxHeightFinalized?: number;
 }
 
 interface Confirmed {
