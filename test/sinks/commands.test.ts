@@ -239,6 +239,7 @@ test('a server password comes from a file or a variable, in a URL with a warning
     { password: 'from-file', ran: await run(`http://me@${at}`, ['--password-file', file]) },
     { password: 'from-env', ran: await run(`http://me@${at}`, [], { BLOOMERY_CLICKHOUSE_PASSWORD: 'from-env' }) },
     { password: 'from-file', ran: await run(`http://me:in-url@${at}`, ['--password-file', file]) },
+    { password: 'in-url', ran: await run(`http://me:in-url@${at}`, [], { BLOOMERY_CLICKHOUSE_PASSWORD: '' }) },
   ];
   t.deepEqual(
     tried.map(({ password }) => `me:${password}`),
@@ -248,7 +249,7 @@ test('a server password comes from a file or a variable, in a URL with a warning
     t.is(ran.code, 1, ran.stderr);
     for (const secret of [password, 'in-url', 'in%20query']) t.notRegex(ran.stdout + ran.stderr, new RegExp(secret));
     const warnings = ran.stderr.split('\n').filter((line) => line.includes('warning'));
-    t.is(warnings.length, [0, 1, 4].includes(index) ? 1 : 0, ran.stderr);
+    t.is(warnings.length, [0, 1, 4, 5].includes(index) ? 1 : 0, ran.stderr);
   }
   for (const url of ['http://me:hidden%zz@127.0.0.1:1', 'http://me:hidden@127.0.0.1:99999', 'ftp://me:hidden@host']) {
     const { code, stderr } = await run(url, []);

@@ -30,6 +30,6 @@ async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise
     const where = `--password-file FILE or ${PASSWORD_VARIABLE}`;
     printStderr(`warning: every user of this machine can read the password in --url; pass the password with ${where}`);
   }
-  if (file === undefined && process.env[PASSWORD_VARIABLE] === undefined) return undefined;
+  if (file === undefined && (process.env[PASSWORD_VARIABLE] ?? '') === '') return undefined;
   return readSecret({ name: 'password', file, flag: '--password-file', variable: PASSWORD_VARIABLE });
 }
