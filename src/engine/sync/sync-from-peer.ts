@@ -168,7 +168,7 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPe
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },
-    `the peer's chain differs from this chain below height ${floorHeight}, and those blocks can no longer be reverted: ` +
+    `the peer's chain differs from this chain at height ${floorHeight}, and this block can no longer be reverted: ` +
       'if the network follows that chain, start again with an empty data folder',
   );
 }
