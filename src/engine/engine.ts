@@ -170,6 +170,7 @@ export class Engine {
       store,
       rules,
       clock,
+      chainClock: this.#chainClock,
       observer: this.#observer.module('pool'),
       finalizedHeight: () => this.chain.finalizedHeight,
       isCaughtUp: () => this.#isCaughtUp(),

@@ -32,6 +32,8 @@ export interface AcceptedDependencies {
   readonly store: Pick<ChainStore, 'tip' | 'transactionPlace'>;
   readonly rules: Rules;
   readonly clock: Clock;
+  /** Clock of the chain, by which the pool measures the age of its transactions; differs from `clock` on some devnets. */
+  readonly chainClock: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
   /**
@@ -330,7 +332,7 @@ export class AcceptedTransactions {
   }
 
   #restoreOne(id: TransactionId): void {
-    const { journal, pool, store, clock, isCaughtUp } = this.#dependencies;
+    const { journal, pool, store, chainClock, isCaughtUp } = this.#dependencies;
     const entry = journal.get(id);
     const place = store.transactionPlace(id);
     if (place !== undefined && entry !== undefined) this.#confirmed.set(id, place.height);
@@ -338,7 +340,7 @@ export class AcceptedTransactions {
       this.#waiting.delete(id);
       return;
     }
-    const nowMs = clock.nowMs();
+    const nowMs = chainClock.nowMs();
     if (isTooOld(entry.receivedAtMs, entry.isOfGroup, nowMs)) {
       this.#drop(id, WAITED_TOO_LONG);
       return;

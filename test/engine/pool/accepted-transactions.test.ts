@@ -28,6 +28,8 @@ interface Life {
 interface LifeOptions {
   readonly isCaughtUp?: () => boolean;
   readonly perQueueMax?: number;
+  /** Time in milliseconds by which the clock of the chain is ahead of the clock of the process. */
+  readonly chainAheadMs?: number;
 }
 
 /** Successive runs of a node over one journal and one chain. */
@@ -42,7 +44,7 @@ class Lives {
     for (const who of [alice, bob, carol]) this.world.setAccount(who);
   }
 
-  begin({ isCaughtUp = () => true, perQueueMax = 1000 }: LifeOptions = {}): Life {
+  begin({ isCaughtUp = () => true, perQueueMax = 1000, chainAheadMs = 0 }: LifeOptions = {}): Life {
     const { world, journal } = this;
     const announced: string[] = [];
     const logged: Life['logged'] = [];
@@ -51,11 +53,12 @@ class Lives {
       log: (_level, code, _message, fields = {}) => void logged.push({ code, fields }),
     };
     const clock = this.#time.clock();
+    const chainClock = { nowMs: () => clock.nowMs() + chainAheadMs };
     const pool: TransactionPool = new TransactionPool({
       rules: world.rules,
       state: () => world.state,
       tip: () => world.state.tip(),
-      clock,
+      clock: chainClock,
       verify: world.verify,
       observer: SILENT,
       limits: { perQueueMax },
@@ -75,6 +78,7 @@ class Lives {
       },
       rules: world.rules,
       clock,
+      chainClock,
       observer,
       finalizedHeight: () => this.finalized,
       isCaughtUp,
@@ -130,6 +134,21 @@ test('an accepted transaction is in the pool again after a restart, with its age
     fields: { count: 1, transactionIds: id, reason: 'it waited too long' },
   });
 });
+
+for (const chainAheadMs of [-86_400_000, 86_400_000])
+  test(`an accepted transaction keeps its age beside a chain clock that is ${chainAheadMs} ms ahead`, async (t) => {
+    const lives = new Lives();
+    const first = lives.begin({ chainAheadMs });
+    const id = await submitted(first, lives.world.transfer(alice, bob));
+    first.end();
+    await first.run(10_000);
+    const second = lives.begin({ chainAheadMs });
+    await second.run(1);
+    t.true(second.pool.has(id));
+    t.deepEqual(second.pool.expire(), []);
+    await second.run(810);
+    t.deepEqual(second.pool.expire(), [id], 'three hours after it was accepted');
+  });
 
 test('the answer and the announcement wait for the write to the disk', async (t) => {
   let written = (): void => undefined;
