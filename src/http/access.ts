@@ -82,16 +82,28 @@ export function clientAddresses({ headers, socket }: IncomingMessage, trustProxy
  * node reserves a share of its connections and event streams for trusted addresses. A very wide network in the list
  * (see `TRUSTED_BITS_MIN_4`) does not count, because such a network does not name particular clients.
  */
-export function createTrust(options: HttpOptions): (address: string) => boolean {
+export function createTrust(options: Pick<HttpOptions, 'access'>): (address: string) => boolean {
   const named = options.access.whiteList.filter((entry) => !isWide(entry));
   const listed = readAddressList(named, SILENT);
   return (address) => isThisMachine(address) || listed.includes(address);
 }
 
 function isWide(entry: string): boolean {
-  const bits = /\/([0-9]+)\s*$/.exec(entry)?.[1];
-  return bits !== undefined && Number(bits) < (entry.includes(':') ? TRUSTED_BITS_MIN_6 : TRUSTED_BITS_MIN_4);
+  const [, address = '', bits] = /^\s*(\S*)\/([0-9]+)\s*$/.exec(entry) ?? [];
+  if (bits === undefined) return false;
+  if (!address.includes(':')) return Number(bits) < TRUSTED_BITS_MIN_4;
+  return Number(bits) < TRUSTED_BITS_MIN_6 || isWideInIpv4(address, Number(bits));
 }
+
+/** True for an IPv6 network that includes a very wide IPv4 network, because IPv4 addresses are written as IPv6. */
+function isWideInIpv4(address: string, bits: number): boolean {
+  if (bits >= MAPPED_BITS + TRUSTED_BITS_MIN_4 || isIP(address) !== 6) return false;
+  const isMapped = new URL(`http://[${address}]`).hostname.startsWith('[::ffff:');
+  return isMapped || readAddressList([`${address}/${bits}`], SILENT).includes('0.0.0.0');
+}
+
+/** Length in bits of the prefix `::ffff:0:0`, below which each IPv4 address has an IPv6 form. */
+const MAPPED_BITS = 96;
 
 /** Shortest mask of a trusted IPv4 network: 8 bits, because 10.0.0.0/8 is the widest private network. */
 const TRUSTED_BITS_MIN_4 = 8;
