@@ -83,7 +83,6 @@ export class FrameFilter {
   #handshaken = false;
   #closed = false;
   #farewell: CloseReason | undefined;
-  #ignored = 0;
 
   constructor(
     role: 'acceptor' | 'dialer',
@@ -103,11 +102,6 @@ export class FrameFilter {
   /** Code and reason that the peer sent before it closed the connection. */
   get farewell(): CloseReason | undefined {
     return this.#farewell;
-  }
-
-  /** Number of messages and frames that the filter has dropped so far. */
-  get ignored(): number {
-    return this.#ignored;
   }
 
   /** Drops all frames from now on. Without this call, the library would still act on frames of a closed connection. */
@@ -139,7 +133,7 @@ export class FrameFilter {
     // The filter drops binary messages, which nodes never send: `#frame` refuses `undefined`.
     const value = typeof message === 'string' ? this.#parse(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
-    if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return this.#drop();
+    if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return null;
     for (let extra = 1; extra < value.length; extra += 1) this.count(NO_BYTES);
     if (!this.#frames.take(this.#clock.nowMs(), value.length - 1)) {
       return this.#dropAboveRate(value.length);
@@ -160,11 +154,11 @@ export class FrameFilter {
     const event = isRecord(value) ? own(value, 'event') : undefined;
     // A frame with the members `event` and `rid` may have counted as an answer when it arrived, but `frameOf` reads it
     // as an event. Events must count against the budgets, so the filter drops a frame with both members.
-    if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return this.#drop();
+    if (isRecord(value) && event !== undefined && own(value, 'rid') !== undefined) return null;
     if (isRecord(value) && event === GOODBYE) return this.#goodbye(own(value, 'data'));
     if (isRecord(value) && event === HANDSHAKE) return this.#handshake(own(value, 'cid'));
     const frame = frameOf(value, this.#events);
-    if (frame === undefined) return this.#drop();
+    if (frame === undefined) return null;
     if (this.#role === 'dialer' && 'rid' in frame && frame.rid === HANDSHAKE_RID && !this.#handshaken) {
       this.#handshaken = true;
       return frame.error === undefined ? { rid: frame.rid, data: welcomeOf(frame.data) } : frame;
@@ -178,7 +172,7 @@ export class FrameFilter {
    */
   #handshake(cid: unknown): Frame | null {
     if (this.#role === 'dialer' || this.#handshaken || typeof cid !== 'number' || !Number.isSafeInteger(cid)) {
-      return this.#drop();
+      return null;
     }
     this.#handshaken = true;
     return { event: HANDSHAKE, data: { authToken: null }, cid };
@@ -196,11 +190,6 @@ export class FrameFilter {
   #dropAboveRate(count = 1): null {
     const dropped = this.#dropped.use(this.#clock.nowMs(), count);
     if (dropped % FRAMES_DROPPED_PER_CHARGE < count) this.#on.overused(`${String(dropped)} frames above the rate`);
-    return this.#drop();
-  }
-
-  #drop(): null {
-    this.#ignored += 1;
     return null;
   }
 }
