@@ -70,7 +70,7 @@ export class BalanceChanges {
   }
 }
 
-function unknownState({ fact }: Pick<StateReader, 'fact'>): StateReader {
+function unknownState(facts: Pick<StateReader, 'fact'>): StateReader {
   return {
     account: () => undefined,
     delegate: () => undefined,
@@ -78,7 +78,7 @@ function unknownState({ fact }: Pick<StateReader, 'fact'>): StateReader {
     delegates: () => [],
     roundList: () => undefined,
     bftState: () => undefined,
-    fact,
+    fact: (name) => facts.fact(name),
     header: () => undefined,
     hasTransaction: () => false,
   };

@@ -2,7 +2,9 @@ import test from 'ava';
 import { RowMaker } from '../../src/sinks/row-maker.ts';
 import { joinedRows, type Rows } from '../../src/sinks/tables.ts';
 import { codeOf } from '../../src/primitives/errors.ts';
-import { LIVE_KINDS } from '../support/chain-maker.ts';
+import { NO_EXCEPTIONS } from '../../src/protocol/params.ts';
+import type { KeyPair } from '../../src/protocol/types.ts';
+import { addressOfPair, ChainMaker, LIVE_KINDS, LSK, makeNetwork } from '../support/chain-maker.ts';
 import { fullChain, ROUND, type FullChain } from './full-chain.ts';
 
 function rowsOf({ maker, blocks }: FullChain): Rows {
@@ -105,6 +107,35 @@ for (const generation of [2, 3] as const) {
     );
   });
 }
+
+test('the balance changes of transactions of applications sum up to the balances', (t) => {
+  const precedent = { disableDappTransaction: 1000, disableDappTransfer: 1000, disableV1Transactions: 0 };
+  const maker = new ChainMaker(makeNetwork({ generation: 2, exceptions: { ...NO_EXCEPTIONS, precedent } }));
+  const [owner, sender, third] = maker.network.accounts as [KeyPair, KeyPair, KeyPair];
+  const dapp = { name: 'app', type: 0, category: 0, link: 'https://x.test/app.zip' };
+  const registration = maker.transaction(owner, { kind: 'dapp', dapp });
+  const [dappId, recipientId] = [registration.id, addressOfPair(third)];
+  const blocks = [
+    maker.network.genesis,
+    maker.forge({ transactions: [registration] }),
+    maker.forge({ transactions: [maker.transaction(sender, { kind: 'inTransfer', amount: 3n * LSK, dappId })] }),
+    maker.forge({
+      transactions: [
+        maker.transaction(sender, { kind: 'outTransfer', amount: LSK, recipientId, dappId, transactionId: '5' }),
+      ],
+    }),
+  ];
+  const rows = new RowMaker(maker.rules);
+  const { balance_changes: changes } = joinedRows(blocks.map((block) => rows.rowsOf(block)));
+  const sums = sumsBy(
+    changes,
+    ({ address }) => address,
+    ({ amount }) => amount,
+  );
+  for (const who of [owner, sender, third])
+    t.is(sums.get(addressOfPair(who)), maker.state.account(addressOfPair(who))?.balance);
+  t.is(sums.get(recipientId), 10_001n * LSK);
+});
 
 test('a block that breaks a rule is refused', (t) => {
   const { maker, blocks } = fullChain(3, 20);
