@@ -26,6 +26,9 @@ export interface Rotation {
   readonly filesKept: number;
 }
 
+/** A failed rotation is tried again each time that the file has grown by this part of `Rotation.bytesMax`. */
+const RETRIES_PER_FILE = 20;
+
 /**
  * Appends to a file. If the file's folder is missing, the function creates the folder, but not its parent. On a full
  * disk, lines are lost, but the node continues to run.
@@ -38,9 +41,22 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
   // Only a regular file can be renamed and replaced, so a device or a pipe is not rotated.
   const isRotated = fstatSync(descriptor).isFile();
   let linesLost = 0;
-  const rotate = ({ filesKept }: Rotation): void => {
+  /** After a failed rotation, the size in bytes from which the sink tries again. */
+  let rotateFromBytes = 0;
+  const rotate = ({ bytesMax, filesKept }: Rotation): void => {
     if (descriptor !== undefined) closeSync(descriptor);
     descriptor = undefined;
+    try {
+      renameAll(filesKept);
+      // If the new file cannot be opened, the size 0 prevents a second rotation in the next write.
+      sizeBytes = 0;
+      rotateFromBytes = 0;
+    } catch {
+      // Without the rename, the file grows beyond its limit, because a lost line would be worse.
+      rotateFromBytes = sizeBytes + bytesMax / RETRIES_PER_FILE;
+    }
+  };
+  const renameAll = (filesKept: number): void => {
     // A failed rotation can leave a gap, for example a file `.3` without a file `.2`. The next rotation fills the gap,
     // and renames no file above the gap, so that no kept file is lost.
     let oldest = 1;
@@ -49,10 +65,6 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
       const from = age === 1 ? file : `${file}.${age - 1}`;
       if (existsSync(from)) renameSync(from, `${file}.${age}`);
     }
-    // The file has been renamed. If `openLog` throws now, the size 0 prevents a second rotation in the next write.
-    sizeBytes = 0;
-    descriptor = openLog(file);
-    sizeBytes = fstatSync(descriptor).size;
   };
   let isClosed = false;
   return {
@@ -64,9 +76,11 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
       try {
         const bytes = Buffer.from(lines, 'utf8');
         const isFull = sizeBytes > 0 && sizeBytes + bytes.length > (rotation?.bytesMax ?? Infinity);
-        if (rotation !== undefined && isRotated && isFull) rotate(rotation);
-        // A failed rotation leaves the file closed, so the sink opens the file again.
-        descriptor ??= openLog(file);
+        if (rotation !== undefined && isRotated && isFull && sizeBytes >= rotateFromBytes) rotate(rotation);
+        if (descriptor === undefined) {
+          descriptor = openLog(file);
+          sizeBytes = fstatSync(descriptor).size;
+        }
         const written = writeSync(descriptor, bytes);
         sizeBytes += written;
         if (written < bytes.length) linesLost += 1;

@@ -1,10 +1,11 @@
 /** Tests that failed rotations of the log file lose no kept file. */
 
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test from 'ava';
+import { fileSink } from '../../src/telemetry/log-sink.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 const SINK = new URL('../../src/telemetry/log-sink.js', import.meta.url).href;
@@ -23,4 +24,20 @@ test('kept log files stay while the process can open no new file', async (t) => 
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program, '--', file]);
   const kept = [1, 2, 3].map((age) => readFileSync(`${file}.${age}`, 'utf8').trim());
   t.deepEqual(kept, ['4', '3', '2']);
+});
+
+test('a file that cannot be renamed gets all lines, and is renamed when that works again', (t) => {
+  const folder = temporaryFolder(t);
+  const file = join(folder, 'node.log');
+  const sink = fileSink(file, { bytesMax: 100, filesKept: 1 });
+  t.teardown(() => sink.close());
+  // A file cannot be renamed to the path of a folder.
+  mkdirSync(`${file}.1`);
+  const lines = Array.from({ length: 60 }, (_, index) => `line ${index}\n`);
+  for (const line of lines.slice(0, 50)) sink.write(line);
+  t.is(sink.linesLost, 0);
+  t.is(readFileSync(file, 'utf8'), lines.slice(0, 50).join(''));
+  rmSync(`${file}.1`, { recursive: true });
+  for (const line of lines.slice(50)) sink.write(line);
+  t.is(readFileSync(`${file}.1`, 'utf8') + readFileSync(file, 'utf8'), lines.join(''));
 });
