@@ -12,6 +12,7 @@ import { verifyChain } from '../../src/node/verify-chain.ts';
 import { createGen3Rules } from '../../src/protocol/gen3/rules.ts';
 import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
+import { signedHeadersIn } from '../support/signed-headers.ts';
 
 export interface KillOptions {
   readonly kills: number;
@@ -133,14 +134,9 @@ async function live(args: readonly string[], { untilHeight, lifeMs, startingMs }
   return { first, last, complaint };
 }
 
-/**
- * Adds the headers in the journal to `signed`, because a node that rewrites the journal drops old headers. The last
- * line of the journal may be incomplete.
- */
+/** Adds the headers in the journal to `signed`, because a node that rewrites the journal drops old headers. */
 function learn(signed: Map<string, Map<string, SignedHeader>>, directory: string): void {
-  for (const line of readFileSync(journalFileOf(directory), 'utf8').split('\n')) {
-    if (!line.endsWith('}')) continue;
-    const { delegate, ...header } = JSON.parse(line.slice(line.indexOf('{'))) as SignedHeader & { delegate: string };
+  for (const { delegate, header } of signedHeadersIn(readFileSync(journalFileOf(directory), 'utf8'))) {
     const headers = signed.get(delegate) ?? new Map<string, SignedHeader>();
     signed.set(delegate, headers);
     headers.set(header.blockId, header);

@@ -17,6 +17,7 @@ import type { SignedHeader } from '../../src/protocol/rules.ts';
 import { CLI_ENTRY } from './cli.ts';
 import { freePortRanges } from './ports.ts';
 import { INNER_HOST, LoopbackWires } from './loopback-wires.ts';
+import { signedHeadersIn, type JournaledHeader } from './signed-headers.ts';
 
 export interface TestNode {
   readonly plan: PlannedNode;
@@ -299,21 +300,11 @@ export function signedHeaderCount(devnet: SigningPlaces): number {
   return devnet.nodes.reduce((sum, { plan }) => sum + journalEntries(plan, devnet.network.name).length, 0);
 }
 
-function journalEntries(
-  plan: Pick<PlannedNode, 'directory'>,
-  networkName: string,
-): { delegate: string; header: SignedHeader }[] {
-  let lines: string[];
+function journalEntries(plan: Pick<PlannedNode, 'directory'>, networkName: string): readonly JournaledHeader[] {
   try {
-    lines = readFileSync(join(plan.directory, networkName, 'forging-journal'), 'utf8').split('\n');
+    return signedHeadersIn(readFileSync(join(plan.directory, networkName, 'forging-journal'), 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
-  return lines
-    .filter((line) => line.endsWith('}'))
-    .map((line) => {
-      const { delegate, ...header } = JSON.parse(line.slice(line.indexOf('{'))) as SignedHeader & { delegate: string };
-      return { delegate, header };
-    });
 }
