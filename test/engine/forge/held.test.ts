@@ -46,7 +46,7 @@ test('a block on request is in the journal before it is sent, and is dropped whe
   scheduler.start();
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
   await pass(slot - currentSlot());
-  breakJournal(new ProtocolError('JOURNAL_UNWRITABLE', {}, 'the disk is full'));
+  breakJournal(new ProtocolError('JOURNAL_WRITE_FAILED', {}, 'the disk is full'));
   t.is(await scheduler.forgeNow(), undefined);
   t.is(chain.tip.header.height, 1);
   t.is(signed.size, 0);

@@ -21,7 +21,7 @@ test('the header of a block is in the journal before the block is announced', as
 });
 
 for (const [what, error, code] of [
-  ['refuses', new ProtocolError('JOURNAL_UNWRITABLE', {}, 'no space left on the device'), 'JOURNAL_UNWRITABLE'],
+  ['refuses', new ProtocolError('JOURNAL_WRITE_FAILED', {}, 'no space left on the device'), 'JOURNAL_WRITE_FAILED'],
   ['fails to write', new Error('EIO'), 'FORGING_FAILED'],
 ] as const) {
   test(`no block is made when the journal ${what} its header, and the slot is logged with the reason`, async (t) => {
