@@ -158,7 +158,10 @@ test('the parts of a partition diverge, and one of them is reverted after the he
     await net.partition([0, 1]);
     const { address } = net.account('account_2');
     const before = await balanceOf(net, address);
+    const other = net.account('account_4').address;
+    const otherBefore = await balanceOf(net, other);
     await net.send('account_1', { kind: 'transfer', to: address, amount: LSK }, 0);
+    await net.send('account_3', { kind: 'transfer', to: other, amount: LSK }, 2);
     await net.mine(12);
     t.is(await balanceOf(net, address, 1), before + LSK);
     t.is(await balanceOf(net, address, 2), before, 'the other part knows nothing of it');
@@ -170,8 +173,9 @@ test('the parts of a partition diverge, and one of them is reverted after the he
     await net.mine(5);
     const healed = await Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
     t.is(new Set(healed).size, 1);
-    // The transaction of the reverted part must not be lost.
+    // The transaction of the reverted part must not be lost, whichever part is reverted.
     t.is(await balanceOf(net, address, 3), before + LSK);
+    t.is(await balanceOf(net, other, 0), otherBefore + LSK);
   } finally {
     await net.close();
   }
