@@ -1,6 +1,6 @@
 /**
- * The shapes of the JSON answers of nodes: functions that check the members and types of an answer. `NodeAsker.ask`
- * checks each answer, because the program at the given address may not be a node.
+ * Functions that check the shape (the members and their types) of the JSON answers of nodes. `NodeAsker.ask` checks
+ * each answer, because the program at the given address may not be a node.
  */
 
 /** Returns the fault of a value, for example `.height must be a string`; undefined for a valid value. */
@@ -119,8 +119,8 @@ const recorded = members({
 const roundLength = that('a whole number from 1 to 101', (value) => isUint32(value) && value >= 1 && value <= 101);
 
 /**
- * Shapes of answers, by path without the prefix `/api/`. A member that only some commands need may be optional or
- * missing here. These commands pass the shape of the member to `NodeAsker.ask`.
+ * Shapes of answers, by path without the prefix `/api/`. A shape may omit a member that only some commands need, or
+ * declare the member as optional. A command that needs such a member passes a second shape to `NodeAsker.ask`.
  */
 const ENDPOINTS: Readonly<Record<string, Shape>> = {
   'node/status': members({

@@ -1,7 +1,7 @@
 /**
  * Sends requests to the HTTP interface of a node, and checks the answers. Error codes:
  *
- * - `NODE_UNREACHABLE`: the node does not answer.
+ * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long.
  * - `NODE_REFUSED`: the node refuses a request with a JSON body, and gives a reason.
  * - `NODE_ANSWER_UNEXPECTED`: the answer is any other error, has no data, or is not the requested event stream.
  * - `NODE_ANSWER_MALFORMED`: the data has a wrong shape.
@@ -101,8 +101,8 @@ const BLOCKED = 'fetch and browsers refuse to ask this port: give the node anoth
 /**
  * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000. A user and
  *   a password in the address are for a proxy in front of the node. No message contains the user or the password.
- * @throws ProtocolError `USAGE` if `url` is not an http(s) address, or its user or password contains `/`, `?` or `#`;
- *   without `timeoutMs`, also if `BLOOMERY_NODE_TIMEOUT_S` is invalid
+ * @throws ProtocolError `USAGE` if `url` is not an http(s) address, if its user or password contains `/`, `?` or `#`,
+ *   or if `timeoutMs` is not set and `BLOOMERY_NODE_TIMEOUT_S` is invalid
  */
 export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   const { timeoutMs = usualTimeoutMs(process.env), isOwnKind = false } = options;
@@ -146,8 +146,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
     // A message together with reasons, or with a status of at least 500, comes from a node that this machine may query.
-    // After any other answer, the program may not be a node, or the node may refuse this machine: the error asks the
-    // user.
+    // Any other answer may come from a program that is not a node, or from a node that refuses this machine. The
+    // error then ends with a question to the user.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(

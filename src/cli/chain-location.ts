@@ -18,8 +18,8 @@ export interface NetworkChainLocation extends ChainLocation {
 }
 
 /**
- * Returns the folder of `--data-dir`, or `home` without this option. The folder contains the data folders of networks,
- * or is itself the data folder of one chain.
+ * Returns the folder of `--data-dir`, or `home` without this option. The folder contains the data folders of chains, or
+ * is itself the data folder of one chain.
  *
  * @throws ProtocolError `USAGE` when `--data-dir` is a file or is below a file
  */
@@ -49,8 +49,8 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
  * Returns the location of an existing chain, in the folder of `--data-dir` or else in `BLOOMERY_HOME`. Without
  * `flags.network`, this folder must contain exactly one chain, or be the data folder of a chain itself.
  *
- * @throws ProtocolError `USAGE` if the folder has no such chain, or has several chains and `flags.network` is not set;
- *   errors like `locationOfNetwork`
+ * @throws ProtocolError `USAGE` if the chain does not exist, or if the folder has several chains and `flags.network` is
+ *   not set; errors like `locationOfNetwork`
  */
 export function locationOfData(flags: LocationFlags): NetworkChainLocation {
   if (flags.network !== undefined) {
@@ -81,9 +81,9 @@ function onBackfill(entries: number): void {
 }
 
 /**
- * Finds the network to which a chain belongs, from the data folder of the chain, which has the name of the network. If
- * a devnet is a fork, or has its own block time or number of delegates, its network folder is beside the folders of its
- * nodes. For any other chain, the name is enough to find the network folder.
+ * Finds the network of a chain. The data folder of the chain has the name of the network. If a devnet is a fork, or has
+ * its own block time or number of delegates, its network folder is beside the folders of its nodes. For any other
+ * chain, `findNetworkDirectory` searches for a network folder with the name of the data folder.
  */
 function networkNear(dataDirectory: string, home: string): Network {
   const name = basename(dataDirectory);

@@ -81,8 +81,8 @@ function pathOf(command: Command): string {
 
 /**
  * Refuses an empty value of an option for a folder or a file. An empty value can come from an unset variable in a
- * script. With an empty `--data-dir`, a command would use the current folder, and `devnet --fresh` would empty the
- * current folder.
+ * script. With an empty `--data-dir`, a command would use the current folder, and `devnet --fresh` would remove
+ * folders such as `network` and `snapshots` from the current folder.
  *
  * @throws ProtocolError `USAGE`
  */

@@ -30,7 +30,7 @@ interface Entry {
 /**
  * Returns the script that makes a shell complete the program's commands, its options, and the known values of options
  * and arguments. In bash, the script completes all other words as file names. In zsh and fish, the script completes
- * file names only for commands that have neither subcommands nor known values of arguments.
+ * arguments as file names only for commands that have neither subcommands nor known values of arguments.
  */
 export function completionScript(program: Command, shell: Shell, known: KnownValues = { networks: [] }): string {
   const positions = positionsOf(program, '', known);

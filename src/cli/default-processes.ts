@@ -15,7 +15,7 @@ const CORES_MIN = 2;
 
 export interface Machine {
   readonly cores: number;
-  /** Memory of the machine, or of the container if it has less. */
+  /** Memory of the machine, or the memory limit of the container if this limit is lower. */
   readonly memoryBytes: number;
 }
 

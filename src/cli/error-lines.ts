@@ -111,7 +111,7 @@ function textOf(error: unknown): string {
 
 /**
  * Removes all repetitions of the prefix `NOT_CLOSED` from an error text of `Closers`. The text repeats the prefix if a
- * closing step failed with the error of another `Closers`.
+ * closing step failed with an error whose own message contains the prefix.
  */
 function withOnePrefix(text: string): string {
   return text.startsWith(NOT_CLOSED) ? `${NOT_CLOSED}${text.replaceAll(NOT_CLOSED, '')}` : text;
@@ -119,7 +119,9 @@ function withOnePrefix(text: string): string {
 
 const NOT_CLOSED = 'not everything could be closed: ';
 
-/** Texts, by code, for errors that are thrown with data but without a text. */
+/**
+ * Texts, by code, that replace the message of an error. For example, `ports.ts` throws `PORT_IN_USE` without a message.
+ */
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,
 };

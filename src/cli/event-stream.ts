@@ -10,8 +10,8 @@ export interface NodeEventJson {
 }
 
 /**
- * Maximum size of one event, in characters. Most events are much smaller. A transaction of generation 2 may have almost
- * 3 MB of unknown members in its asset.
+ * Maximum size of one event, in characters. Most events are much smaller. The largest events contain a transaction of
+ * generation 2 with almost 3 MB of unknown members in its asset.
  */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 

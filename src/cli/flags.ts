@@ -189,7 +189,9 @@ export interface AnyPassphraseFlags {
   readonly anyPassphrase?: true;
 }
 
-/** Flag for the file with a passphrase. Without it, commands read `BLOOMERY_PASSPHRASE`, or ask on the terminal. */
+/**
+ * Flag for the file with a passphrase. Without this flag, commands read `BLOOMERY_PASSPHRASE`, or ask on the terminal.
+ */
 export interface PassphraseFlags {
   readonly passphraseFile?: string;
 }

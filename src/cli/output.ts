@@ -1,8 +1,8 @@
 /**
- * Writes all output of commands, except questions to the user and warnings about what the user entered. Results go to
- * standard output; notes and progress go to standard error output. A function that writes to standard output returns
- * only after the operating system has taken all bytes of the text. Failures to write to standard error output are
- * ignored.
+ * Writes all output of commands, except log lines, questions to the user, and warnings about what the user entered.
+ * Results go to standard output; notes and progress go to standard error output. A function that writes to standard
+ * output returns only after the operating system has taken all bytes of the text. Failures to write to standard error
+ * output are ignored.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
@@ -64,7 +64,7 @@ export function drawOnTerminal(text: string): void {
 
 /**
  * Calls `write`, which prints the result of a finished action. If the printing fails, adds `done` to the error message.
- * Otherwise the user could believe that the action failed, and could then repeat it or delete its result.
+ * Without this addition, the user could believe that the action failed, and could then repeat it or delete its result.
  *
  * @param done a clause, for example `the backup was made`
  */

@@ -1,4 +1,4 @@
-/** Checks that ports are free, before a command starts or writes anything. */
+/** Checks that ports are free. Most callers check the ports of a node before they start the node. */
 
 import { createServer } from 'node:net';
 import { ProtocolError } from '../primitives/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The commands and their flags. The code of most commands is in `commands/`. The program loads the code of such a
- * command only when the user calls this command.
+ * The commands and their flags. The code of most commands is in `commands/`. The program loads the code of a command
+ * in this folder only when the user calls the command.
  */
 
 import { Argument, Command, Option } from 'commander';
@@ -51,7 +51,8 @@ Without --network the folder must hold one chain, as a node of a known network l
 /**
  * Creates the program with all commands. Its method `parseAsync` never ends the process. The method throws
  * `CommanderError` for a wrong command line, and after it has printed the text for `--help` or `--version`. For an
- * unknown command, the method throws a `ProtocolError` with the code `USAGE`.
+ * unknown command or an empty path, the method throws a `ProtocolError` with the code `USAGE`. The method also throws
+ * the errors of the called command.
  */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))

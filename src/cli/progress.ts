@@ -148,8 +148,8 @@ export interface ProgressFacts {
 }
 
 /**
- * One line with the last finished height, the speed in blocks per second, and, if `fraction` is known, the percentage
- * and the remaining time.
+ * One line with the last finished height and the speed in blocks per second. If `fraction` is known and above 0, the
+ * line also contains the percentage and the remaining time.
  */
 export function progressText({ what, height, blocks, seconds, fraction }: ProgressFacts): string {
   const rate = seconds > 0 ? Math.round(blocks / seconds) : 0;

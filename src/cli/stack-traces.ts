@@ -93,8 +93,8 @@ function readMap(url: string): SourceMap | undefined {
 }
 
 /**
- * Returns the position in the source file for a position in a compiled file. Of the mappings in the given line, the
- * function uses the last one that begins at or before the given column.
+ * Returns the position in the source file for a position in a compiled file. The function uses the last
+ * mapping of the given line that begins at or before the given column.
  *
  * @param mappings mappings of a source map of version 3: `;` ends a line, and `,` ends a mapping. Each field of a
  *   mapping is a Base64 VLQ number: the difference from the same field of the previous mapping. Each line counts its

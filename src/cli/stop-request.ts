@@ -1,6 +1,6 @@
 /**
- * Reports when a node or a sink command must end (`stopRequest`). For other commands: removes their temporary files at
- * a signal (`removeTemporaryFilesAtStop`).
+ * Reports when a node or a sink command must end (`stopRequest`). For a command that writes temporary files, removes
+ * these files at a signal (`removeTemporaryFilesAtStop`).
  */
 
 import { removeTemporaryPaths } from '../node/temporary-paths.ts';
@@ -33,17 +33,17 @@ export interface StopRequest {
   /** Name of the signal, or `the end of its supervisor`. */
   readonly by: string;
   /**
-   * Exit code of an orderly end. If `by` is a signal of `OTHER_ENDING_SIGNALS`, the code makes a supervisor restart the
-   * program.
+   * Exit code of an orderly end. If `by` is a signal of `OTHER_ENDING_SIGNALS`, this exit code makes a supervisor
+   * restart the program.
    */
   readonly exitCode: ExitCode;
 }
 
 /**
  * Resolves at the first signal of `STOP_SIGNALS` or `OTHER_ENDING_SIGNALS`, or when the supervisor that started the
- * process has ended. A later signal of these lists ends the process at once. Under a supervisor, the process ignores
- * SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to all its processes, but the supervisor decides when this
- * process ends.
+ * process has ended. A later signal of these lists ends the process immediately. Under a supervisor, the process
+ * ignores SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to all its processes, but the supervisor decides
+ * when this process ends.
  *
  * @param onSecond called with the name of the second signal, before this signal ends the process
  */

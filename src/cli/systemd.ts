@@ -11,8 +11,8 @@ const PROGRAM = 'systemd-notify';
 /** Time limit for sending a message, in milliseconds. */
 const SEND_MS_MAX = 10_000;
 /**
- * Number of messages within the time limit of systemd (`WATCHDOG_USEC`). With this number, one message may be lost, and
- * the next one may be late.
+ * Number of messages within the time limit of systemd (`WATCHDOG_USEC`). With this number, systemd does not end the
+ * node if one message is lost and the next message is late.
  */
 const MESSAGES_PER_TIMEOUT = 3;
 

@@ -24,8 +24,8 @@ export class ClientError extends Error {
    * - `REFUSED`: the node answered with an error status.
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
-   * - `INVALID_ANSWER`: the node sent a complete answer, but the answer is not valid JSON, or lacks the list `data`
-   *   or the cursor `meta.next`. For example, a proxy between client and node changed the answer.
+   * - `INVALID_ANSWER`: a complete answer has invalid JSON, or lacks the list `data` or the cursor `meta.next`. The
+   *   reason may be a proxy that changes or replaces the answers of the node.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */
@@ -129,8 +129,8 @@ class HttpClient {
     const { confirmations = 1, final = false, timeoutMs = WAIT_MS, pollMs = POLL_MS, signal } = options;
     for (const endMs = this.#clock.nowMs() + timeoutMs; ;) {
       signal?.throwIfAborted();
-      // The final height is read first. In the other order, a reorg between the two requests could make a block count as
-      // final that the chain no longer has.
+      // The final height is read first. In the other order, a reorg between the two requests could revert the block,
+      // and `waitFor` would count the reverted block as final.
       const finalHeight = final ? await this.#finalHeight() : Number.POSITIVE_INFINITY;
       const [found] = (await this.#list('/transactions', { id })).data as readonly Confirmed[];
       if (found !== undefined && found.confirmations >= confirmations && found.height <= finalHeight) {
@@ -254,9 +254,9 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 }
 
 /**
- * Returns the reason in the body of a refusal. If the body is an object, the reason is its message and its first error.
- * If the body is a text, the reason is the first 200 characters of the text. For any other body, the reason is
- * `no reason given`.
+ * Returns the reason in the body of a refusal. If the body is an object, the reason consists of its member `message`
+ * (or `error`) and the first entry of its list `errors`. If the body is a text, the reason is the first 200 characters
+ * of the text. For any other body, the reason is `no reason given`.
  */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)

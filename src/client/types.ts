@@ -49,7 +49,7 @@ export type ListParametersOf<G extends Generation, P extends string> = Omit<
 export type ItemOf<G extends Generation, P extends string> =
   AnswerOf<G, 'GET', P> extends { readonly data: readonly (infer T)[] } ? T : never;
 
-/** Arguments after the path. They may be left out if the path needs no parameters. */
+/** Arguments of `get` and `items` after the path. They may be left out if the path needs no parameters. */
 export type Arguments<T> = Record<never, never> extends T ? [parameters?: T] : [parameters: T];
 
 export type NodeEvent<G extends Generation> = {
@@ -81,9 +81,9 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly delegate?: string;
   /**
-   * With `final`, the node sends the events of blocks, transactions and rounds only when the blocks become final, and
-   * sends no events of reverts. In generation 2, no block becomes final, so the node then sends none of these events.
-   * Default: `any`.
+   * With `final`, the node sends the events of a block, its transactions and its round only when the block becomes
+   * final, and sends no events of reverts. In generation 2, no block becomes final, so with `final` the node sends none
+   * of these events. Default: `any`.
    */
   readonly finality?: 'any' | 'final';
   /**
@@ -110,7 +110,10 @@ export interface WaitOptions {
    * become final, so the wait ends with the error `TIMEOUT`.
    */
   readonly final?: boolean;
-  /** Time limit of the whole wait in milliseconds, which `waitFor` checks after each request; default 60,000. */
+  /**
+   * Time limit of the whole wait in milliseconds; default 60,000. `waitFor` checks this limit after each request for
+   * the transaction.
+   */
   readonly timeoutMs?: number;
   /** Pause in milliseconds before `waitFor` requests the transaction again; default 250. */
   readonly pollMs?: number;

@@ -1,6 +1,6 @@
 /**
- * Reads files and the standard input. Each read accepts a limited number of bytes. The wait for data from a pipe has a
- * time limit. The wait for data from the standard input has no time limit.
+ * Reads files and the standard input. Each read accepts a limited number of bytes. The wait for data from the standard
+ * input has no time limit. The wait for data from any other pipe has a time limit.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
@@ -80,9 +80,9 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       parts.push(part.subarray(0, count));
       continue;
     }
-    // A read returns 0 bytes at the end of the data, but also while no process has opened the pipe for writing. Before
-    // the first byte, 0 bytes from a pipe are therefore not the end. If the standard input is a pipe, a process has
-    // already opened it for writing, so 0 bytes are always the end.
+    // A read of a pipe returns 0 bytes at the end of the data, but also while no process has opened the pipe for
+    // writing. Before the first byte, 0 bytes from a pipe are therefore not the end. If the standard input is a pipe, a
+    // process has already opened it for writing, so 0 bytes are always the end.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`no data arrived through the pipe for ${waitMsMax / 1000} s`);

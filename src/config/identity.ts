@@ -10,7 +10,7 @@ import { readBounded } from './bounded-file.ts';
 import { packageDirectory } from './package.ts';
 import { RecordReader } from './record.ts';
 
-/** The facts in an `identity.json` of a folder in `networks/`. */
+/** The facts in a file `networks/NAME/identity.json`. */
 export interface NetworkIdentity {
   readonly name: string;
   /** Time of timestamp 0, in the format of ISO 8601. */

@@ -59,7 +59,7 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
  * block match its content. `loadNetwork` makes this check later, with `checkGenesis`.
  *
  * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, values that contradict each other, content that is
- *   nested too deep, or an unknown key of a constant, exception, seed peer or delegate. The error names the file
+ *   nested too deep, or an unknown key in the constants, exceptions, seed peers or delegates. The error names the file
  */
 export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): NetworkFiles {
   refuseDeep(folder.config, folder.configFile);
@@ -175,7 +175,7 @@ function readConstants(genesisConfig: RecordReader, generation: Generation, list
 /**
  * Reads the delegates that `config.json` lists for forging.
  *
- * @returns the content of `forgers.json`; undefined without delegates
+ * @returns the content of `forgers.json`; undefined if `config.json` lists no delegates
  * @throws ProtocolError if a delegate has sent no transaction of the genesis block, because `config.json` and the
  *   genesis block then belong to different networks
  */

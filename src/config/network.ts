@@ -28,7 +28,7 @@ export interface Network {
   readonly params: ChainParams;
   /** Genesis block in the file format of lisk-sdk. The codec of the generation decodes it. */
   readonly genesisJson: JsonObject;
-  /** `major.minor`, sent to peers. */
+  /** Protocol version in the form `major.minor`, sent to peers and clients. */
   readonly protocolVersion: string;
   /** Application version, sent to peers and clients. */
   readonly appVersion: string;
@@ -163,7 +163,7 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
  * `home`, then as a folder in the working directory.
  *
  * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if the value is empty, or if no folder is found. A folder is
- *   found if it contains `network.json`, or if this user may not read the folder
+ *   found if it contains `network.json`, or if the user of this process may not read the folder
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');

@@ -3,14 +3,14 @@
  * refused with an error that contains the new name.
  */
 
-/** For the old path of each renamed option, the new path. A path is `section.key`. */
+/** The new path of each renamed option, by its old path. A path is `section.key`. */
 export const RENAMED_OPTIONS: Readonly<Record<string, string>> = {
   'log.fileSizeMax': 'log.fileSizeMaxMb',
   'log.rooms': 'log.modules',
   'memory.ceilingMb': 'memory.limitMb',
 };
 
-/** For the old name of each renamed event code, the new name. The option `notify.events` lists event codes. */
+/** The new name of each renamed event code, by its old name. The option `notify.events` lists event codes. */
 export const RENAMED_EVENT_CODES: Readonly<Record<string, string>> = {
   BRANCH_LEFT: 'CHAIN_REORG',
   CHAIN_SWITCHED: 'CHAIN_REORG',

@@ -22,7 +22,7 @@ const TOKEN =
  * @param text valid JSON5; for any other text the result has no meaning
  */
 export function firstRepeatedKey(text: string): RepeatedKey | undefined {
-  /** One element for each unclosed object or list: the keys of the object found so far, or undefined for a list. */
+  /** One element for each unclosed object or list: the keys found so far in the object, or undefined for a list. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
   for (const { groups = {}, index } of text.matchAll(TOKEN)) {

@@ -2,9 +2,10 @@
  * Makes and checks Ed25519 signatures. This module accepts exactly the signatures that libsodium 1.0.16 to 1.0.22
  * accepts. A valid signature (R, S) meets four conditions. S is below the group order. The encoding of the public key
  * is canonical. Neither the public key nor R has small order. The verification equation holds without a cofactor. Other
- * libraries accept signatures and keys that break some of the conditions. Two nodes that give different answers would
- * fork. Both implementations (backends) of this module therefore check the first three conditions before they check the
- * equation. `selectEd25519` also tests the selected backend with published edge cases (`ed25519-vectors.ts`).
+ * libraries accept signatures and keys that break some of the conditions. Two nodes that disagree about a signature
+ * would follow different chains. Both implementations (backends) of this module therefore check the first three
+ * conditions before they check the equation. `selectEd25519` also tests the selected backend with published edge cases
+ * (`ed25519-vectors.ts`).
  */
 
 import { createRequire } from 'node:module';
@@ -172,7 +173,7 @@ const GROUP_ORDER = noble.Point.CURVE().n;
 /** The group order, little-endian. */
 const ORDER_LE = bytesOfHex('edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010');
 
-/** All y coordinates of points with small order, canonical or not, little-endian and without the sign bit. */
+/** All y coordinates, canonical or not, of the points with small order. Each is little-endian, without the sign bit. */
 const SMALL_ORDER_Y = [
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',

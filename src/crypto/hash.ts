@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 
 // The functions of this file call `hash` of `node:crypto`, and get the digest as text. For short inputs, `hash` takes
-// half as long as `createHash`, and a digest as text takes half as long as a digest as a buffer.
+// half as long as `createHash`, and returns text in at most half the time that it needs to return a buffer.
 
 /** Computes the SHA-256 digest of the concatenated parts. */
 export function sha256(...parts: readonly Uint8Array[]): Buffer {
@@ -21,7 +21,8 @@ const FIRST_BYTES = new DataView(new ArrayBuffer(8));
  * Computes the first eight bytes of the digest of `bytes` as an unsigned little-endian integer. The result is the id of
  * a transaction or block, or the number in the address of a public key.
  *
- * @param bytes a transaction or block header with its signatures, or a public key
+ * @param bytes a transaction with `signature` and `signSignature` (but without the signatures of group members), a
+ *   block header with its signature, or a public key
  * @returns canonical decimal text
  */
 export function idOf(bytes: Uint8Array): string {

@@ -198,13 +198,13 @@ export interface ForgingDelegate {
   readonly publicKey: string;
   readonly forging: boolean;
   /**
-   * The reason why an enabled delegate does not sign yet. `until` is the expected end of the wait (ISO 8601), if known.
-   * Absent for a delegate that does not wait.
+   * The reason why an enabled delegate does not sign blocks yet; absent for a delegate that does not wait. `until` is
+   * the expected end of the wait (ISO 8601), if known.
    */
   readonly waiting?: { readonly code: string; readonly reason: string; readonly until?: string };
   /**
-   * The reason why this node does not forge at present. `since` is the time when the pause began (ISO 8601). Absent
-   * while forging is not paused.
+   * The reason why this node does not forge at present; absent while forging is not paused. `since` is the time when
+   * the pause began (ISO 8601).
    */
   readonly paused?: { readonly reason: string; readonly since: string };
 }
@@ -236,7 +236,7 @@ export interface HistoryPoint {
   readonly reorgs: number;
   /**
    * Mean time in milliseconds from the start of a slot until the node applied the block of the slot. Blocks that
-   * the node downloaded in a sync do not count. Absent if the node applied no other blocks in the interval.
+   * the node downloaded in a sync do not count. Absent if no block of the interval counts.
    */
   readonly delayMs?: number;
   /** Number of transactions in the queues `verified`, `pending` and `ready` when the node last updated this point. */

@@ -10,8 +10,8 @@ const BLOCKS_MAX = 400;
 type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
 /**
- * Adds a new block, and removes all blocks of the list at or above its height. Each removed block was reverted, or is
- * the new block itself, if an earlier answer contained it.
+ * Adds the block of an event, and removes all blocks of the list at or above its height. Each removed block was
+ * reverted, or was in an answer that arrived before the event of the block. This event adds the block again.
  */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);

@@ -20,7 +20,7 @@ export interface DevnetFaults {
   readonly nodes: readonly {
     readonly node: number;
     readonly delayMs: number;
-    /** Share of the messages from and to this node that are lost, from 0 to 1. */
+    /** Share of this node's sent and received messages that are lost, from 0 to 1. */
     readonly loss: number;
     readonly skewMs: number;
   }[];

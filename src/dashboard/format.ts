@@ -15,7 +15,7 @@ export function amountText(beddows: string): string {
   return `${value < 0n ? '−' : ''}${whole}${rest === '' ? '' : `.${rest}`} LSK`;
 }
 
-/** Returns the number of decimals of an amount in LSK, without trailing zeros. */
+/** Returns the number of decimals of an amount in LSK. Trailing zeros do not count. */
 export function decimalsOf(beddows: string): number {
   return beddows.padStart(8, '0').slice(-8).replace(/0+$/, '').length;
 }

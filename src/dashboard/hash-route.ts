@@ -25,7 +25,9 @@ export interface HashRoute {
   readonly page: number;
   /** Cursor that the node sent for the last entry before the page; empty for the first page. */
   readonly after: string;
-  /** Filters and order (`sort`) of a list, or the time span of the charts. Only filters of the view are present. */
+  /**
+   * Filters and order (`sort`) of a list, or the time span of the charts. Contains only filters that the view supports.
+   */
   readonly filters: Filters;
 }
 

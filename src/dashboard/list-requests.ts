@@ -3,7 +3,7 @@
 import { BEDDOWS_PER_LSK } from './format.ts';
 import type { Filters } from './hash-route.ts';
 
-/** Type numbers of transactions in generation 2. Generation 3 numbers the same types from 8. */
+/** Transaction types that a filter can select, as numbered in generation 2. Generation 3 numbers them from 8. */
 export const TRANSACTION_TYPES = [0, 1, 2, 3, 4] as const;
 const SECOND_TYPES_FROM = 8;
 
@@ -51,8 +51,9 @@ export function orderOf(filters: Filters, orders: readonly Order[]): string {
 }
 
 /**
- * Returns the order that a click on the head of a column sets. The first click sets the first order of the column, and
- * each further click sets the next order of the column. Undefined for a column that cannot be sorted.
+ * Returns the order that a click on the head of a column sets: the next order of the column after `current`. If
+ * `current` is the last order of the column, or belongs to another column, the click sets the first order of the
+ * column. Undefined for a column that cannot be sorted.
  */
 export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
   const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));

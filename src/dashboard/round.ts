@@ -55,7 +55,6 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
   const number = roundOf((tip?.height ?? 0) + 1, activeDelegates);
   const firstHeight = (number - 1) * activeDelegates + 1;
   const slotOf = ({ timestamp }: Block): number => Math.floor(timestamp / blockTimeS);
-  // If `request.currentSlot` is before the slot of the newest block, the slot of the newest block is the present slot.
   const currentSlot = tip === undefined ? request.currentSlot : Math.max(request.currentSlot, slotOf(tip));
   const bySlot = new Map(
     // No delegate forged the genesis block, and the genesis block has no slot in the round.
@@ -85,9 +84,9 @@ export function roundSlots({ blocks, forgers, blockTimeS, ...request }: RoundReq
 }
 
 /**
- * Returns the next slot of each delegate in the round, by public key. A delegate without a further slot in the round is
- * not in the map. The next slot of such a delegate is in the following round, for which the order of the delegates is
- * not known yet.
+ * Returns the next slot of each delegate in the round, by public key. The present slot counts as a next slot if it has
+ * no block yet. A delegate whose next slot is in the following round is not in the map, because the order of the
+ * delegates in that round is not known yet.
  */
 export function nextSlotsOf({ slots }: Pick<Round, 'slots'>): ReadonlyMap<string, number> {
   const nextSlots = new Map<string, number>();

@@ -20,8 +20,8 @@ export interface Sample {
 export const BEHIND_BLOCKS_MIN = 3;
 
 /**
- * Time in milliseconds for which `withSample` keeps a sample: three slots of 10 s, and about ten samples. In a healthy
- * network, at least one sample in this time shows that all peers have the tip.
+ * Time in milliseconds for which `withSample` keeps a sample: three slots of 10 s. The dashboard takes about ten
+ * samples in this time. In a healthy network, at least one of these samples shows that all peers have the tip.
  */
 export const SMOOTHING_MS = 30_000;
 
@@ -37,8 +37,8 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 export const BEHIND_MS = 8_000;
 
 /**
- * Returns the smallest lag in the `BEHIND_MS` before the newest sample. Returns 0 if the samples do not cover this
- * time.
+ * Returns the smallest lag of the samples of the last `BEHIND_MS` milliseconds. Returns 0 if the samples do not cover
+ * this time.
  */
 export function smoothedLag(samples: readonly Sample[]): number {
   const last = samples.at(-1);

@@ -14,8 +14,8 @@ export interface Announced<T> {
   isReplaced: boolean;
   /**
    * Earliest Unix time in milliseconds at which the node checks whether a connected peer is known to have the item. If
-   * no connected peer is, the node announces the item again. `waitMs` is the time in milliseconds from the creation of
-   * the entry, or from its last check, to `againMs`.
+   * no connected peer is known to have the item, the node announces the item again. `waitMs` is the time in
+   * milliseconds from the creation of the entry, or from its last check, to `againMs`.
    */
   againMs: number;
   waitMs: number;

@@ -4,7 +4,8 @@
  * item. The node announces a new item first to at most three peers: those to which the node has sent no announcement
  * for the longest time. The node then announces the item to further peers one after another. The node spreads its
  * messages to the peers evenly over time. When a new item arrives, the rate limits of several peers therefore usually
- * allow a message at once. If no connected peer is known to have an item, the node announces the item again after 30 s.
+ * allow an immediate message. If no connected peer is known to have an item, the node announces the item again after
+ * 30 s.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -104,9 +105,10 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * A Unix time in milliseconds. With this time, the node spreads its messages to different peers evenly. Each message
-   * advances this time by one step: the interval between two messages to one peer, divided by the number of peers. The
-   * node waits with the next message until this time is at most `AT_ONCE_MAX - 1` steps ahead of the clock.
+   * Unix time in milliseconds that spreads the messages to different peers evenly. Each message adds one step to this
+   * time. If this time has passed, the message adds the step to the present time. A step is the interval between two
+   * messages to one peer, divided by the number of peers. The node waits with the next message until this time is at
+   * most `AT_ONCE_MAX - 1` steps ahead of the clock.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -236,8 +238,8 @@ export class Announcements<T> {
 
   /**
    * Checks each item whose `againMs` has passed. Forgets an item that the node need not announce any more. If a
-   * connected peer is known to have the item, checks the item again after `waitMs`, because the peer may disconnect.
-   * Otherwise, announces the item again.
+   * connected peer is known to have the item, checks the item again after `waitMs`, because the peer may disconnect. If
+   * no connected peer is known to have the item, announces the item again.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

@@ -41,14 +41,14 @@ const DEFAULT_LIMITS: AnswerLimits = {
 /** Maximum number of transactions that a peer may name in one request. */
 const TRANSACTION_IDS_MAX = 25;
 /**
- * Maximum number of ids in a request for a common block. The newest lisk-sdk releases of both generations send at most
- * 202 ids. Earlier releases send up to 1000 ids.
+ * Maximum number of ids in a request for a common block. A node of lisk-sdk 3.0.2 sends at most 202 ids. Releases of
+ * lisk-sdk before 2.3.8 send up to 1,000 ids.
  */
 const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
- * Creates the function that answers peers' requests. The promise that the function returns rejects with `PeerOffence`
- * for a malformed request, and with `ProtocolError` in these cases:
+ * Creates the function that answers peers' requests. The promise of this function rejects with `PeerOffence` for a
+ * malformed request, and with `ProtocolError` in these cases:
  *
  * - `BLOCK_UNKNOWN`: a peer asks for the blocks after a block that the chain does not have;
  * - `TOO_MANY_BLOCK_IDS`: a request for a common block has more than `COMMON_BLOCK_IDS_MAX` ids;

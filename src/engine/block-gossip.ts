@@ -1,7 +1,7 @@
 /**
- * Exchanges new blocks with peers. Passes each block from a peer to the importer, unless the node remembers that it has
- * already forged, imported, ignored or refused the block. Sends each forged or imported block to a random choice of
- * peers, except during a sync.
+ * Exchanges new blocks with peers. Passes each well-formed block from a peer to the importer, unless the node remembers
+ * that it has already forged, imported, ignored or refused the block. Sends each forged or imported block to a random
+ * choice of peers, except during a sync.
  */
 
 import { LruMap } from '../primitives/bounded.ts';

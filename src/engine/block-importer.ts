@@ -109,8 +109,8 @@ export class BlockImporter {
    * Applies fork choice to a block.
    *
    * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
-   * @throws BlockRejected if the tip of a better chain, or a doubly forged block, has a wrong header, signature or
-   *   payload hash. Also thrown if the slot of the tip of a better chain has not begun
+   * @throws BlockRejected if a block with the status `betterChain` or `doubleForging` has a wrong header, signature or
+   *   payload hash, or if the slot of a block with the status `betterChain` has not begun
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
@@ -192,11 +192,7 @@ export class BlockImporter {
     return { kind: 'refused', rejection };
   }
 
-  /**
-   * Refuses a block of a future slot.
-   *
-   * @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not begun
-   */
+  /** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not begun */
   #refuseFuture(block: Block): void {
     const slot = slotAt(block.timestamp, this.#chain.rules.params);
     const currentSlot = this.#chain.currentSlot();

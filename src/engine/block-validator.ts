@@ -32,11 +32,11 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of blocks and of their transactions. If the verifier has worker threads, a large number of
-   * checks runs on these threads. The results go into the signature cache, from which later calls of `validate` and
-   * `Chain.commit` take the results. The method first checks the signatures that need no state. The method then checks
-   * second signatures, and the signatures of members of multisignature accounts, with the keys in the state at the tip.
-   * The method changes neither chain nor state, so other work can run at the same time.
+   * Checks the signatures of blocks and of their transactions. If there are many signatures and the verifier has worker
+   * threads, these threads check the signatures. The results go into the signature cache, from which later calls of
+   * `validate` and `Chain.commit` take the results. The method first checks the signatures that need no state. The
+   * method then checks second signatures, and the signatures of members of multisignature accounts, with the keys in
+   * the state at the tip. The method changes neither chain nor state, so other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -49,8 +49,9 @@ export class BlockValidator {
 
   /**
    * Checks a block against all rules that do not depend on the other blocks of its chain. With a context, also checks
-   * the reward (generation 3) or the slot (generation 2). Does nothing for a block that `markValidated` has marked. The
-   * validation is quick if `precheckSignatures` has checked the signatures in advance.
+   * the reward (generation 3) or the slot (generation 2). In generation 2, the method does not throw for a wrong slot
+   * alone: it only adds the wrong slot to the message about other faults. Does nothing for a block that `markValidated`
+   * has marked. The validation is quick if `precheckSignatures` has checked the signatures in advance.
    *
    * @param context as in `Rules.validateBlock`
    * @throws BranchRejected if the rules refuse the block
@@ -65,8 +66,8 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of a block, and validates the block without a context. For a block whose earlier blocks this
-   * node does not have, no further check is possible.
+   * Checks the signatures of a block, and validates the block without a context. The method makes all checks that are
+   * possible without the earlier blocks of the chain.
    *
    * @throws BlockRejected if the rules refuse the block
    */

@@ -1,7 +1,7 @@
 /**
  * Holds the tip and the finalized height of the chain, and the serial queue in which all changes of the chain run. All
  * blocks except the genesis block (`genesis.ts`) enter and leave the chain through `commit`: blocks from peers
- * (`block-importer.ts`), forged blocks and downloaded blocks.
+ * (`block-importer.ts`), forged blocks, downloaded blocks, and blocks from a file (`node/import-chain.ts`).
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -28,9 +28,9 @@ import { SerialQueue } from './serial-queue.ts';
 const BLOCKS_PER_TRANSACTION = 34;
 /**
  * Default maximum number of blocks in one commit of `append` while the indexes of transactions lag behind the chain.
- * Other processes then answer the HTTP requests, so a commit may delay other work of the node by 0.2 to 0.3 seconds. In
- * a larger commit, more blocks change the same page of the database before the page is written. The store therefore
- * writes fewer pages.
+ * Other processes then answer the HTTP requests, so it is acceptable that a commit delays other work of the node by
+ * 0.2 to 0.3 seconds. In a larger commit, more blocks change the same page of the database before the page is written.
+ * The store therefore writes fewer pages.
  */
 const BLOCKS_PER_LAGGING_TRANSACTION = 136;
 
@@ -227,7 +227,7 @@ export class Chain {
   /**
    * Writes the missing entries of the indexes after a download. Does nothing if the indexes do not lag.
    *
-   * @throws ProtocolError like `IndexDeferral.end`
+   * @throws ProtocolError any error of `IndexDeferral.end`
    */
   completeIndexes(): Promise<void> {
     return this.runExclusive(() => this.#deferral?.end());
@@ -261,9 +261,10 @@ export class Chain {
 
   /**
    * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
-   * block, the method uses only the earlier blocks of the branch. If fork choice prefers the last of these blocks to
-   * the old tip, this last block becomes the tip. A node whose clock is behind refuses the newest blocks of every
-   * branch. The node must therefore be able to switch to a part of a branch.
+   * block of the branch, the method shortens the branch to the blocks before the refused block. The method then
+   * switches to the shortened branch only if fork choice prefers the last block of this branch to the old tip. A node
+   * whose clock is behind refuses the newest blocks of every branch. The node must therefore be able to switch to a
+   * part of a branch.
    *
    * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before

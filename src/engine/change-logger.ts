@@ -22,7 +22,7 @@ export interface ChangeLoggerDependencies {
 
 export class ChangeLogger {
   readonly #dependencies: ChangeLoggerDependencies;
-  /** Slot in which the current tip became the tip, or in which this process started. */
+  /** Slot in which the current tip became the tip; for the tip at the start of the process, the slot of the start. */
   #tipSinceSlot: number;
 
   constructor(dependencies: ChangeLoggerDependencies) {
@@ -90,8 +90,8 @@ export class ChangeLogger {
 
   /**
    * Logs the slots during which the old tip was the tip, if the order of the delegates is uncertain in the last of
-   * these slots. Other nodes may then have begun another round during these slots. This node did not know the order of
-   * delegates in that round.
+   * these slots. The order is uncertain if other nodes may have begun another round. This node did not know the order
+   * of delegates in that round.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

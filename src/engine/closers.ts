@@ -6,7 +6,7 @@ import { messageOf } from '../primitives/errors.ts';
 export class Closers {
   #steps: (() => unknown)[] = [];
 
-  /** @param step may return a promise; the next step then waits for the promise */
+  /** @param step may return a promise; `close` waits for the promise before it runs another step */
   add(step: () => unknown): void {
     this.#steps.push(step);
   }

@@ -17,7 +17,7 @@ import { BlockRejected } from '../protocol/verdict.ts';
  */
 const UNDO_BLOCKS_WITHOUT_FINALITY = 1010;
 
-/** Blocks that are reverted and appended together. */
+/** The blocks to revert and the blocks to append in one transaction of the store. */
 export interface BlockBatch {
   /** The batch first reverts all blocks above this height. If the height is absent, the batch reverts no block. */
   readonly revertAbove?: number;
@@ -50,7 +50,7 @@ export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
 }
 
 /**
- * Reverts and appends a batch in one transaction of the store.
+ * Commits a batch in one transaction of the store.
  *
  * @returns the reverted blocks, highest first
  * @throws BranchRejected for the first block that the rules refuse, or an error of `ChainStore.transact` or

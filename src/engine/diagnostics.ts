@@ -91,7 +91,7 @@ export class Diagnostics {
 
   /**
    * Removes the diagnostics of the module `forge` about a slot in which a delegate of this node has now forged. The
-   * events of these diagnostics only delayed the block, so they need no explanation.
+   * events of these diagnostics only delayed the block, so the events need no explanation.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

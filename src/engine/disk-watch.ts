@@ -14,8 +14,8 @@ const TRIAL_INTERVAL_MS = 2000;
  * Names of the notes that a trial write stores. Each note takes one page of the database. Together, the notes take more
  * pages than the changes of any block, so a successful trial write shows that the disk has space for a block. A block
  * needs about one page for each database entry that it changes, because most of these entries are on different pages.
- * A full block of transfers between addresses with many transactions also changes several hundred leaf blocks of the
- * indexes (`counted-key-sets.ts`), each of up to two pages.
+ * If the addresses in the transfers of a full block have many transactions, the block also changes several hundred leaf
+ * blocks of the indexes (`counted-key-sets.ts`). Each leaf block takes up to two pages.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;

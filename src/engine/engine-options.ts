@@ -24,8 +24,8 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * Time in milliseconds after the start of a slot until which the slot owner waits for the block of the previous slot,
-   * if this block is late. The time is less than the block time.
+   * If the block of the previous slot is late, the slot owner waits for this block until this number of milliseconds
+   * after the start of its slot. The number is less than the block time.
    */
   readonly waitThresholdMs: number;
   /**
@@ -91,7 +91,7 @@ export interface EngineDependencies {
   readonly isForgingSuspended?: (() => boolean) | undefined;
   /**
    * The budget of main-thread time for answers to peers. The caller can also use this budget for other work. By
-   * default, the engine creates a budget for these answers alone.
+   * default, the engine creates a budget that only the answers to peers use.
    */
   readonly workShare?: WorkShare;
   readonly random: Random;

@@ -44,7 +44,7 @@ const FIRST_FORGED_HEIGHT = 2;
 /** If the tip is older than this number of slots, the node does not count as caught up with the network. */
 const CAUGHT_UP_SLOTS_MAX = 10;
 /**
- * After its start, the node asks this number of peers for the transactions of their pools. The node asks several peers,
+ * After its start, the node gets the transactions in the pools of this number of peers. The node asks several peers,
  * because the pool of one peer may have few transactions.
  */
 const POOL_FETCHES = 3;
@@ -265,7 +265,7 @@ export class Engine {
     });
   }
 
-  /** Registers the engine's listeners for changes of the chain. Gossip, sync and forging register their own. */
+  /** Registers the engine's listeners for changes of the chain. Gossip, sync and forging register other listeners. */
   #followChain(): void {
     this.chain.listen(this.ownSlotOutcomes);
     this.chain.listen({

@@ -110,7 +110,7 @@ export class FairAnswerQueue {
 
   /**
    * Removes and returns the oldest request of the peer whose turn it is; undefined if no request is waiting. If the
-   * peer has further waiting requests, the peer moves to the end of the order.
+   * peer has further waiting requests, the peer moves behind all other peers in its map (`#named` or `#others`).
    */
   #next(): PendingRequest | undefined {
     const queues = this.#named.size > 0 ? this.#named : this.#others;
@@ -125,7 +125,7 @@ export class FairAnswerQueue {
   }
 }
 
-/** Resolves after the promise callbacks that directly follow an answer, so that the queue also charges their time. */
+/** Resolves after the promise callbacks that directly follow an answer. */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

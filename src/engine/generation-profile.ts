@@ -15,9 +15,9 @@ export interface GenerationProfile {
    */
   readonly isTipAsked: boolean;
   /**
-   * Whether a peer at our height may have a better chain. If true, the node also synchronises with peers that have our
-   * height but another broadhash. Without this setting, a network of generation 2 could stay split into two parts with
-   * chains of equal length: in both parts, the consensus can be too low for forging, so neither chain grows.
+   * If true and no peer announces a better tip than ours, the node also synchronises with peers that have our height
+   * but another broadhash. Without this setting, a network of generation 2 could stay split into two parts with chains
+   * of equal length: in both parts, the consensus can be too low for forging, so neither chain grows.
    */
   readonly rivalsAtOurHeight: boolean;
   /** Maximum number of blocks in one answer to a peer. */

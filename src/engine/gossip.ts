@@ -47,7 +47,9 @@ export interface GossipDependencies extends BlockGossipDependencies {
   readonly pool: Pick<TransactionPool, 'has' | 'get' | 'receive' | 'verifyReceived' | 'addSignature'>;
   readonly transport: Pick<Transport, 'request' | 'send' | 'connections'>;
   readonly observer: Observer;
-  /** Maximum number of peers to which the node sends one signature or transaction. Ids of transactions go to all peers. */
+  /**
+   * Maximum number of peers to which the node sends one signature or transaction. Ids of transactions go to all peers.
+   */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
   /** Returns the payer whose budgets are charged for verifying the transactions and signatures of a peer. */
@@ -147,7 +149,10 @@ export class Gossip {
     this.#transactions.addAgain(id);
   }
 
-  /** Records that a peer asked for these transactions and got them, so that the node does not announce them to it. */
+  /**
+   * Records that a peer asked for these transactions and got them. The node then does not announce these transactions
+   * to the peer.
+   */
   gave(peerId: PeerId, transactions: unknown): void {
     if (Array.isArray(transactions)) this.#transactions.given(peerId, idsOf(transactions));
   }
@@ -242,12 +247,12 @@ export class Gossip {
   }
 
   /**
-   * Adds the members' signatures in a message of a peer to the pending transactions that the signatures name. Stops
-   * when the verification budget of the peer is used up. Honest peers verify a signature before they pass it on. An
-   * attacker makes a false signature without work, but this node needs time to check it. After a false signature, the
-   * node therefore ignores the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no penalty, because
-   * two transactions can have the same id. An honest sender may have the other transaction, for which the signature is
-   * correct (`peers/penalties.ts`).
+   * Handles the members' signatures in a message of a peer. Adds each signature to the pending transaction that the
+   * signature names. Stops when the verification budget of the peer is used up. Honest peers verify a signature before
+   * they pass it on. An attacker makes a false signature without work, but this node needs time to check it. After a
+   * false signature, the node therefore ignores the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets
+   * no penalty, because two transactions can have the same id. An honest sender may have the other transaction, for
+   * which the signature is correct (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;
@@ -297,7 +302,7 @@ export class Gossip {
   }
 }
 
-/** Returns the ids that a peer states in its transactions. */
+/** Returns the ids that a peer states in its transactions. Omits values that are not strings, or too long for an id. */
 function idsOf(transactions: readonly unknown[]): readonly TransactionId[] {
   return transactions.flatMap((json) => {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'id') : undefined;

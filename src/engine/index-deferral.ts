@@ -1,6 +1,6 @@
 /**
  * Defers writes to the indexes of transactions while the node downloads blocks that are far behind the network. A
- * backfill later writes the missing index entries of thousands of blocks at once. This takes much less time than
+ * backfill later writes the missing index entries of thousands of blocks together. This takes much less time than
  * writing the entries with each commit (`store/index/deferred-indexes.ts`). Until the next backfill, the processes that
  * query the store show the last state with complete indexes. The time between two backfills is therefore limited.
  */
@@ -56,7 +56,7 @@ export class IndexDeferral {
   #hasFailed = false;
   #isBackfilling = false;
   #timer: Timer | undefined;
-  /** Code of the last logged error; the same error is not logged again. */
+  /** Code of the last logged error; undefined after a success. An error with this code is not logged again. */
   #loggedCode: string | undefined;
 
   constructor(dependencies: IndexDeferralDependencies) {
@@ -76,11 +76,11 @@ export class IndexDeferral {
   }
 
   /**
-   * Call before the first and after each commit of downloaded blocks. Calls `end` if the lag exceeds `LAG_MAX` or has
-   * lasted longer than `LAG_MS_MAX`, if a process cannot start until the indexes are complete, or if the last backfill
-   * failed.
+   * Call before the first commit of downloaded blocks, and after each commit. Calls `end` if the lag exceeds `LAG_MAX`
+   * or has lasted longer than `LAG_MS_MAX`, if a process cannot start until the indexes are complete, or if the last
+   * backfill failed.
    *
-   * @throws ProtocolError as `end`
+   * @throws ProtocolError from `end`
    */
   async limit(): Promise<void> {
     if (this.#isDue()) await this.end();
@@ -90,7 +90,7 @@ export class IndexDeferral {
    * Backfills the indexes, and ends the deferral. Does nothing if indexing is not deferred.
    *
    * @throws ProtocolError `STORE_WRITE_FAILED`, `STORE_TAKEN_OVER`, `STORE_UNREADABLE` or `STORE_BACKFILL_FAILED`.
-   *   Indexing then stays deferred, and the deferral tries again every second
+   *   Indexing then stays deferred. While the disk is writable, a timer calls `end` again every second
    */
   async end(): Promise<void> {
     if (this.#sinceMs === undefined) return;
@@ -130,7 +130,10 @@ export class IndexDeferral {
     return this.#hasFailed || isOld || indexes.indexLag > LAG_MAX || users.isAwaited();
   }
 
-  /** While the peer that sends the blocks is silent, no commit follows, so a timer also checks the limits. */
+  /**
+   * Starts the timer that checks the limits. The timer is necessary because no commit follows while the peer that sends
+   * the blocks is silent.
+   */
   #arm(): void {
     const { clock, runExclusive, disk, observer } = this.#dependencies;
     const timer = clock.after(CHECK_INTERVAL_MS, () => {

@@ -43,8 +43,8 @@ export class NetworkView {
 
   /**
    * Returns the broadhash that the peer announced. If the peer announced no broadhash, the method computes the
-   * broadhash from the peer's tip. The result is then undefined if the peer announced no tip, or a tip that is not in
-   * our chain.
+   * broadhash from the peer's tip. If the peer announced neither a broadhash nor a tip that is in our chain, the result
+   * is undefined.
    */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;

@@ -1,5 +1,5 @@
 /**
- * Stores the events of slots that this node observed. An event is, for example, a forged block, a pause of forging, a
+ * Stores the events that this node observed, by slot. An event is, for example, a forged block, a pause of forging, a
  * refused block or a reverted block. The modules `chain` and `forge` log their events with the number of the slot, and
  * this class takes the events from the log. The report of a slot therefore contains only events of this slot, and no
  * other events from about the same time. The class ignores log lines of other modules. The class separately stores

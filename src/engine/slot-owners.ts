@@ -41,8 +41,8 @@ export class SlotOwners {
   readonly #rules: Pick<Rules, 'forgers' | 'params'>;
   readonly #state: ChainReader;
   /**
-   * For each round, the owner of each slot, by the slot number modulo the number of active delegates. The owners are
-   * cached because finding them reads all headers of the round.
+   * For each round, the map contains the owner of each slot, by the slot number modulo the number of active delegates.
+   * The owners are cached because finding them reads all headers of the round.
    */
   readonly #rounds = new Map<number, ReadonlyMap<number, PublicKey>>();
 
@@ -93,8 +93,8 @@ export class SlotOwners {
   /**
    * Finds the owners of the slots of a round. The blocks of the round show the owners of the slots that have blocks.
    * The delegate list in the store gives the owners of all slots (`Rules.forgers`). The method uses the list only if
-   * the store still has it and the list agrees with the blocks. The list can disagree with the blocks in the rounds of
-   * the exception `ignoreDelegateListCacheForRounds`, whose blocks need not follow the stored list.
+   * the store still has it and the list agrees with the blocks. The list can disagree with the blocks in the rounds
+   * that the exception `ignoreDelegateListCacheForRounds` names. The blocks of these rounds need not follow the list.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

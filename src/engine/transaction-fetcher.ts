@@ -16,9 +16,9 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * Maximum number of ids, for each peer, that the peer announced and the node still intends to request from this peer.
- * To make room for a further id, the node drops an id whose transaction the pool has refused. If there is no such id,
- * the node ignores the further id, because other peers usually announce the same transaction.
+ * For each peer, the maximum number of announced ids that the node still intends to request from the peer. To make room
+ * for a further id, the node drops an id whose transaction the pool has refused. If there is no such id, the node
+ * ignores the further id, because other peers usually announce the same transaction.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
@@ -74,7 +74,7 @@ export interface FetcherOptions {
    * Passes the transactions in an answer of a peer to the pool.
    *
    * @returns the ids of the transactions that the pool accepted, or refused for another reason than the verification
-   *   budget. The ids are those that the peer stated, and may be false
+   *   budget. The peer stated the ids, so they may be false
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a request, or the handling of its answer, failed. */
@@ -100,9 +100,9 @@ interface Announcer {
   /** Ids that the peer announced and that the node still intends to request from this peer. */
   readonly wanted: Set<TransactionId>;
   /**
-   * Largest number of ids that the peer announced at once, but at most `ITEMS_PER_MESSAGE_MAX`. One request to the peer
-   * has at most this number of ids. Each node of lisk-sdk has a maximum number of ids in its announcements, and bans a
-   * peer that asks it for more ids at once.
+   * Largest number of ids that the peer announced in one message, but at most `ITEMS_PER_MESSAGE_MAX`. One request to
+   * the peer has at most this number of ids. Each node of lisk-sdk has a maximum number of ids in its announcements,
+   * and bans a peer that asks it for more ids in one request.
    */
   largest: number;
   /**
@@ -140,7 +140,7 @@ export class TransactionFetcher {
     this.#stopped = true;
   }
 
-  /** Called when a connection ended. The node then stops asking this peer. */
+  /** Called when the connection to a peer ended. The node then stops asking the peer. */
   disconnected(peerId: PeerId): void {
     const announcer = this.#announcers.get(peerId);
     announcer?.timer?.cancel();
@@ -216,7 +216,7 @@ export class TransactionFetcher {
     }
   }
 
-  /** Called when a peer sent a transaction that the pool examined. The pool has accepted or refused the transaction. */
+  /** Called when a peer sent a transaction, after the pool has accepted or refused the transaction. */
   #given(peerId: PeerId, id: TransactionId): void {
     if (this.#options.has(id)) {
       this.#refusals.delete(id);

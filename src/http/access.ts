@@ -38,8 +38,8 @@ export function readAddressList(entries: readonly string[], observer: Observer):
 /**
  * Creates the access rule that applies to every path, known or unknown. The returned function checks that the interface
  * is enabled. If `access.public` is false, the function also checks that every address of the request
- * (`clientAddresses`) is in the list `access.whiteList`. If `readOnly` is true, the function refuses methods that
- * change something.
+ * (`clientAddresses`) is in the list `access.whiteList`. If `readOnly` is true, the function refuses every method that
+ * is not in `READING_METHODS`.
  *
  * @returns a function that returns the refusal of a request; undefined when the request is allowed
  */
@@ -165,10 +165,10 @@ const PROXY_HEADERS = [
 
 /**
  * Creates a function that is true for a request that comes through a proxy although no proxy is trusted. Such a request
- * has the address of the proxy (often of this machine), so every client of the proxy would get the rights of that
- * address. A request with HTTP/1.0 also counts as a request through a proxy, because some proxies add no header but use
- * HTTP/1.0 (nginx does by default). A client gains nothing by adding false proxy headers, because these headers can
- * only remove rights.
+ * has the address of the proxy, often an address of this machine. Without this check, every client of the proxy would
+ * get the rights of that address. A request with HTTP/1.0 also counts as a request through a proxy, because some
+ * proxies add no header but use HTTP/1.0 (nginx before version 1.29.7 does by default). A client gains nothing by
+ * adding false proxy headers, because these headers can only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -208,8 +208,8 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
  * rebinding, an attacker changes the DNS record of a page's host name to the node's address after the browser has
  * loaded the page. The browser then regards the node as the site of the page. A request with a foreign name may also
  * come from a proxy on this machine. DNS rebinding is impossible if the request names an IP address. However, a request
- * from a loopback address usually names a loopback address. If it names another IP address, a proxy on this machine
- * passed the request on. The function is true for such a request, unless proxies are trusted.
+ * from a loopback address usually names a loopback address. If the request names another IP address, a proxy on this
+ * machine passed the request on. The function is true for such a request, unless proxies are trusted.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -261,8 +261,8 @@ function isWhollyFrom(list: AddressList, request: Request): boolean {
 }
 
 /**
- * Returns an address list that caches the results of its lookups. A lookup in a `BlockList` takes about 10 µs, and most
- * lookups are for the same few addresses.
+ * Returns an address list that caches the results of its lookups. A lookup in a `BlockList` takes a few microseconds,
+ * and most lookups are for the same few addresses.
  */
 function listOf(list: BlockList): AddressList {
   const known = new LruMap<string, boolean>(ADDRESSES_KNOWN_MAX);

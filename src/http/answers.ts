@@ -1,6 +1,6 @@
 /**
- * Answers requests of the HTTP interface without a listening socket. A tool that reads a stopped node's chain calls
- * this module in its own process.
+ * Answers requests of the HTTP interface without a listening socket. A tool that reads the chain from a node's data
+ * folder calls this module in its own process.
  */
 
 import type { NodeApi } from '../ports/node-api.ts';
@@ -56,7 +56,7 @@ export function createAnswers(api: NodeApi): (target: string) => Promise<Answere
   }
 }
 
-/** Returns a pattern that matches paths as Express does: a parameter matches a whole segment. */
+/** Returns a pattern for the path of a route. As in Express, a parameter matches a whole segment. */
 function patternOf({ path }: Route): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 }

@@ -1,6 +1,7 @@
 /**
- * Reads the interactive API documentation: the page for the route `/docs`, and the files of the page, which this module
- * itself serves under `/assets/api-docs/`. The build compresses these files, but not the page.
+ * Reads the interactive API documentation from a folder: the page for the route `/docs`, and the files of the page. The
+ * route sends the page, and this module serves the files under `/assets/api-docs/`. The build compresses the files, but
+ * not the page.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -20,8 +21,8 @@ export interface ApiDocs {
 }
 
 /**
- * Content security policy of the page. Images come from the node and from `data:` URLs in the style sheet. Everything
- * else comes from the node.
+ * Content security policy of the page. The page may load scripts, styles, images and data from the node. An image may
+ * also be a `data:` URL, because the style sheet contains such URLs.
  */
 const POLICY = [
   "default-src 'none'",

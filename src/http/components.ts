@@ -17,7 +17,7 @@ export type NamedDocument = OpenApiDocument & {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-/** Larger shapes come first. Of two shapes with equal content, the first name is used. */
+/** The shapes that get a name. If two shapes have equal content, `withComponents` uses the first name. */
 function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   return {
     Transaction: confirmedShape(dialect),
@@ -56,7 +56,7 @@ export function withComponents(document: OpenApiDocument, dialect: HttpDialect):
   }
   /**
    * Replaces the named shapes in a value by references. With `isWhole`, the value is the definition of a shape, which
-   * must not become a reference to itself. Only the shapes inside it are replaced.
+   * must not become a reference to itself. Only the shapes inside the definition are replaced.
    */
   const referring = (value: unknown, isWhole = false): unknown => {
     if (Array.isArray(value)) return value.map((each) => referring(each));

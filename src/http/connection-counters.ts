@@ -42,8 +42,8 @@ export class ConnectionCounters {
   /**
    * Counts a connection of a stranger. Refuses the connection if the address `key` already has the maximum number of
    * connections, or if all strangers together have their maximum. In the second case, the method may ask a process to
-   * close an idle connection of the address with the most connections. It asks only if that address has more
-   * connections than `key` would have with the new one. The caller can call again after a moment.
+   * close an idle connection of the address with the most connections. The method asks only if that address has more
+   * connections than `key` would have with the new connection. The caller can call again after a moment.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */
@@ -85,7 +85,7 @@ export class ConnectionCounters {
     this.#makeRoom(holder, key);
     // If the asked process has no idle connection of the address, it closes none. Therefore the next call selects
     // another address with the same number of connections, if there is one. A later call that selects this address
-    // again asks another process that has connections of this address.
+    // again asks another process, if another process also has connections of this address.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

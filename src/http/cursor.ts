@@ -16,14 +16,13 @@ export function cursorText({ sort, value, tie }: SortedCursor): string {
   return Buffer.from(JSON.stringify([sort, value, tie]), 'utf8').toString('base64url');
 }
 
-/** Decodes a text that has the form of the texts of `cursorText`; undefined for any other text. */
+/** Decodes the text of a cursor; undefined for a text that has another form. */
 export function cursorIn(text: string): SortedCursor | undefined {
   if (text.length > TEXT_CHARACTERS_MAX || !/^[\w-]+$/.test(text)) return undefined;
   let parts: unknown;
   try {
     parts = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
   } catch {
-    // A text that cannot be decoded is not a cursor.
     return undefined;
   }
   if (!Array.isArray(parts) || parts.length !== 3) return undefined;

@@ -1,4 +1,7 @@
-/** Defines the dialect of the HTTP interface: the generation whose names it uses, and whether the dialect is strict. */
+/**
+ * Defines the dialect of the HTTP interface: the generation whose names the interface uses, and whether the dialect is
+ * strict.
+ */
 
 import type { Generation } from '../protocol/params.ts';
 import type { Schema } from './schema.ts';

@@ -6,7 +6,7 @@ import type { OpenApiDocument, Operation, ResponseObject } from './openapi.ts';
 export interface Exchange {
   /** Request body; absent if the request has no body. */
   readonly sent?: unknown;
-  /** Body of the 200 answer: the parsed value of a JSON body, otherwise the text. */
+  /** Body of the 200 answer: the parsed value of a JSON body, or the text of any other body. */
   readonly answer: unknown;
 }
 

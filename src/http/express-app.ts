@@ -86,7 +86,7 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
   const behindRoute = [
     sendRate(parts.allowances, parts.dialect.strict),
     cors({ origin: options.cors.origin, methods: [...options.cors.methods], exposedHeaders: EXPOSED_HEADERS }),
-    // A compressor would delay data that a stream should send at once.
+    // A compressor would delay data that a stream should send immediately.
     compression({
       level: 9,
       threshold: 1024,
@@ -173,8 +173,8 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       send(response, status, body, route.contentType);
     } else {
       const version = versionOf(api, route.isOfChain === true);
-      // These headers name the block whose state the answer shows. They are set before the handler runs, because a
-      // refusal of the handler (such as 404) also needs them.
+      // The position headers name the block whose state the answer shows. They are set before the handler runs, because
+      // a refusal of the handler (such as 404) also needs them.
       setHeaders(response, positionHeaders({ position: version.position, etag: undefined }));
       const answer =
         unchangedSince(version, request.headers['if-none-match']) ?? (await askHandler(api, route, checked, version));
@@ -253,8 +253,8 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
 }
 
 /**
- * Methods with their own label in metrics. All other methods share one label. Otherwise clients could use up the
- * maximum number of metric series with invented methods.
+ * Methods with their own label in metrics. All other methods share the label `other`, so that clients cannot use up the
+ * maximum number of metric series with unusual methods.
  */
 const LABELLED_METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 
@@ -288,8 +288,8 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 
 /**
  * Finds the route for a method. Real nodes refuse HEAD. On this node, some GET routes also answer HEAD. Event streams
- * refuse HEAD, because a stream has no end. Routes of kind `plain` answer HEAD. All other GET routes answer HEAD in the
- * extended dialect, because monitors and load balancers use HEAD. In the strict dialect, they refuse HEAD.
+ * refuse HEAD, because most streams have no end. Routes of kind `plain` answer HEAD. All other GET routes answer HEAD
+ * in the extended dialect, because monitors and load balancers use HEAD. In the strict dialect, they refuse HEAD.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);

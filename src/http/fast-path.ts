@@ -16,7 +16,7 @@
  * slow path: Express application -> handler of the route
  * ```
  *
- * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds its
+ * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds such
  * answers to the response cache. The tick cache has answers that depend on more than the chain, until the present
  * iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the response cache. All
  * other answers for this client come from the slow path, which compresses answers of at least 1,024 bytes.
@@ -137,8 +137,8 @@ export function createFastPath(
     const { url: target = '' } = request;
     const encoding = request.headers['accept-encoding'];
     const acceptsGzip = encoding !== undefined && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(encoding);
-    // Here, an `Accept-Encoding` that does not allow gzip must be absent or `identity`. With any other, for example
-    // `br`, the request takes the slow path.
+    // If the client does not accept gzip, the fast path requires that `Accept-Encoding` is absent or `identity`. With
+    // any other value, for example `br`, the request takes the slow path.
     if (encoding !== undefined && !acceptsGzip && encoding !== 'identity') return false;
     const cached = responseCache.find(target);
     if (cached === undefined) return !acceptsGzip && answerFromRoute(request, response, allowance, takeSlowPath);

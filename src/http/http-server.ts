@@ -137,8 +137,8 @@ export function createHttpServer(
     } else admitClient(request, response, expectation);
   };
   /**
-   * Finds the stranger whose request a trusted proxy forwards. The connection of a trusted proxy does not wait
-   * for turns, but the requests of strangers behind the proxy wait like requests on direct connections.
+   * Finds the stranger whose request a trusted proxy forwards. The connection of a trusted proxy does not wait for
+   * turns, but each request of a stranger behind the proxy waits for the turn of the stranger.
    *
    * @returns key of the client in the scheduler; undefined for a request without a trusted proxy, and for a trusted
    *   client

@@ -113,7 +113,8 @@ export function createListeners(
 
 /**
  * Creates a listener. A client may end its side of the connection and still read the answer. So the listener does not
- * end a connection after the client's last byte. Nothing is read from a connection before the admission allows it.
+ * end a connection after the client's last byte. The node reads nothing from a new connection before the admission
+ * accepts the connection.
  */
 function listenerFor(accept: (socket: Socket) => void): Server {
   return createServer({ allowHalfOpen: true, pauseOnConnect: true }, accept);

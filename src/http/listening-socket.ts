@@ -1,7 +1,7 @@
 /**
- * Passes listening sockets between processes. Several processes can accept connections from one listening socket. A
- * process can also hold a listening socket without accepting from it. The operating system then queues new connections
- * until another process accepts them.
+ * Gives access to listening sockets, so that one process can send them to another process. Several processes can accept
+ * connections from one listening socket. A process can also hold a listening socket without accepting from it. The
+ * operating system then queues new connections until another process accepts them.
  */
 
 import type { SendHandle } from 'node:child_process';
@@ -21,7 +21,7 @@ export interface ListeningSockets {
 
 /**
  * Returns the handle of a listening server. node:net has no public name for this handle. If a process sends the server
- * itself, the receiver accepts connections at once, so it cannot hold the socket without accepting.
+ * itself, the receiver accepts connections immediately, so the receiver cannot hold the socket without accepting.
  */
 export function listeningSocketOf(server: Server): ListeningSocket {
   const { _handle: handle } = server as Server & { readonly _handle?: ListeningSocket | null };

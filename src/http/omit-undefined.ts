@@ -1,4 +1,7 @@
-/** Removes the undefined members of an object, for types whose optional members may be absent, but not undefined. */
+/**
+ * Copies an object without its undefined members. The copy fits types whose optional members may be absent, but not
+ * undefined.
+ */
 export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const kept: Partial<T> = {};
   // Each view of a pooled transaction calls this function. `Object.entries` would take most of the function's time.

@@ -226,7 +226,10 @@ function accessRefusalOf(description: string, { method }: Route): string {
   return method === 'GET' ? description : `${description} Or: \`http.readOnly\` is true.`;
 }
 
-/** Returns the refusals of a route: those of every route, those of routes with a body, and those that it declares. */
+/**
+ * Returns the refusals of a route: the refusals that every route has, the refusals of a body if the route takes one,
+ * and the refusals that the route declares.
+ */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {
     400: json(invalidityOf(route), problem.INVALID_OR_UNREADABLE),

@@ -27,8 +27,8 @@ export interface HttpOptions {
    */
   readonly hostNames: readonly string[];
   /**
-   * Addresses from which clients may read the state of forging, and may enable or disable forging. `access` must allow
-   * the address, too.
+   * Addresses from which clients may read the state of forging, and may enable or disable forging. `access` must also
+   * allow these addresses.
    */
   readonly forgingWhiteList: readonly string[];
   /**
@@ -73,7 +73,7 @@ export interface HttpOptions {
 }
 
 interface EventOptions {
-  /** Number of event streams that may be open at once. */
+  /** Maximum number of event streams that are open at the same time. */
   readonly subscribersMax: number;
   /** Time in milliseconds after which a subscriber that takes no data is disconnected. */
   readonly stallMs: number;
@@ -117,8 +117,8 @@ export interface HttpLimits {
   /** Number of requests that the node answers without delay in a window, for each client address; 0 for no delays. */
   readonly delayAfter: number;
   /**
-   * Delay of the first request beyond `delayAfter`, in milliseconds. The delay of each further request is longer by the
-   * same time, up to 60 s.
+   * Delay of the first request beyond `delayAfter`, in milliseconds. Each further request adds this time to the delay,
+   * up to a delay of 60 s.
    */
   readonly delayMs: number;
   /** Length of a window, in milliseconds. */
@@ -127,12 +127,12 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   /**
    * Time without sent or received data after which the node closes the connection of a running request, in
-   * milliseconds. The node closes an idle connection after `keepAliveTimeoutMs`.
+   * milliseconds. For the time between two requests, `keepAliveTimeoutMs` applies.
    */
   readonly socketTimeoutMs: number;
   /**
-   * Time in milliseconds for which a connection may wait for its next request; 0 for no limit. Default: the default of
-   * node:http.
+   * Time in milliseconds for which a connection may wait for its next request; with 0, this time is `socketTimeoutMs`.
+   * Default: the default of node:http.
    */
   readonly keepAliveTimeoutMs?: number;
 }

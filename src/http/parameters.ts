@@ -112,7 +112,7 @@ export function addressInPath(
   return { name: 'address', in: 'path', schema: { type: 'string', format: 'address', ...lengths, description } };
 }
 
-/** Returns `limit` and `offset` of the request for the member `meta` of the answer. */
+/** Returns the values of `offset` and `limit` in the request. The member `meta` of the answer contains both values. */
 export function pageMeta(request: CheckedRequest): { readonly offset: number; readonly limit: number } {
   return { offset: request.number('offset') ?? 0, limit: request.number('limit') ?? 10 };
 }

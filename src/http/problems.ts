@@ -151,16 +151,16 @@ export const NOT_KEPT =
 
 /** Description of the 429 in the API specification, for routes whose requests can make the node check signatures. */
 export const CHECKS_EXCEEDED =
-  'The client, or all remote clients outside `http.accessWhitelist` together, exceeded the rate limit or the limit on signature checks.';
+  'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded theirs. Or: The client exceeded its limit on signature checks, or all remote clients (or all clients on the machine of the node) together exceeded theirs.';
 
 /**
  * Second part of the description of the 403 in the API specification, for routes with an access rule. This part
  * describes the refusals that `guardRoutes` adds to the access rule of the route.
  */
 export const OR_NOT_ITSELF =
-  'Or the request comes from a page of another site, comes through an untrusted proxy, or names an unknown host.';
+  'Or the request comes from a page of another site, comes through an untrusted proxy, or names an unknown host in the header `Host`.';
 
-/** Codes of rejections that concern the whole transaction and not a single field of it. */
+/** Codes of refusals whose reason is the `message` of the answer in generation 2, instead of a fixed text. */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
@@ -182,8 +182,8 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
 }
 
 /**
- * Makes the answer to a refused member signature: 400 if the signature is malformed, 429 and 503 as for a transaction,
- * otherwise 409.
+ * Makes the answer to a refused member signature. The status is 400 if the signature is malformed. The conditions for
+ * 429 and 503 are the same as in `transactionRefused`. In all other cases, the status is 409.
  */
 export function signatureRefused(refusal: Refusal): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -193,14 +193,13 @@ export function signatureRefused(refusal: Refusal): Problem {
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 
-/** Makes the 429 for a client if the client or its budget group has used up its verification budget. */
+/** Makes the 429 for a used-up verification budget, either of the client or of its budget group. */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }
 
 /**
- * Returns the problem with which the node answers after a thrown error; undefined for an error that is a failure of the
- * node.
+ * Returns the problem that the client gets for a thrown error; undefined for an error that is a failure of the node.
  */
 export function problemOf(error: unknown, generation: Generation): Problem | undefined {
   if (error instanceof Problem) return error;

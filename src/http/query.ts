@@ -112,9 +112,9 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a query value to the declared type `type`. Like a real lisk-sdk node, the function returns
- * `{ found: 'number' }` for a text parameter whose value is an integer in canonical decimal form, unless the name of
- * the parameter is in `TEXT_NAMES`. An integer that JavaScript would round stays text.
+ * Converts a query value to the declared type `type`. If the value of a text or boolean parameter is an integer in
+ * canonical decimal form, the function returns `{ found: 'number' }`, like a real lisk-sdk node. Parameters in
+ * `TEXT_NAMES` are exempt. For a text parameter, an integer that JavaScript would round stays text.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };

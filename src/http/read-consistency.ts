@@ -23,8 +23,8 @@ const SOCKET_TIMEOUT_SHARE = 0.6;
 /** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
 const WAITING_MAX = 1000;
 /**
- * Value of the header `Retry-After` in seconds, for each 503, and for a 429 because of the verification budget. A 429
- * because of the rate limit instead states the time until the window ends.
+ * Value of the header `Retry-After` in seconds, for each problem with status 503, and for a 429 because of the
+ * verification budget. For a 429 because of the rate limit, the header states the time until the window ends.
  */
 export const RETRY_AFTER_S = 5;
 

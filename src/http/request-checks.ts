@@ -25,8 +25,8 @@ export interface RequestChecks {
    * Checks that the client has access and is within the rate limit, and that the head of the request is valid.
    *
    * @param expectation meaning of the header `Expect`, if the request has it
-   * @returns undefined if this function has answered the request with a refusal. A returned promise rejects with the
-   *   errors of `SharedLimits.take`
+   * @returns undefined if this function has answered the request with a refusal, or if the client has closed the
+   *   connection. A returned promise rejects with the errors of `SharedLimits.take`
    */
   admitClient(
     request: IncomingMessage,
@@ -133,9 +133,9 @@ export function methodOf({ method = '', headers }: IncomingMessage): string {
 }
 
 /**
- * Returns the number of requests that the rate limit counts for a request: one for each full or partial
- * `BODY_BYTES_PER_REQUEST` of the body, and at least one. A body of unknown length counts like the largest allowed
- * body.
+ * Returns the number of requests that the rate limit counts for a request: the size of the body divided by
+ * `BODY_BYTES_PER_REQUEST`, rounded up, and at least one. A body that is too large, or whose length is unknown, counts
+ * like the largest allowed body.
  */
 function costOf(request: IncomingMessage): number {
   if (!bringsBody(request)) return 1;
@@ -162,7 +162,7 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 
 /**
  * Returns the refusal of an HTTP/1.1 request without `Host`, or of a request with an unknown value of `Expect`;
- * undefined for any other request. Both refusals have no body, like those of node:http, and end the connection.
+ * undefined for any other request. Both refusals have no body, like the refusals of node:http, and end the connection.
  */
 function malformedHead(
   { headers, httpVersion }: IncomingMessage,
@@ -174,7 +174,10 @@ function malformedHead(
 
 const made = new WeakMap<Problem, Refusal>();
 
-/** Returns the refusal that sends a problem. A second call with the same problem object returns the same refusal. */
+/**
+ * Returns the refusal with the status and body of a problem. A second call with the same problem object returns the
+ * same refusal.
+ */
 function refusalOf(problem: Problem, reason: RefusalReason): Refusal {
   let known = made.get(problem);
   if (known === undefined)

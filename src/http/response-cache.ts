@@ -11,8 +11,8 @@ interface CachedResponse {
 
 export interface ResponseCache {
   /**
-   * Stores the JSON body of a 200. Does nothing if the cache is off, if the body is larger than `BODY_BYTES_MAX`, or if
-   * the target is longer than `TARGET_CHARACTERS_MAX`.
+   * Stores the JSON body of a 200. Does nothing if the cache is off, if the cache already has an answer for the target,
+   * if the body is larger than `BODY_BYTES_MAX`, or if the target is longer than `TARGET_CHARACTERS_MAX`.
    *
    * @param target path and query of the request
    */
@@ -24,14 +24,16 @@ export interface ResponseCache {
 /** Maximum size of a cached body, in bytes. Larger bodies are seldom requested twice before the chain changes. */
 const BODY_BYTES_MAX = 256 * 1024;
 /**
- * Maximum size in bytes of all cached responses with their compressed forms. This size is enough for thousands of
- * answers of up to 8 KB.
+ * Maximum memory of the cache in bytes: bodies, compressed bodies, targets, and `ENTRY_BYTES` for each entry. The
+ * maximum is enough for thousands of answers of up to 8 KB.
  */
 export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** Memory that an entry takes besides its body and its target, in bytes. */
 const ENTRY_BYTES = 400;
 const TARGET_CHARACTERS_MAX = 500;
-/** The cache compresses bodies of at least this size, in bytes. The slow path (`fast-path.ts`) has the same minimum. */
+/**
+ * The cache compresses bodies of at least this size, in bytes. The slow path (`express-app.ts`) has the same minimum.
+ */
 const COMPRESSED_FROM_BYTES = 1024;
 
 /** @param isOn false for a cache that stores nothing */

@@ -9,7 +9,7 @@ export interface RouteTable {
 }
 
 interface KnownPath {
-  /** True when a request with this method may have a body. */
+  /** True when the route of this method takes a body. */
   takesBody(method: string): boolean;
 }
 

@@ -76,7 +76,7 @@ interface PlainReply {
   readonly status: number;
   /** A text is sent unchanged, any other value as JSON. */
   readonly body: unknown;
-  /** Further headers of this answer. Each replaces a header of the same name that every answer has. */
+  /** Further headers of this answer. They replace security headers of the same name (`setSecurityHeaders`). */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -125,13 +125,13 @@ export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;
   /**
-   * The greatest height in `data`, if the process of the node made `data`. A reading process that sends the answer may
+   * Height of the tip in `data`, if the process of the node made `data`. A reading process that sends the answer may
    * have an older view of the chain. Therefore the headers of the answer name a block of at least this height.
    */
   readonly height?: number;
 }
 
-/** A request as received, before any check. */
+/** A request whose parameters and body are not checked yet. */
 export interface RawRequest {
   readonly query: Query;
   readonly path: Readonly<Record<string, string>>;
@@ -143,7 +143,7 @@ export interface RawRequest {
   readonly client?: string | undefined;
 }
 
-/** Values of the declared parameters, including default values. */
+/** The values of a request's declared parameters (including default values), its body, and the client's address. */
 export class CheckedRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** Address of the client; undefined when unknown. */
@@ -190,7 +190,7 @@ export class CheckedRequest {
  * other error, the function refuses undeclared query parameters, unless the route ignores them. If the handler checks
  * the body itself (`judgedByHandler`), this function checks nothing.
  *
- * @throws Problem 400 with all errors
+ * @throws Problem 400 with all errors that the function found
  */
 export function checkRequest(route: Route, raw: RawRequest): CheckedRequest {
   const errors: RequestError[] = [];

@@ -1,7 +1,7 @@
 /**
  * Counts the requests, connections, refusals and replays of each address, for all processes that answer HTTP (see
- * `SharedLimits`). A replay is an event stream that still sends old events (`events/replays.ts`). When a process ends,
- * its connections and replays no longer count.
+ * `SharedLimits`). A replay is an event stream that still sends old events to a stranger (`events/replays.ts`). When a
+ * process ends, its connections and replays no longer count.
  */
 
 import { createTrust } from './access.ts';
@@ -65,7 +65,7 @@ export class SharedCounters {
     this.#notifyFull();
   }
 
-  /** @param change number that the method adds to the number of trusted clients' connections to the process */
+  /** @param change change in the number of connections that trusted clients have to the process */
   trusted(holder: number, change: number): void {
     this.#connections.trusted(holder, change);
     this.#notifyFull();

@@ -7,7 +7,7 @@ import type { Live } from '../ports/node-api.ts';
 
 /**
  * Calls `use` with the value of `live`. If `live` is not a promise, the call and its result are synchronous, so that
- * the caller can answer at once.
+ * the caller can answer immediately.
  */
 export function withLive<T, R>(live: Live<T>, use: (value: T) => R): R | Promise<R> {
   return live instanceof Promise ? live.then(use) : use(live);

@@ -179,7 +179,7 @@ export interface RestoreOptions {
  * @param location the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the
  *   reason, if the snapshot is invalid or the restore fails; `RESTORE_EXISTS` if the data folder contains a chain;
- *   errors of the system if the data folder cannot be created. After an error, no files remain
+ *   errors of `makeFolder` if the data folder cannot be created. After an error, no files remain
  */
 export async function restoreSnapshot(
   file: string,

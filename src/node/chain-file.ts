@@ -15,8 +15,8 @@ import { ProtocolError } from '../primitives/errors.ts';
  */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 /**
- * Maximum number of bytes in one read. Lines are views into the bytes of a read, so each line in use keeps all bytes of
- * its read in memory.
+ * Maximum number of bytes in one read. A line that lies within one read is a view into the bytes of the read, so the
+ * line keeps all these bytes in memory.
  */
 const READ_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
@@ -47,7 +47,7 @@ export interface ChainFile {
 }
 
 /**
- * Opens a file for reading.
+ * Checks that a file can be opened, and returns an object that reads its lines.
  *
  * @param file path; `-` for the standard input, whose content must not be compressed
  * @throws ProtocolError `CHAIN_FILE_UNUSABLE` when the path does not lead to a regular file, or when this process may

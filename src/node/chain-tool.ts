@@ -27,8 +27,8 @@ import { systemClock } from './system.ts';
 export { chainDirectory };
 
 /**
- * Size of the signature cache, in results. The cache has room for the results of all blocks that are processed at the
- * same time.
+ * Size of the signature cache, in results. The cache usually has room for the results of all blocks that `verifyChain`
+ * processes at the same time.
  */
 const SIGNATURE_ANSWERS_MAX = 50_000;
 
@@ -38,8 +38,8 @@ export interface ChainLocation {
   /** Folder of a node for this network; the chain is in its subfolder `chain`. */
   readonly dataDirectory: string;
   /**
-   * The store calls this function before it writes missing index entries, which takes up to half a minute. Entries are
-   * missing after an import or a sync was killed.
+   * The store calls this function before it writes missing index entries. Entries are missing if an import or a sync
+   * was killed. Writing them takes up to half a minute.
    */
   readonly onBackfill?: ChainStoreOptions['onBackfill'];
 }
@@ -128,8 +128,8 @@ export async function openSnapshot(
  * Opens a read-only view of a chain with complete indexes. If a killed import or sync left the indexes incomplete, the
  * function first writes the missing entries.
  *
- * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` while another process imports or downloads blocks;
- *   errors of `openChainStore` while the missing entries are written
+ * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` if the indexes are incomplete because another process
+ *   imports or downloads blocks; errors of `openChainStore` while the missing entries are written
  */
 export async function openIndexedSnapshot(location: ChainLocation): ReturnType<typeof openSnapshot> {
   const opened = await openSnapshot(location);
@@ -162,8 +162,8 @@ export async function openIndexedSnapshot(location: ChainLocation): ReturnType<t
 
 /**
  * A clock that never shows a time before the timestamp of the tip of a stored chain. Without this clock, a command
- * could take stored blocks for blocks from the future: the clock of the node that stored them may have been ahead of
- * the clock of this machine, for example in a devnet.
+ * could refuse stored blocks as blocks from the future. The clock of the node that stored the blocks may have been
+ * ahead of the clock of this machine, for example in a devnet.
  */
 export function clockOfChain(store: Pick<StoredChain, 'tip'>, params: ChainParams, clock = systemClock): Clock {
   const tipMs = momentMs(store.tip()?.timestamp ?? 0, params);

@@ -62,7 +62,7 @@ export class ChartHistory {
   applied(blocks: readonly HistoryBlock[], origin: BlockOrigin): void {
     const { clock, params } = this.#dependencies;
     // For downloaded blocks, which are old, the history counts no missed slots and no delays. Their missed slots belong
-    // to earlier intervals, and their delays only show when the node downloaded the blocks.
+    // to earlier intervals, and their delays depend on the time of the download.
     const isLive = origin !== 'synced';
     let missed = 0;
     let delaysMs = 0;
@@ -108,7 +108,8 @@ export class ChartHistory {
       const points = this.#points[span];
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
-      // If the clock was set back, the newest point counts the events.
+      // If the clock was set back, the newest point may belong to a later interval. The new events still count in this
+      // point.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
         points.push(point);

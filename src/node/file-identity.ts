@@ -1,6 +1,6 @@
 /**
  * Identifies an open file by its inode and birth time, so that the node recognises a copy of the file. A file that was
- * moved or renamed keeps its identity.
+ * renamed, or moved within its file system, keeps its identity.
  */
 
 import { fchmodSync, fstatSync } from 'node:fs';
@@ -10,9 +10,9 @@ const FILE_MODE = 0o600;
 
 /**
  * Sets the access rights of a file to `FILE_MODE`, so that the file system sets the change time of the file to the
- * current time. After this call, a stored birth time is earlier than the change time. If the file system stores no
- * birth time, `fstat` returns the change time or 0 as birth time. `isSameFile` compares the two times to detect this
- * case.
+ * current time. After this call, a stored birth time is earlier than the change time, unless the file was created only
+ * milliseconds ago. If the file system stores no birth time, `fstat` returns the change time or 0 as birth time.
+ * `isSameFile` compares the two times to detect this case.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);
@@ -26,8 +26,8 @@ export function identityOf(descriptor: number): FileIdentity {
 /**
  * True when an open file is the file that a `FileIdentity` describes. If the file system stores birth times, the
  * function compares the birth times, because a copy has another birth time. Without stored birth times, the function
- * compares the inodes. An inode number proves less, because file systems reuse inodes, and some file systems assign new
- * inodes at each mount.
+ * compares the inodes. An inode proves less than a birth time, because file systems reuse inodes, and some file systems
+ * assign new inodes at each mount.
  */
 export function isSameFile(descriptor: number, { inode, bornNs }: FileIdentity): boolean {
   const { ino, birthtimeNs, ctimeNs } = fstatSync(descriptor, { bigint: true });

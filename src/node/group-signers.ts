@@ -15,8 +15,8 @@ import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
 /**
- * Maximum number of cached searches, finished or not. By default, a full queue of the pool has as many transactions
- * (`pool.transactionsPerQueueMax`), so each of them can have a search.
+ * Maximum number of cached searches, finished or not. A queue of the pool also contains at most 1,000 transactions by
+ * default (`pool.transactionsPerQueueMax`), so each transaction of a queue can have a search.
  */
 const REMEMBERED_MAX = 1_000;
 /**
@@ -49,9 +49,8 @@ export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<Gr
 
 /**
  * Creates the function that finds the signers of transactions. A cache keeps the search for each transaction, finished
- * or not, for later requests of all clients. The function begins a new search when the transaction has another
- * signature or its group has changed. If the budget of a client is used up before the search ends, the function refuses
- * the request.
+ * or not, for later requests of all clients. The function begins a new search when the signatures or the group of the
+ * transaction have changed.
  *
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up
@@ -73,16 +72,15 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
     for (;;) {
       const group = groupOf(transaction, parts.state());
       if (group === undefined) return undefined;
-      // During the pause, the transaction may get another signature, and the request of another client may replace the
-      // search in the cache. Each request therefore keeps a reference to its own search.
+      // During a call of `pause`, the transaction may get another signature, and the request of another client may
+      // replace the search in the cache. Each request therefore keeps a reference to its own search.
       if (search?.isOf(transaction, group) !== true) search = searchFor(transaction, group);
       for (let checks = 0; checks < CHECKS_PER_TURN && search.signers === undefined; checks += 1) {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();
         search.step(parts);
         // A client that asks for signers does nothing wrong, so its request must not count as waste. All the time is
-        // therefore passed as `handlingMs`, which never counts as waste (see `Payer`), and the function to charge is
-        // empty.
+        // therefore passed as `handlingMs`, which never counts as waste (see `Payer`). The first argument does nothing.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;

@@ -30,8 +30,8 @@ const TIMES: HousekeepingTimes = {
 };
 
 /**
- * Delay of the schedule after the start, in milliseconds. Computing the times of the jobs takes a twentieth of the
- * processor time of a start, and the rest of the start is more urgent.
+ * Delay of the schedule after the start, in milliseconds. Without this delay, computing the times of the jobs would
+ * take a twentieth of the processor time of the start, and would delay more urgent work.
  */
 const BEGINS_AFTER_MS = 5_000;
 

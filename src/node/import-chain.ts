@@ -16,7 +16,8 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
 /**
  * Maximum number of blocks in one commit. This maximum is larger than in a running node, because no other work waits
  * during an import. Larger commits write less: one commit writes an account or a database page only once, even if
- * several blocks change it. A commit also writes no undo records of blocks that are final at the end of the commit.
+ * several blocks change it. A commit also writes no undo records of blocks that are final at its end, and a larger
+ * commit has more such blocks.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -249,8 +250,9 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. The event loop runs once before this work, and passes newly read lines to
-    // the worker threads. The worker threads can then read these lines while this thread applies the group.
+    // Applying blocks keeps this thread busy. Before this work, one iteration of the event loop can take further lines
+    // from the file and send them to the worker threads. The worker threads then read these lines while this thread
+    // applies the group.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -286,7 +288,10 @@ class ImportRun {
     await this.#append(group);
   }
 
-  /** Reads a line for which the line reader returned no block: the line has no valid block, or has block 1. */
+  /**
+   * Reads a line for which the line reader returned no block: the line has no valid block, differs from its block, or
+   * has block 1.
+   */
   #look(line: Buffer): ReadBlock {
     return blockOfLine(textOfLine(line), this.#chain.rules.codec);
   }

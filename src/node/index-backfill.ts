@@ -1,4 +1,4 @@
-/** Backfills the indexes of a store during an import or the verification of a chain, which both defer indexing. */
+/** Backfills the indexes of a store during an import or the verification of a chain. Both tasks defer indexing. */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
@@ -10,7 +10,8 @@ export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'ba
  * Lag of the indexes (the number of blocks and transactions that lack entries) above which the indexes are backfilled.
  * A lag of this size takes about forty megabytes of memory. If a process is killed at this lag, writing the missing
  * entries later takes up to half a minute. A lower limit makes backfills more frequent, and each backfill changes the
- * transaction lists of nearly all addresses. With a limit of 100,000, an import therefore wrote twice as many bytes.
+ * transaction lists of nearly all addresses. With a limit of 100,000, an import therefore wrote twice as many bytes as
+ * with `LAG_MAX`.
  */
 const LAG_MAX = 400_000;
 

@@ -88,7 +88,7 @@ function wholeLines(file: string, content: Buffer, fingerprint?: string): Journa
 
 /**
  * The remedy for a damaged journal is never a backup of the journal, because a backup could lack the newest signatures.
- * Without a journal, the delegates wait before they sign, which is safe.
+ * A start without a journal is safe, because the delegates then wait before they sign.
  */
 const REMEDY =
   'move the file away, then import the newest file of `bloomery forging export`, or start without a record: the ' +

@@ -1,12 +1,12 @@
 /**
  * Stores the signing journal in a file. Each line contains a checksum, a space and JSON. A line is on the disk before
- * `record` returns, so after a restart the node knows the header of each block that it has sent. There are three kinds
- * of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the delegate
- * may have signed headers that are not in the journal. The third kind records that the delegate moved to another node,
- * and is valid until the next line of the delegate. A fourth kind of line holds the identity of the journal file
- * (`file-identity.ts`). A copy of the file has another identity, so the node recognises a copy. A backup that was
- * written into the existing file has the same identity; the fingerprint (`journal-fingerprint.ts`) reveals such a
- * backup.
+ * `record` returns, so after a restart the node knows the newest header that each delegate signed. There are three
+ * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the
+ * delegate may have signed headers that are not in the journal. The third kind records that the delegate moved to
+ * another node, and is valid until the next line of the delegate. A fourth kind of line holds the identity of the
+ * journal file (`file-identity.ts`). A copy of the file has another identity, so the node recognises a copy. A backup
+ * that was written into the existing file has the same identity; the fingerprint (`journal-fingerprint.ts`) reveals
+ * such a backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -87,7 +87,7 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
  * container. The displaced node could then no longer sign.
  *
  * @param file existing journal
- * @returns name of the process that uses the journal; undefined when no process uses the journal
+ * @returns text that names the process that uses the journal; undefined when no process uses the journal
  * @throws ProtocolError `JOURNAL_UNREADABLE` when no process uses the journal and a line before the last line is
  *   damaged; errors of `readBounded`
  */
@@ -116,7 +116,7 @@ class FileJournal implements JournalFile {
   #closed = false;
   /** Identity of the file according to the last line that identifies the file. */
   #identity: FileIdentity | undefined;
-  /** Checksum of the newest line about a delegate. A new fingerprint gets this checksum. */
+  /** Checksum of the newest line about a delegate. `#renewFingerprint` writes this checksum. */
   #newest: string | undefined;
   /**
    * True after `recordFileIdentity`. Also true if the opened journal had a line that identifies its file, and was not a
@@ -179,8 +179,8 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The second line (`heldSinceS: 0`) marks the journal as complete for the delegate, which ends the delegate's wait.
-    // If a crash leaves only the first line, the delegate waits at least as long as before this call.
+    // The second line (`heldSinceS: 0`) marks the journal as complete for the delegate, and so ends the delegate's
+    // wait. If a crash leaves only the first line, the delegate waits at least as long as before this call.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -307,7 +307,7 @@ class FileJournal implements JournalFile {
     closeSync(old);
   }
 
-  /** Flushes the folder. Without the flush, a power cut could bring the old file back, which lacks the newest lines. */
+  /** Flushes the folder. Without the flush, a power cut could bring back the old file, which lacks the newest lines. */
   #syncFolder(): void {
     flush(dirname(this.#file));
     this.#folderSynced = true;

@@ -1,11 +1,11 @@
 /**
- * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. It
- * contains the identity of its own file, and the checksum of the newest line about a delegate in the journal. If the
- * journal records its own identity, the node replaces the fingerprint by a new file after each new line. When a backup
- * is copied over existing files, these files keep their inodes and birth times, so the restored journal looks genuine.
- * The fingerprint reveals the backup if the node has replaced the fingerprint since the backup. If the fingerprint was
- * restored too, it contains the identity of an earlier file. If only the journal was restored, the journal lacks the
- * line whose checksum is in the fingerprint.
+ * Reads and writes the fingerprint of a signing journal. The fingerprint is a small file beside the journal. The
+ * fingerprint contains the identity of its own file, and the checksum of the newest line about a delegate in the
+ * journal. If the journal records its own identity, the node replaces the fingerprint by a new file after each new
+ * line. When a backup is copied over existing files, these files keep their inodes and birth times, so the restored
+ * journal looks genuine. The fingerprint reveals the backup if the node has replaced the fingerprint since the backup.
+ * If the fingerprint was restored too, it contains the identity of an earlier file. If only the journal was restored,
+ * the journal lacks the line whose checksum is in the fingerprint.
  */
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -61,8 +61,8 @@ export function renewFingerprint(journalFile: string, newest: string | undefined
       writeSync(descriptor, checkedLine(newest === undefined ? identity : { ...identity, newest }));
       renameSync(draft, file);
       renewTimeOfChange(descriptor);
-      // On some file systems, the reported birth time changes when the file changes. Every journal would then look like
-      // a copy, so no fingerprint is kept.
+      // On some file systems, the reported birth time changes when the file changes. Every fingerprint would then look
+      // like a copy, so none is kept.
       if (!isSameFile(descriptor, identity)) rmSync(file, { force: true });
     } finally {
       closeSync(descriptor);
@@ -72,7 +72,10 @@ export function renewFingerprint(journalFile: string, newest: string | undefined
   }
 }
 
-/** Returns the path of the fingerprint. The file keeps its name from versions that called the fingerprint a marker. */
+/**
+ * Returns the path of the fingerprint. The name ends in `.marker`, because earlier versions called the fingerprint a
+ * marker.
+ */
 function fingerprintFileOf(journalFile: string): string {
   return `${journalFile}.marker`;
 }

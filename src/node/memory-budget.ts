@@ -4,8 +4,8 @@
  * budgets and `BASE_BYTES` is below the smallest value of `memory.limitMb` that the schema allows. The default of
  * `memory.limitMb` is higher, to leave room for objects that V8 has not collected yet.
  *
- * To add a budget: export the bound from the file that defines it, and add an item to `budgetsOf`. The item multiplies
- * the bound by the largest size of an entry.
+ * To add a budget: export the bound from the file that defines it, and add an item to `budgetsOf`. If the bound limits
+ * the number of entries, the item multiplies the bound by the largest size of an entry.
  */
 
 import type { Config } from '../config/schema.ts';
@@ -62,9 +62,9 @@ const TRANSACTION_BYTES = 12 * KB;
 /** Factor by which stored blocks grow when they are decoded (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;
 /**
- * Memory of block objects, as a multiple of the size of their JSON. The factor includes the data that the check of the
- * signatures keeps. Blocks that nodes of a network forged take 3.4 times the size of their JSON. The worst blocks that
- * a peer can send take less than 6 times the size of their JSON.
+ * Memory of block objects, as a multiple of the size of their JSON. The factor includes the data that the node keeps
+ * with each transaction after a signature check. Blocks that nodes of a network forged take 3.4 times the size of their
+ * JSON. The worst blocks that a peer can send take less than 6 times the size of their JSON.
  */
 const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;

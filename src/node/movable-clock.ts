@@ -1,6 +1,6 @@
 /**
- * A chain clock that can be stopped and set. Only the nodes that `bloomery devnet` starts use a movable clock. A node
- * that `bloomery start` starts uses the clock of the machine.
+ * A chain clock that can be stopped and set. Only the nodes of a devnet use a movable clock. All other nodes use the
+ * clock of the machine.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -16,9 +16,9 @@ export type ClockSetting =
   | { readonly kind: 'frozen'; readonly atMs: number };
 
 /**
- * Shortest delay of timers on a frozen clock, in milliseconds; a delay of 0 stays 0. Code that waits for a time sets a
- * timer again until the clock shows that time, which a frozen clock never does. Without this minimum, such code would
- * run in a busy loop.
+ * Shortest delay of timers on a frozen clock, in milliseconds; a delay of 0 stays 0. Code that waits for a later time
+ * sets a timer again and again, because a frozen clock never shows that time. Without this minimum, such code with a
+ * short delay would run in a busy loop.
  */
 const FROZEN_DELAY_MS_MIN = 50;
 

@@ -23,7 +23,7 @@ import { yieldToEventLoop } from './system.ts';
 
 /**
  * The peers that the configuration asks for. `none`: P2P is switched off. `named`: the configuration names at least one
- * fixed or seed peer other than this node. `any`: the configuration names no other node, but other nodes may connect.
+ * fixed or seed peer other than this node. `any`: the configuration names no such peer, but other nodes may connect.
  */
 export type WantedPeers = 'none' | 'named' | 'any';
 
@@ -156,9 +156,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
   }
 
   /**
-   * True when the node has no peers and needs none. A node without P2P needs no peers. A node whose configuration names
-   * other nodes needs peers. Any other node needs no peers if the delegates that forge on it own all slots of the
-   * round.
+   * True when the node has no peers and needs none. A node without P2P needs no peers. If `wantedPeers` is `named`, the
+   * node needs peers. Any other node needs no peers if the delegates that forge on it own all slots of the round.
    */
   function isAlone(): boolean {
     if (wantedPeers === 'none') return true;

@@ -58,7 +58,10 @@ import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './syst
 
 export interface NodeOptions {
   readonly network: Network;
-  /** Data folder of the node and the network; no other node may use it. The node creates a missing folder. */
+  /**
+   * Folder for the chain and the journals of this network; no other node may use it. If the folder is missing, the node
+   * creates it.
+   */
   readonly dataDirectory: string;
   readonly config: Config;
   readonly observer: Observer;
@@ -86,7 +89,7 @@ export interface NodeControl {
   readonly devnet?: DevnetControls;
   /** Storage in memory. If this member is present, the node does not create its data folder. */
   readonly memory?: NodeMemory;
-  /** Transport that replaces the network. */
+  /** Transport that the node uses instead of connections to peers over the network. */
   readonly transport?: Transport;
   /** Wraps the transport before the engine gets it, for example to delay messages. */
   wire?(over: Transport): Transport;

@@ -1,8 +1,8 @@
 /**
  * Scrubs the chain store: checks its pages while the node runs, a few at a time. A disk may lose or corrupt a page
  * without an error, and the database library may end the process when it reads a damaged page. The scrubber also
- * compares the entries of the state with the checksum of the state, which reveals changed bytes inside a value.
- * Finally, the scrubber compares undo records and the note of the finalized height with their own checksums.
+ * compares the entries of the state with the checksum of the state, to find changed bytes inside a value. Finally, the
+ * scrubber compares undo records and the note of the finalized height with their own checksums.
  */
 
 import { join } from 'node:path';

@@ -42,14 +42,14 @@ export class SeedSearch {
   #running = 0;
   #stopped = false;
 
-  /** The search starts at once. */
+  /** Starts the search. */
   constructor(seeds: readonly SeedHost[], options: SeedSearchOptions) {
     this.#options = options;
     this.#waiting = seeds.map((seed) => ({ seed, failures: 0 }));
     this.#next();
   }
 
-  /** Ends the search at once, and drops the answers of running lookups. */
+  /** Ends the search immediately, and drops the answers of running lookups. */
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers) timer.cancel();

@@ -69,9 +69,9 @@ export function idOfRecord(record: SigningRecord): string {
 }
 
 /**
- * True if the import of a record would add nothing to a journal. For each delegate of the record, the journal must have
- * a signed header that is not older than the header in the record. The journal must not say that one of these delegates
- * moved to another node.
+ * True if a journal is up to date with a record. For each delegate of the record, the journal must have a signed header
+ * that is not older than the header in the record. The journal must not say that one of these delegates moved to
+ * another node.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {
@@ -136,9 +136,9 @@ export function checkNetwork(
  *
  * The function also sets the time before which signatures of the delegate may be unknown (`heldSinceS`):
  * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`.
- * - If the record has a header of the delegate that is not older than `heldSinceS` of the record, the record knows the
- *   newest signature of the delegate, so the time is 0.
- * - Otherwise, the time is the later one of the two times in the record and in the journal.
+ * - For a record that is not a copy, the time is 0 if the record's header of the delegate is not older than the
+ *   record's `heldSinceS`, because this header is then the newest signature of the delegate.
+ * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal.
  *
  * @param nowS present chain time in whole seconds
  * @throws ProtocolError like `checkNetwork` and the writes of the journal

@@ -1,4 +1,7 @@
-/** Reads the chain in a data folder, for a sink (`ChainSource`). A node may write to the folder at the same time. */
+/**
+ * Implements `ChainSource`: reads the chain in a data folder, for a sink. A node may write to the folder at the same
+ * time.
+ */
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +20,7 @@ import { systemClock } from './system.ts';
 export interface StoreSourceOptions {
   /** Depth below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
-  /** Pause between two reads of the folder, in milliseconds. */
+  /** Pause in milliseconds between a read that reaches the tip and the next read. */
   readonly pollMs: number;
 }
 
@@ -54,7 +57,7 @@ export function openStoreSource(location: ChainLocation, options: StoreSourceOpt
   const look: LookAtStore = async (work) => {
     const present = inodeOf(file);
     // If the operator has restored a copy of the chain, the folder contains another data file. `reader` still has the
-    // earlier file open, which never changes again.
+    // earlier file open, but this file never changes again.
     if (present !== undefined && present !== inode) {
       await reader.close();
       inode = present;
@@ -113,7 +116,7 @@ export function storeSource(
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;
-  /** Ids of the reported blocks, by height. The first of them is the newest final block. */
+  /** Ids of the reported blocks by height, without the blocks below the newest final block. */
   readonly #reported = new Map<number, string>();
   #next: number;
   #finalHeight = 0;

@@ -31,7 +31,7 @@ export interface StateMetricsSources {
 const STORE_FILE = 'data.mdb';
 
 /**
- * Registers the metrics of the chain, the pool, the delegates, the disk and the readers.
+ * Registers the state metrics of a node.
  *
  * @returns a function that ends the measurements; the node calls the function when it closes
  */

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type { Clock, ProcessTimes, Random, Timer } from '../ports/clock.ts';
 
-/** Longest delay that `setTimeout` accepts, in milliseconds. A timer with a longer delay would fire at once. */
+/** Longest delay that `setTimeout` accepts, in milliseconds. A timer with a longer delay would fire immediately. */
 const DELAY_MS_MAX = 2_147_483_647;
 /** Number of random bits in a fraction. A double represents each integer of 48 bits exactly. */
 const FRACTION_BITS = 48;

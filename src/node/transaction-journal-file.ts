@@ -26,8 +26,9 @@ import { systemClock } from './system.ts';
 /** The node rewrites the file when the outdated lines exceed the needed lines by more than this number of bytes. */
 const SPARE_BYTES = 1024 * 1024;
 /**
- * Maximum size in bytes of a file that the node reads at its start. The node rewrites a file that is longer than twice
- * its needed lines plus `SPARE_BYTES`, so the files of the node stay below this maximum.
+ * Maximum size in bytes of a file that the node reads at its start. The needed lines of a file contain at most
+ * `JOURNALED_BYTES_MAX` bytes of JSON. The node rewrites a file that is longer than twice its needed lines plus
+ * `SPARE_BYTES`, so the files of the node stay below this maximum.
  */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;
@@ -38,8 +39,8 @@ export function transactionJournalOf(dataDirectory: string): string {
 }
 
 /**
- * Opens the journal of a node, or creates an empty journal if the file does not exist. Skips damaged lines. Renames a
- * file that it cannot read, and creates an empty journal. In both cases, the node logs a warning.
+ * Opens the journal of a node, or creates an empty journal if the file does not exist. Skips damaged lines, and logs a
+ * warning about these lines. Renames a file that it cannot read, logs a warning, and creates an empty journal.
  *
  * @throws ProtocolError `TRANSACTION_JOURNAL_IN_USE` while another process uses the journal; errors of the system when
  *   the file cannot be created
@@ -75,7 +76,7 @@ interface OpenFile {
 }
 
 /**
- * Reads the transactions in a journal, which a node may use at the same time. Damaged lines are skipped.
+ * Reads the transactions in a journal. A node may use the journal at the same time. Damaged lines are skipped.
  *
  * @returns an empty list when there is no readable journal
  */
@@ -290,8 +291,8 @@ function load(file: string, observer: Observer): Loaded {
     const message = 'lines of accepted transactions are damaged and were skipped';
     observer.log('warn', 'TRANSACTION_JOURNAL_DAMAGED', message, { file, lines: damaged });
   }
-  // A crash may leave the last line incomplete. No warning is necessary: the node answers a client only after the whole
-  // line is on the disk.
+  // A crash may leave the last line incomplete. No warning is necessary: the node tells a client that it has accepted a
+  // transaction only after the whole line of the transaction is on the disk.
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }
 

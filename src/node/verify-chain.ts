@@ -103,7 +103,7 @@ interface Group {
   readonly blocks: readonly Block[];
   /** The last block of the group; if the group is empty, the block before the group. */
   readonly end: BlockHeader;
-  /** Fault of the block after the group: the block is missing, is unreadable, or does not follow `end`. */
+  /** Fault of the block after the group: the block is missing or unreadable, or its height or parent is wrong. */
   readonly fault?: string;
 }
 

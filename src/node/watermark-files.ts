@@ -67,7 +67,7 @@ export class WatermarkFiles implements SigningWatermarks {
 
   /**
    * Replaces the whole file, and does not wait for its flush to the disk. A power cut may lose the new content, but the
-   * signing journal already has the content on the disk.
+   * signing journal already has the newest header on the disk.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
@@ -97,14 +97,14 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   /**
-   * Removes a file that the node could not replace, because its watermark is outdated. Without the signing journal, the
-   * node would take this watermark for the newest.
+   * Removes a file that the node could not replace. The watermark in this file is outdated. If the signing journal were
+   * lost or restored from a backup, the node would take this watermark for the newest.
    */
   #remove(file: string): void {
     try {
       rmSync(file, { force: true });
     } catch {
-      // The failed write was already reported.
+      // The log already has a warning about the watermarks.
     }
   }
 

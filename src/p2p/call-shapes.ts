@@ -19,7 +19,10 @@ export const BLOCKS_PER_ANSWER_MAX = 100;
  * lisk-sdk 2.3.8 never sends this request, but accepts up to 1,000 ids from earlier releases.
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
-/** Maximum number of transactions in one answer to a request for the pool or for signatures of pending transactions. */
+/**
+ * Maximum number of transactions in one answer to a request for transactions, or for signatures of pending
+ * transactions.
+ */
 const SHARED_PER_ANSWER_MAX = 100;
 const SIGNATURES_PER_TRANSACTION_MAX = 64;
 

@@ -97,7 +97,7 @@ function unlessFailed<A>(
  * True if an answer reports a failed call in its data, like the answers of `packFailure`. Even an honest peer may send
  * an answer of this kind, for example while it is busy or stops.
  *
- * @param member name of a member that only a successful answer has
+ * @param member name of a member that every successful answer has
  */
 function isFailure(result: Fields, member: string): boolean {
   // Early releases misspell the name `success`.
@@ -238,12 +238,12 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
  * Packs the report of a failed call as data; undefined if the node must send an error instead.
  *
  * A node of lisk-sdk 2.3.8 that gets `success: false` for a request for blocks reverts its own tip. Only two failures
- * of such requests therefore have `success: false`: this node does not have the block of the id (`BLOCK_UNKNOWN`), or
- * the request has no valid block id (`BLOCKS_UNSOLICITED`).
+ * of such requests therefore have `success: false`: this node does not have the block with the requested id
+ * (`BLOCK_UNKNOWN`), or the request has no valid block id (`BLOCKS_UNSOLICITED`).
  *
  * On an inbound connection, this node sends only these two failures as data, and all other failures as errors. On a
- * connection that this node dialled, it sends all failures as data. lisk-sdk 2.3.8 bans a dialling node that sends an
- * error.
+ * connection that this node dialled, it sends all failures as data, because a peer of lisk-sdk 2.3.8 bans a dialling
+ * node that sends an error.
  */
 export function packFailure(
   asked: AnsweredCall | undefined,

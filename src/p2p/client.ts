@@ -29,7 +29,9 @@ export interface Dialled {
   readonly outcome: Promise<CloseReason | undefined>;
 }
 
-/** Starts to dial. Events may arrive before the answer to the handshake, because peers push their info first. */
+/**
+ * Starts to dial. Calls and events may arrive before the answer to the handshake, because peers push their info first.
+ */
 export function dial(options: DialOptions): Dialled {
   const { address, dialect, info, clock, timeoutMs, on } = options;
   const filterEvents: FrameFilterEvents = {

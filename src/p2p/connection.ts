@@ -140,8 +140,8 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Sends the info of this node to the peer. If the rate limit of the pushes (`#infoBucket`) is reached, the function
-   * waits until the limit allows a push, and then sends the newest info.
+   * Sends the info of this node to the peer. If the rate limit of the pushes (`#infoBucket`) is reached, a timer sends
+   * the newest info when the limit allows another push.
    *
    * @param early true on an accepted connection whose handshake this node has not answered yet
    */
@@ -268,7 +268,7 @@ export class PeerConnection implements Connection {
   /**
    * Stores the info that the peer sends about itself, if the info is valid and the peer is compatible.
    *
-   * @param answered true if the peer sent the info in a call, which gets an answer; false if it sent an event
+   * @param answered true if the peer sent the info in a call, which gets an answer; false if the info came in an event
    * @throws ProtocolError `INFO_REFUSED` if `answered` is true and the info is invalid or the peer is incompatible
    */
   #believe(value: unknown, answered: boolean): void {
@@ -310,9 +310,9 @@ export class PeerConnection implements Connection {
 
 /**
  * Returns the kind of a request. A large answer to a request of the kind `other` counts against a byte budget
- * (`unsolicited-bytes.ts`), because any peer can cause such a request: for example, the node requests each new
- * transaction that a peer announces. Answers of the kind `blocks` count against no budget, because the node sends these
- * requests only to the sync peer and same-tip peers.
+ * (`unsolicited-bytes.ts`), because any peer can cause such a request. For example, the node requests each new
+ * transaction that a peer announces. Answers to requests of the kind `blocks` count against no budget, because the node
+ * sends such requests only to the sync peer and same-tip peers.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -21,7 +21,10 @@ import type { Generation } from '../protocol/params.ts';
 export interface WireDialect {
   /** HTTP path of the upgrade request, ending with a slash. */
   readonly path: string;
-  /** If true, the node refuses a banned IP with HTTP 401 during the upgrade; if false, with a close code afterwards. */
+  /**
+   * True if the node refuses a banned IP with HTTP 401 during the upgrade. False if the node closes the connection with
+   * the code `CLOSE.forbidden` after the upgrade.
+   */
   readonly bansAtUpgrade: boolean;
   /**
    * Names of the one-way events that this node receives: the name of the envelope, and the names of the events that a
@@ -93,7 +96,7 @@ export interface Outgoing {
 
 export type QueryVerdict =
   | { readonly accepted: true; readonly info: PeerInfo }
-  /** `body`: an object that this node sends instead of the text `close.reason`, where the reference sends an object. */
+  /** `body`: an object that the node sends instead of the text `close.reason`; set if the reference sends an object. */
   | { readonly accepted: false; readonly close: CloseReason; readonly body?: object };
 
 export type InfoVerdict =
@@ -140,7 +143,7 @@ export type IncomingEvent =
   | { readonly kind: 'ignored' }
   | { readonly kind: 'malformed'; readonly name: string; readonly reason: string };
 
-/** Close codes and reasons. All are those of the reference (both generations), except `overflow`. */
+/** Close codes and reasons. All entries except `overflow` come from the reference (both generations). */
 export const CLOSE = {
   self: { code: 4101, reason: 'Peer cannot connect to itself' },
   networkG2: { code: 4104, reason: 'Peer nethash did not match our own' },
@@ -150,8 +153,9 @@ export const CLOSE = {
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
   /**
-   * For a peer whose small frames exceed its budget by more than `FLOOD_BYTES_MAX`. Only this project uses the code
-   * 4429, because the reference has no code for this case. Nodes of the reference dial again after an unknown code.
+   * The node closes a connection with this code if the small frames of the peer exceed its budget by more than
+   * `FLOOD_BYTES_MAX`. Only this project uses the code 4429, because the reference has no code for this case. Nodes of
+   * the reference dial again after an unknown code.
    */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {

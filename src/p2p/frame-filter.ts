@@ -26,11 +26,11 @@ import { RateWindow } from './rate-window.ts';
 import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 /**
- * Number of frames in a second at which the node closes the connection at once, before the engine penalises the peer.
- * Fewer than 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
+ * Number of frames in a second at which the node closes the connection immediately, before the engine penalises the
+ * peer. Fewer than 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/** The node penalises a peer once for this many frames above the rate limit in one window (`RATE_WINDOW_MS`). */
+/** Number of frames above the rate limit that cost a peer one penalty, counted in windows of `RATE_WINDOW_MS`. */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
@@ -51,8 +51,8 @@ export interface FrameFilterEvents {
   /**
    * Called when the small frames of the peer exceed its budget by more than `FLOOD_BYTES_MAX`. Not even attackers can
    * make an honest peer send so many bytes. The handler must close the connection without a penalty for the address,
-   * and call `FrameFilter.close`. Until then, the filter calls the handler again for each further frame that exceeds
-   * the budgets.
+   * and call `FrameFilter.close`. Until the call of `FrameFilter.close`, the filter calls the handler again for each
+   * further frame that exceeds the budgets.
    */
   overflowed(detail: string): void;
 }
@@ -63,7 +63,10 @@ export interface Arrival {
   readonly seemsAnswer: boolean;
 }
 
-/** For counting the frames of a batch after the first frame. `count` has already counted the bytes of the batch. */
+/**
+ * Stands for the second and each further frame of a batch. `count` has already counted all bytes of the batch with the
+ * first frame.
+ */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 
 export class FrameFilter {
@@ -75,8 +78,8 @@ export class FrameFilter {
   readonly #on: FrameFilterEvents;
   readonly #second = new RateWindow(1_000);
   /**
-   * Limits the rate at which the node reads frames. If the connection of an honest peer is blocked for a while, many
-   * frames arrive at once afterwards. The capacity of the bucket suffices for all these frames.
+   * Limits the rate at which the node reads frames. When the connection of an honest peer works again after a blockage,
+   * many frames arrive together. The capacity of the bucket suffices for all these frames.
    */
   readonly #frames: TokenBucket;
   readonly #dropped = new RateWindow(RATE_WINDOW_MS);
@@ -130,7 +133,7 @@ export class FrameFilter {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;
     if (!this.#frames.take(this.#clock.nowMs())) return this.#dropAboveRate();
-    // The filter drops binary messages, which nodes never send: `#frame` refuses `undefined`.
+    // Nodes never send binary messages. Such a message becomes `undefined`, which `#frame` drops.
     const value = typeof message === 'string' ? this.#parse(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return null;
@@ -195,8 +198,8 @@ export class FrameFilter {
 }
 
 /**
- * Maximum number of frames of one peer that the node reads at once. The maximum is `SAFETY` times the number of frames
- * that can arrive from an honest node in one second, so the node penalises no honest peer.
+ * Maximum number of frames that the node reads from one peer in a burst. The maximum is `SAFETY` times the number of
+ * frames that can arrive from an honest node in one second, so the node penalises no honest peer.
  */
 export function framesAtOnceMax(generation: WireDialect['generation']): number {
   return Math.ceil(SAFETY * honestFramesMax(generation));

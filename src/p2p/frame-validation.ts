@@ -38,7 +38,7 @@ export const BATCH_FRAMES_MAX = 100;
 const NESTING_MAX = 3_420;
 /**
  * Maximum number of characters of a text in a node info, of a close reason, and of the name of an error. The node
- * truncates a longer name of an error. The node leaves out any other text that is longer.
+ * truncates a longer name of an error, and leaves out a longer text of a node info or a longer close reason.
  */
 const INFO_TEXT_MAX = 128;
 const ERROR_TEXT_MAX = 300;
@@ -68,8 +68,8 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-  // Searching a million lists for `__proto__` takes as long as parsing them. So `tame` searches the value only if the
-  // text may contain `__proto__`, as nearly no text does.
+  // Searching a million lists for `__proto__` takes as long as parsing them. Therefore `tame` searches the value only
+  // if the text may contain `__proto__`, which is rare.
   return !MAY_NAME_PROTO.test(text) || tame(value) ? value : undefined;
 }
 

@@ -30,14 +30,17 @@ export const STATE = 2;
 const TEXTS = ['os', 'version', 'protocolVersion', 'nethash', 'broadhash', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height'] as const;
 
-/** Reads a node info without its unknown members and impossible values. The result has the address `address`. */
+/**
+ * Reads the members of a node info that `TEXTS` and `COUNTS` name, and omits members with impossible values. The result
+ * has the address `address`.
+ */
 export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
   return readMembers(fields, address, TEXTS, COUNTS);
 }
 
 /**
- * True for a valid semantic version. Real nodes reject an info with an invalid version, and a whole peer list if one
- * entry has an invalid version.
+ * True for a valid semantic version of at most 128 characters. Real nodes reject an info with an invalid version, and a
+ * whole peer list if one entry has an invalid version.
  */
 export function isVersion(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 128 && semver.valid(value) !== null;

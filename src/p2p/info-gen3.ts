@@ -24,7 +24,10 @@ export const INFO_MEMBERS = [
 const TEXTS = ['os', 'version', 'protocolVersion', 'networkId', 'lastBlockId', 'nonce'] as const;
 const COUNTS = ['httpPort', 'height', 'blockVersion', 'maxHeightPrevoted'] as const;
 
-/** Reads a node info without its unknown members and impossible values. The result has the address `address`. */
+/**
+ * Reads `advertiseAddress` and the members of a node info that `TEXTS` and `COUNTS` name. Omits members with impossible
+ * values. The result has the address `address`.
+ */
 export function infoOf(fields: Fields, address: PeerAddress): PeerInfo {
   const info = readMembers(fields, address, TEXTS, COUNTS);
   const advertise = own(fields, 'advertiseAddress');

@@ -52,8 +52,9 @@ export type QueryInfo =
   | { readonly peerFields?: undefined; readonly close: CloseReason };
 
 /**
- * Reads the members of a query. The checks run in the order of the reference. A member of the JSON in the parameter
- * `options` has priority over the parameter of the same name, because parameters hold numbers only as text.
+ * Checks the query of a dialling peer in the same order as the reference, and reads the info members `members` from the
+ * query. A member of the JSON in the parameter `options` has priority over the parameter of the same name, because
+ * parameters hold numbers only as text.
  */
 export function readQueryInfo(
   query: URLSearchParams,

@@ -14,12 +14,13 @@ import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
  * Maximum number of unsent bytes for one peer: room for two messages of the largest size. A peer with more unsent
- * bytes reads too slowly. The node disconnects this peer when it has the next message, call or answer for the peer.
+ * bytes reads too slowly. The node sends no further message, call or answer to this peer, but disconnects the peer
+ * instead.
  */
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * Maximum number of unsent bytes of all peers together. Above this maximum, the node disconnects a peer with more than
- * `UNSENT_BYTES_FREE` unsent bytes when it has the next message, call or answer for the peer.
+ * Maximum number of unsent bytes of all peers together. Above this maximum, the node sends no message, call or answer
+ * to a peer with more than `UNSENT_BYTES_FREE` unsent bytes, but disconnects the peer instead.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
@@ -41,7 +42,7 @@ export class Link {
   readonly filter: FrameFilter;
   /** Resolves with the reason when the connection ends. */
   readonly over: Promise<CloseReason>;
-  /** Resolves when the WebSocket is closed, which may be later than the moment when `over` resolves. */
+  /** Resolves when the WebSocket is closed, possibly later than `over`. */
   readonly gone: Promise<void>;
   readonly #socket: LibrarySocket;
   readonly #webSocket: WebSocket;
@@ -67,8 +68,8 @@ export class Link {
         settle();
       });
     });
-    // After a timeout of the heartbeat, the library reports the end of the connection at once. The WebSocket reports
-    // the end later, after the close frame of the peer, or after `CLOSE_TIMEOUT_MS` (`socket-cluster.ts`).
+    // After a timeout of the heartbeat, the library reports the end of the connection immediately. The WebSocket
+    // reports the end later, after the close frame of the peer, or after `CLOSE_TIMEOUT_MS` (`socket-cluster.ts`).
     void this.#awaitLibraryClose();
   }
 
@@ -150,7 +151,9 @@ export class Link {
     this.#end(reason);
   }
 
-  /** Ends the connection at once, without a close frame. Drops all received messages that the node has not handled. */
+  /**
+   * Ends the connection immediately, without a close frame. Drops all received messages that the node has not handled.
+   */
   terminate(reason: CloseReason): void {
     this.filter.close();
     this.#webSocket.removeAllListeners('message');

@@ -1,6 +1,6 @@
 /**
  * Answers the calls of a peer on one connection, in the dialect of the generation. If `ANSWERS_PER_PEER_MAX` calls wait
- * for their answers, this module refuses further calls.
+ * for their answers, this module refuses further calls, except pings.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -42,9 +42,9 @@ export class PeerCalls {
   readonly #context: CallContext;
   readonly #peer: AskingPeer;
   /**
-   * Requests of the peer since the last pause of more than `REQUESTS_REMEMBERED_MS`: the number of all requests
-   * (`asked`), and the number that this node answered without a failure (`answered`). A request that this node refuses
-   * before it looks for the answer does not count.
+   * Counts of the peer's requests: all requests (`asked`), and the requests that this node answered without a failure
+   * (`answered`). The counts restart after a time of more than `REQUESTS_REMEMBERED_MS` without a request. A request
+   * that this node refuses before it looks for the answer does not count.
    */
   #requests = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;

@@ -95,7 +95,10 @@ export class PreHandshakeLimiter {
     return this.#pending.has(socket);
   }
 
-  /** Calls `begin`, which begins the WebSocket handshake of a connection, as soon as the rate allows it. */
+  /**
+   * Calls `begin`, which begins the WebSocket handshake of a connection, as soon as the limits allow the handshake. If
+   * the connection closes first, the limiter does not call `begin`.
+   */
   greet(socket: Cuttable, ip: string, isNamed: boolean, begin: () => void): void {
     const isFirst = this.#waiting.length === 0;
     if ((isFirst || isNamed) && this.#takeHandshake(ip, isNamed)) return begin();

@@ -13,12 +13,12 @@ export class RateWindow {
   }
 
   /**
-   * Counts one or more uses.
+   * Counts `count` uses; `count` may be 0.
    *
    * @returns the number of uses in the present window, including the new uses
    */
   use(nowMs: number, count = 1): number {
-    // If the clock was set back, a new window starts. Otherwise, the present window would last too long.
+    // If the clock was set back, a new window starts, because the present window would last too long.
     if (nowMs - this.#startMs >= this.#windowMs || nowMs < this.#startMs) {
       this.#startMs = nowMs;
       this.#uses = 0;
@@ -92,7 +92,7 @@ export class ByteBucket {
     return this.#level;
   }
 
-  /** Takes bytes. `debtMax` limits the debt, so that a peer never waits long because of bytes that it sent long ago. */
+  /** Takes bytes. `debtMax` limits the debt, so that the bucket does not have a debt for long. */
   take(bytes: number, nowMs: number): void {
     const { capacity, debtMax = capacity } = this.#rate;
     this.#level = Math.max(-debtMax, this.level(nowMs) - bytes);

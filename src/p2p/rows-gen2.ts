@@ -39,9 +39,9 @@ const TRANSACTION_COLUMNS = [
 ] as const;
 
 /**
- * For each member of an asset: the name of the object in the asset that contains the member, the name of the member,
- * its column, and the form of its value. The first name is undefined if the asset itself contains the member. The
- * columns are in the order of the reference.
+ * Each entry describes a member of an asset: the name of the inner object that contains the member, the name of the
+ * member, its column, and the form of its value. The name of the inner object is undefined if the asset itself contains
+ * the member. The columns are in the order of the reference.
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],

@@ -63,7 +63,7 @@ interface ListenerEvents {
   accept(link: Link, info: PeerInfo): (() => void) | undefined;
   refused(ip: string, verdict: Refusal['close']): void;
   /**
-   * Called for every `FRAMES_DROPPED_PER_CHARGE` frames of a peer that the frame filter drops in one window
+   * Called each time the frame filter has dropped another `FRAMES_DROPPED_PER_CHARGE` frames of a peer in one window
    * (`RATE_WINDOW_MS`) because of the rate limit.
    */
   overused(link: Link | undefined, ip: string, detail: string): void;
@@ -200,8 +200,8 @@ class AcceptedConnections implements ServerEvents {
         else connection.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // This listener must run before the WebSocket's own listener, which emits the messages. Otherwise, after the event
-    // `message`, the last bytes of the message would count as an unfinished message.
+    // This listener must run before the WebSocket's own listener, which emits the messages. If this listener ran later,
+    // the last bytes of a message would count as an unfinished message after the event `message`.
     socket.prependListener('data', (bytes: Buffer) => {
       this.#unfinished.arrived(webSocket, bytes.length, control);
     });

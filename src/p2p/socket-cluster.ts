@@ -1,8 +1,8 @@
 /**
  * Adapts the SocketCluster libraries. No other file imports these libraries. This file uses members that the libraries
  * do not publish, or whose types are wrong. A comment at each cast below names the members.
- * `test/p2p/socket-cluster.test.ts` checks these members against the installed libraries, so it fails if an update
- * changes one of them.
+ * `test/p2p/socket-cluster.test.ts` checks these members against the installed libraries. A test fails if an update
+ * changes one of the members.
  */
 
 import type { IncomingMessage, Server } from 'node:http';
@@ -174,7 +174,10 @@ export interface ClientOptionsOfNode {
    * same length.
    */
   readonly timeoutMs: number;
-  /** Decodes each frame. Must not throw, because the library calls `decode` in an event listener of the WebSocket. */
+  /**
+   * Decodes each frame except heartbeats. Must not throw, because the library calls `decode` in an event listener of
+   * the WebSocket.
+   */
   decode(frame: unknown): unknown;
 }
 

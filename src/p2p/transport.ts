@@ -52,7 +52,7 @@ interface TransportTimeouts {
    * timeout of the same length. The default is 2,000, as in the reference.
    */
   readonly dialMs: number;
-  /** Timeout of a request. The default is 10,000. */
+  /** Timeout of each call to a peer. The default is 10,000. */
   readonly requestMs: number;
   /**
    * Time limit for each of the two handshakes of an inbound connection. The request for the WebSocket must arrive
@@ -88,12 +88,12 @@ const TIMEOUTS: TransportTimeouts = {
 const HANDSHAKES_PENDING_MAX = 64;
 /**
  * Default maximum number of new connections from one address in ten seconds. Even if all nodes of a devnet share one
- * address and start at once, they open fewer connections to this node than this maximum. Repeated dials add few
- * connections, because a peer that was refused or dropped waits for seconds before it dials again.
+ * address and start at the same time, they open fewer connections to this node than this maximum. Repeated dials add
+ * few connections, because a peer that was refused or dropped waits for seconds before it dials again.
  */
 const ARRIVALS_PER_IP_MAX = 100;
 /**
- * Maximum number of TCP connections in addition to the inbound peers and the unfinished handshakes. This room is
+ * Maximum number of TCP connections in addition to the inbound peers and the unfinished handshakes. This addition is
  * necessary because a connection that this node has begun to close stays open for some time.
  */
 const SOCKETS_LEAVING_MAX = 448;
@@ -315,7 +315,7 @@ class SocketTransport implements ListeningTransport {
     const connection = new PeerConnection('inbound', info, this.#context);
     // An unfinished dial from this node to the peer does not count as a duplicate. A peer that runs the reference
     // refuses the dial of this node while the peer dials this node. If this node also refused, both dials could fail.
-    // If both connections succeed, `#wins` keeps one of them.
+    // If both dials succeed, `#wins` keeps one of the two connections.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(
@@ -352,7 +352,8 @@ class SocketTransport implements ListeningTransport {
   /**
    * Returns whether to keep an outbound connection. If both nodes dialled each other at the same time, there are two
    * connections. Both nodes keep the connection that the node with the smaller nonce dialled. If the peer has sent no
-   * nonce, this node keeps the inbound connection. If the outbound connection stays, this function closes the other.
+   * nonce, this node keeps the inbound connection. If this node keeps the outbound connection, this function closes the
+   * inbound connection.
    */
   #wins(dialled: PeerConnection): boolean {
     const rival = this.#peers.get(dialled.peerId);

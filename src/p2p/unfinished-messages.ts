@@ -3,19 +3,19 @@
  * bound this memory, because they count a message only when it is complete. The heartbeat does not bound this memory
  * either, because it ends a connection only after twenty seconds without a complete message.
  *
- * Many peers may send a block of three megabytes at the same time, so many large messages at once are normal. A message
- * of more than `BYTES_FREE` bytes is large. Large messages take turns: at most `TURNS_MAX` of them have a turn at a
- * time. This node pauses the connections of all other large messages until a turn ends. A connection loses its turn
- * only while other connections wait. The connection loses its turn if it is slow (`SLOW_BYTES`) at more than
- * `SLOW_LOOKS_MAX` checks in a row, or if the turn lasts more than `TURN_LOOKS_MAX` checks. If several turns last too
- * long, the slowest connection loses its turn first.
+ * Many peers may send a block of three megabytes at the same time, so it is normal that many large messages arrive
+ * together. A message of more than `BYTES_FREE` bytes is large. Large messages take turns: at most `TURNS_MAX` of them
+ * have a turn at a time. This node pauses the connections of all other large messages until a turn ends. A connection
+ * loses its turn only while other connections wait. The connection loses its turn if it is slow (`SLOW_BYTES`) at more
+ * than `SLOW_LOOKS_MAX` checks in a row, or if the turn lasts more than `TURN_LOOKS_MAX` checks. If several turns last
+ * too long, the slowest connection loses its turn first.
  *
  * A connection that loses its turn may be the slow connection of an honest node. This node therefore pauses the
  * connection instead of closing it. Waiting connections that have not lost a turn get a turn first. During the pause,
  * the bytes that the peer sends stay in the buffers of the TCP connection. The parts of messages that arrived before
  * the pause take memory, so `HELD_BYTES_MAX` limits their sum. This node closes a connection if its part of a message
  * would make the sum exceed this limit. This node also closes a connection that loses a second turn with the same
- * message. Otherwise, connections that send only a few bytes would get turns forever.
+ * message. Without this rule, connections that send only a few bytes would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -34,8 +34,8 @@ const PIECE_BYTES_MIN = 512;
 /** Maximum number of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
 /**
- * Maximum number of bytes of the unfinished messages of all connections that have lost a turn and wait for another
- * turn. The maximum has room for two of the largest messages, or for many messages that have just begun.
+ * Maximum number of bytes in all unfinished messages whose connections have lost a turn and wait for another turn. The
+ * maximum has room for two of the largest messages, or for many messages that have just begun.
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
 /** Time in milliseconds between two checks of the turns while connections wait. */
@@ -51,10 +51,10 @@ const SLOW_BYTES = 16_000;
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Number of checks that a turn may last while other connections wait. At each check, the slowest connection whose turn
- * lasts longer loses its turn, unless a connection loses its turn because of `SLOW_LOOKS_MAX` at this check. A waiting
- * connection must have time for its own message, before the heartbeat ends the connection after 20 s without a complete
- * message.
+ * Number of checks that a turn may last while other connections wait. At each check, only the slowest connection above
+ * this limit loses its turn. A check that ends a turn because of `SLOW_LOOKS_MAX` ends no turn because of this limit. A
+ * waiting connection must have time for its own message, before the heartbeat ends the connection after 20 s without a
+ * complete message.
  */
 const TURN_LOOKS_MAX = 8;
 
@@ -80,7 +80,7 @@ interface Begun {
   bytes: number;
   /** A message is `small` until it has more than `BYTES_FREE` bytes. A small message needs no turn. */
   state: 'small' | 'waiting' | 'turn';
-  /** Bytes that arrived during the present turn. */
+  /** Bytes that arrived since the turn began, or since `#rest` set this counter to 0. */
   turnBytes: number;
   turnLooks: number;
   /** Bytes since the last check. */

@@ -13,9 +13,9 @@
  * processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
- * (`seemsAnswer`). `UnsolicitedBytesBudget` counts such a frame as the answer, even if the frame is an event. The bytes
- * of such an event would not count against the budgets. For this reason, the frame filter drops every event that begins
- * like an answer.
+ * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to an open request, even
+ * if the frame is an event. The bytes of such an event would not count against the budgets. For this reason, the frame
+ * filter drops every event that begins like an answer.
  *
  * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object after the first
  * 50,000. The heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory,
@@ -32,7 +32,8 @@ import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
  * Budget for small frames of one peer: 400 kB in each second, for example four messages with 25 transactions of 4 kB
- * each. The capacity is ten seconds of this rate, because many frames arrive at once after a connection was blocked.
+ * each. The capacity is ten seconds of this rate, because many frames arrive together when a blocked connection works
+ * again.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
 /**
@@ -43,11 +44,11 @@ export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
  * Weight that no frame exceeds, except a frame with many brackets inside texts. The node parses a frame with many
- * brackets inside texts quickly. The buckets for heavy frames use this weight as their maximum debt. Therefore even the
- * heaviest frame counts in full in a bucket without debt.
+ * brackets inside texts quickly. The buckets for heavy frames use this weight as their maximum debt. Therefore a bucket
+ * without debt counts even the heaviest frame in full.
  */
 const HEAVIEST = 16_000_000;
-/** Budget for heavy frames of one peer: two of the heaviest blocks at once, then one every seven seconds. */
+/** Budget for heavy frames of one peer: two of the heaviest blocks in a burst, then one every seven seconds. */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
  * Part of `HEAVY_OF_ALL_PEERS` for outbound peers only. Therefore inbound peers cannot use up the budget for blocks
@@ -106,8 +107,9 @@ const PAUSE_MS_MAX = 5_000;
 /**
  * Maximum number of bytes of the messages that the node has read but not yet handled. This maximum is the sum of the
  * budget for small frames of all peers, the reserves of all connections, the budget for heavy frames, and the budget
- * for heavy answers. One frame can overdraw the budget for heavy frames, and one answer can overdraw the budget for
- * heavy answers. `engine/sync/arrived-batches.ts` counts the answers with blocks.
+ * for heavy answers. The sum also contains the size of one frame that overdraws the budget for heavy frames, and of one
+ * answer that overdraws the budget for heavy answers. Answers with blocks are not part of the sum, because
+ * `engine/sync/arrived-batches.ts` limits their size in memory.
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;
@@ -175,8 +177,8 @@ export class UnsolicitedBytesBudget {
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#pending.splice(this.#pending.indexOf(settled), 1);
-    // This class does not know which request a frame answers. If the frame that answers this request was assigned to
-    // another request, the other request waits for a frame again.
+    // This class does not know which request a frame answers. If it has assigned the answer of this request to another
+    // request, that request must wait for a frame again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -201,9 +203,10 @@ export class UnsolicitedBytesBudget {
 
   /**
    * Returns whether this node reads a frame. Each frame that the node reads counts against the budgets, with two
-   * exceptions: an answer to a request of the kind `blocks`, and an answer of at most `SMALL_WEIGHT_MAX`.
+   * exceptions: an answer to a request of the kind `blocks`, and an answer with a weight of at most `SMALL_WEIGHT_MAX`.
    *
-   * @param containerBytes returns the weight of the frame above its size; called only if the weight is needed
+   * @param containerBytes returns the weight that arrays and objects add to the size of the frame; called only if this
+   *   function needs the weight
    * @param seems whether the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
@@ -235,8 +238,8 @@ export class UnsolicitedBytesBudget {
 
   #readSmall(weight: number, nowMs: number): boolean {
     // The node drops a frame beyond the budget of the peer, but the frame counts towards `FLOOD_BYTES_MAX`. This
-    // function extends the window of this count while all peers together exceed `ARRIVING_OF_ALL_PEERS`. Otherwise,
-    // each of many flooding connections would stay below the maximum.
+    // function extends the window of this count while all peers together exceed `ARRIVING_OF_ALL_PEERS`. If the window
+    // were not longer, each of many flooding connections would stay below the maximum.
     if (this.#small.level(nowMs) < weight) {
       if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);
@@ -252,9 +255,10 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Finds a pending request whose answer may be as large as the frame. Of these requests, the function chooses the
-   * request with the smallest maximum size of the answer. Therefore a small acknowledgement is not assigned to a
-   * request with a large answer. Among requests with the same maximum size, a request of the kind `blocks` comes first.
+   * Finds a pending request whose flag `step` is not set, and whose answer may be as large as the frame. Of these
+   * requests, the function chooses the request with the smallest maximum size of the answer. A small acknowledgement is
+   * therefore assigned to a request with a large answer only if no request with a smaller answer fits. Among requests
+   * with the same maximum size, a request of the kind `blocks` comes first.
    */
   #requestFor(bytes: number, step: Step): PendingRequest | undefined {
     let best: PendingRequest | undefined;

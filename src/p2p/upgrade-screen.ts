@@ -28,8 +28,8 @@ export type UpgradeVerdict = 'incomplete' | 'upgrade' | 'refused';
  *
  * @param head all bytes that have arrived so far
  * @param path path of the upgrade request, without its query
- * @param seenBytes number of bytes of `head` that an earlier call judged `incomplete`. This call does not search these
- *   bytes again for the end of the headers
+ * @param seenBytes number of bytes of `head` that an earlier call judged `incomplete`. The end of the headers is not
+ *   within these bytes
  */
 export function judgeUpgrade(head: Buffer, path: string, seenBytes = 0): UpgradeVerdict {
   const expected = METHOD + path;
@@ -90,8 +90,9 @@ export interface ScreenOptions {
 }
 
 /**
- * Reads from a new connection until the connection has asked for a WebSocket. Destroys the connection as soon as its
- * bytes cannot be a valid request, or if the request is not complete within `timeoutMs`.
+ * Reads from a new connection until the connection has asked for a WebSocket. Destroys the connection in three cases:
+ * `judgeUpgrade` refuses its bytes, the client ends the connection, or the request is not complete within `timeoutMs`
+ * and `HEAD_READS_MAX` reads.
  */
 export function screenUpgrade(socket: Socket, { path, clock, timeoutMs, passed }: ScreenOptions): void {
   let head: Buffer = Buffer.alloc(0);

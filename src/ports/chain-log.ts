@@ -24,13 +24,13 @@ export interface ChainRecord {
 }
 
 export interface ChainLog {
-  /** Highest used sequence number: the number of the newest record, or a skipped number; 0 for a new log. */
+  /** Sequence number of the newest record, or a higher number that the log has skipped; 0 for a new log. */
   last(): number;
   /** Sequence number of the oldest record that the log returns; `last` + 1 if the log returns no record. */
   floor(): number;
   /**
-   * Finalized height after the newest record. If the log returns no record, the finalized height when the log was
-   * opened. The value never falls.
+   * Finalized height after the newest record, or at the opening of the log if the log returns no record. The value
+   * never falls.
    */
   finalized(): number;
   /**
@@ -39,8 +39,9 @@ export interface ChainLog {
    */
   records(from: number, limit: number): readonly ChainRecord[];
   /**
-   * Returns the first record, from the sequence number `from` on, that reverted a block at `height`; undefined if there
-   * is none. The search skips records that cannot revert this height, so the search is fast even in a long log.
+   * Returns the first record of a revert at `height` with a sequence number of at least `from`; undefined if there is
+   * no such record. The search skips records that cannot belong to such a revert, so the search is fast even in a long
+   * log.
    */
   firstRevert(height: number, from: number): ChainRecord | undefined;
   /**

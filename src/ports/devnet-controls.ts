@@ -9,7 +9,7 @@ export interface DevnetControls {
    *
    * @param operation name of an operation of the control port, such as `mine`
    * @throws ProtocolError `CONTROL_UNKNOWN` if the dashboard does not offer the operation; `USAGE` for wrong
-   *   parameters; another code if the operation fails or takes too long
+   *   parameters; another code if the operation is refused, fails or takes too long
    */
   ask(operation: string, parameters: Readonly<Record<string, unknown>>): Promise<object>;
 }

@@ -30,8 +30,8 @@ export interface RecalledHeader {
 export interface SigningJournal {
   /**
    * Returns the last header of the delegate in this journal, or the header in the watermark of the delegate if the
-   * watermark is newer. Returns undefined if neither has a header. Also returns undefined if this journal has no entry
-   * of the delegate, even if there is a watermark (see `recalled`).
+   * watermark was newer when this journal was opened. Returns undefined if neither has a header. Also returns undefined
+   * if this journal has no entry of the delegate, even if there is a watermark (see `recalled`).
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**

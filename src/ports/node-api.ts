@@ -1,6 +1,6 @@
 /**
  * Defines the interface to a node. A running node, each of its reading processes, and the view of a stopped node
- * (`openStoppedNode`) implement the interface. The HTTP module uses only this interface to reach the node.
+ * (`openStoppedNode`) implement the interface. The HTTP module reads and changes the node only through this interface.
  */
 
 import type { ChainParams } from '../protocol/params.ts';
@@ -13,8 +13,9 @@ import type { SlotReport } from './slot-report.ts';
 import type { PeerInfo } from './transport.ts';
 
 /**
- * The queues of the pool, in the order in which a transaction passes them. A transaction that lacks signatures of
- * members of a multisignature account waits in `pending` instead of `verified`.
+ * The queues of the pool, in the order in which a transaction of a peer passes them. A transaction of a client begins
+ * in `verified`. A transaction that lacks signatures of members of a multisignature account waits in `pending` instead
+ * of `verified`.
  */
 export type PoolState = 'received' | 'validated' | 'verified' | 'pending' | 'ready';
 
@@ -60,19 +61,20 @@ export interface NodeStatus {
    */
   readonly clockOffsetMs?: number;
   /**
-   * Present if a peer's clock differs from this node's clock by at least 2 s, and the node could not determine for two
-   * minutes which of the two clocks is wrong. `offsetMs` is the time in milliseconds by which the peer's clock is
-   * ahead; negative if it is behind.
+   * A difference of at least 2 s between a peer's clock and this node's clock. Present if the node could not determine
+   * for two minutes which of the two clocks is wrong. `offsetMs` is the time in milliseconds by which the peer's clock
+   * is ahead; negative if it is behind.
    */
   readonly clocksDiffer?: { readonly peer: string; readonly offsetMs: number };
   /**
-   * Progress of the current sync; present even before the first block of the sync. Absent if no sync runs, or if no
-   * sync peer is known.
+   * Progress of the current sync; present even before the node has applied a block of the sync. Absent if no sync runs,
+   * or if no sync peer is known.
    */
   readonly sync?: SyncProgress;
   /**
-   * True if the node has no peers and needs none, because P2P is off or because its own delegates own all slots of the
-   * round.
+   * True if the node has no peers and needs none. The node needs no peers if P2P is off. The node also needs no peers
+   * if the configuration names no other node as a fixed or seed peer, and the node's forging delegates own all slots of
+   * the round.
    */
   readonly isAlone?: true;
   /** Number of reorgs since the start of the node, and the latest reorgs (at most 20), newest first. */
@@ -93,7 +95,7 @@ export interface ReaderStatus {
   /** Number of the reader. A new reader gets the lowest number, from 1 on, that no running reader has. */
   readonly reader: number;
   /**
-   * `silent`: this reader does not react or uses too much memory, so the node has started another reader to replace it.
+   * `silent`: this reader did not react or used too much memory, so the node has started another reader to replace it.
    */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
@@ -269,10 +271,10 @@ export interface NodeListener {
 }
 
 /**
- * A value that the node's own process returns at once. A reading process must ask the node's own process for the value,
- * and therefore returns a promise. The promise rejects with the error of the method in the node's own process. It also
- * rejects with ProtocolError `NODE_BUSY` if too many requests wait for the node, or `NODE_SILENT` if the node does not
- * answer within 10 s.
+ * A value that the node's own process returns synchronously. A reading process must ask the node's own process for the
+ * value, and therefore returns a promise. The promise rejects with the error of the method in the node's own process.
+ * It also rejects with ProtocolError `NODE_BUSY` if too many requests wait for the node, or `NODE_SILENT` if the node
+ * does not answer within 10 s.
  */
 export type Live<T> = T | Promise<T>;
 
@@ -312,8 +314,8 @@ export interface NodeApi {
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
   /**
-   * Like `PoolEntry.ready`, for a confirmed transaction: true if the transaction registers a multisignature account, or
-   * if a multisignature account sent it; otherwise undefined.
+   * Like `PoolEntry.ready`, for a confirmed transaction: true if the transaction registers a multisignature account or
+   * has members' signatures; otherwise undefined.
    */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
@@ -322,7 +324,7 @@ export interface NodeApi {
    */
   receivedAtOf(id: string): number | undefined;
   peers(): Live<readonly PeerEntry[]>;
-  /** Returns the states of all known addresses. Connected peers come first. */
+  /** Returns the states of all known addresses except the node's own addresses. Connected peers come first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
   /**
    * The owners of the slots after the present slot. The first `offset` of these slots are skipped, and at most `limit`
@@ -360,7 +362,8 @@ export interface NodeApi {
   /** The latest diagnostics, newest first, at most `limit` (at least 1). */
   diagnostics(limit: number): Live<readonly Diagnostic[]>;
   /**
-   * The stored events of `count` slots, beginning with `firstSlot`. The view of a stopped node returns no slots.
+   * The stored events and the owners of `count` slots, beginning with `firstSlot`. The other members of the result
+   * cover the whole slot history. The view of a stopped node returns no slots.
    *
    * @param count at least 1
    */
@@ -372,8 +375,8 @@ export interface NodeApi {
 }
 
 /**
- * The API inside the process of the node. Each method whose result is `Live` in `NodeApi` returns its value at once.
- * The exception is `signersOf`, which must check signatures.
+ * The API inside the process of the node. Each method whose result is `Live` in `NodeApi` returns its value
+ * synchronously, except `signersOf`, which must check signatures.
  */
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;

@@ -2,13 +2,12 @@
 
 export type HistorySpan = 'hour' | 'day';
 
-/** Values of the node over the last hour or day, for charts. */
 export interface NodeHistory {
   /** Length of the interval of one point, in milliseconds; 0 in the view of a stopped node, which has no points. */
   readonly intervalMs: number;
   /**
-   * Points, oldest first. An interval in which no block was applied or reverted and nobody read the history has no
-   * point.
+   * Points, oldest first. There is no point for an interval in which no block was applied or reverted and nobody read
+   * the history.
    */
   readonly points: readonly HistoryPoint[];
 }
@@ -29,7 +28,7 @@ export interface HistoryPoint {
   readonly reorgs: number;
   /**
    * Mean time in milliseconds from the start of a slot until its block was applied. Blocks that the node downloaded in
-   * a sync do not count. Undefined if the node applied no other blocks.
+   * a sync do not count. Undefined if the node applied no blocks, or only downloaded blocks.
    */
   readonly delayMs?: number;
   /**

@@ -13,10 +13,10 @@ export interface PageRequest {
   /** Number of items to skip; at least 0. */
   readonly offset: number;
   /**
-   * If present, the page begins after this position of the list instead of at `offset`. The item at that position may
-   * have left the list since the cursor was made. A client can read page after page with the cursor `next` of each
-   * page. An item that stays in the list with the same sort value is then on exactly one page. A cursor of another list
-   * causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary position.
+   * The page begins after this position of the list. If `after` is absent, the page begins at `offset`. The item at the
+   * position may have left the list since the cursor was made. A client can read page after page with the cursor `next`
+   * of each page. An item that stays in the list with the same sort value is then on exactly one page. A cursor of
+   * another list causes a ProtocolError `CURSOR_INVALID`, or leads to an arbitrary position.
    */
   readonly after?: Cursor;
 }
@@ -69,7 +69,7 @@ export interface AccountQuery extends PageRequest {
   readonly address?: Address;
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
-  /** Pattern of SQL LIKE, in which `%` and `_` are wildcards. */
+  /** Pattern of SQL LIKE: `%` and `_` are wildcards, and a backslash makes the next character literal. */
   readonly usernamePattern?: string;
   readonly sort: Sort<'balance'>;
 }
@@ -79,7 +79,7 @@ export interface DelegateQuery extends PageRequest {
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
   readonly username?: string;
-  /** Pattern of SQL LIKE, in which `%` and `_` are wildcards. */
+  /** Pattern of SQL LIKE: `%` and `_` are wildcards, and a backslash makes the next character literal. */
   readonly usernamePattern?: string;
   readonly sort: Sort<'username' | 'rank' | 'voteWeight' | 'productivity' | 'missedBlocks' | 'producedBlocks'>;
 }
@@ -119,8 +119,8 @@ export interface TransactionQuery extends PageRequest {
   readonly senderId?: Address;
   readonly recipientId?: Address;
   /**
-   * Address of the sender or of the recipient. A transaction matches in two cases: this address is the sender, and
-   * `recipientId` (if given) matches; or this address is the recipient, and `senderId` (if given) matches.
+   * Address of the sender or of the recipient. A transaction matches if this address is the sender and `recipientId`
+   * (if given) matches. A transaction also matches if this address is the recipient and `senderId` (if given) matches.
    */
   readonly senderIdOrRecipientId?: Address;
   readonly senderPublicKey?: PublicKey;
@@ -150,8 +150,8 @@ export interface TransactionEntry {
 
 export interface DappQuery extends PageRequest {
   /**
-   * If `transactionId` and `name` are both given, an application matches if its registration has this id, or if the
-   * application has this name.
+   * Id of the application's registration. If `transactionId` and `name` are both given, an application needs to match
+   * only one of them.
    */
   readonly transactionId?: TransactionId;
   /** The complete name of the application. */

@@ -39,12 +39,12 @@ export type RateKind =
  * plus one for each `everyMs` of `T`.
  */
 export interface Sending {
-  /** Number of messages that may be sent at once, in addition to one message in each `everyMs`. */
+  /** Number of messages that may be sent in a burst, in addition to one message in each `everyMs`. */
   readonly burst: number;
   readonly everyMs: number;
   /**
-   * Maximum number of calls that wait for an answer at the same time. If absent, the number of waiting calls is limited
-   * by the rate alone.
+   * Maximum number of calls that wait for an answer at the same time. If this maximum is absent, only the rate limits
+   * the number of waiting calls.
    */
   readonly outstandingMax?: number;
 }
@@ -74,12 +74,12 @@ export const RATE_WINDOW_MS = 10_000;
  * Longest time in milliseconds for which a connection can be blocked and yet stay open. The node that accepted a
  * connection sends a heartbeat every 8 s, and a node closes a connection on which nothing has arrived for 20 s.
  * `STALL_MS` is a little more than the sum of both times. When a blocked connection works again, all messages that were
- * sent during the blockage arrive at once.
+ * sent during the blockage arrive together.
  */
 export const STALL_MS = 30_000;
 /**
- * A use is a message or a call. `SAFETY` is the number of uses that this node accepts from one peer in a window,
- * divided by the maximum number of uses by an honest peer that can arrive in a window.
+ * A use is a message or a call. In a window, this node accepts from one peer `SAFETY` times as many uses as can arrive
+ * from an honest peer.
  */
 export const SAFETY = 1.5;
 /** The number of uses above which a peer loses points, divided by the number of accepted uses. */
@@ -87,9 +87,9 @@ const PENALISED_FROM = 2;
 
 /**
  * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 µs
- * for a signature, 45 µs for a transaction that is already known. The sender's verification budget pays for this time
- * (`engine/pool/verification-budget.ts`). Without this charge, peers within the rate limits could keep a core busy by
- * sending messages with many items.
+ * for a signature, 45 µs for a transaction that is already known. The node charges this time to the sender's
+ * verification budget (`engine/pool/verification-budget.ts`). Without this charge, peers within the rate limits could
+ * keep a core busy by sending messages with many items.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
@@ -131,16 +131,19 @@ const TIPS: Sending = { burst: 5, everyMs: 1_000 };
  */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
- * Rate of messages of which release 3.0.2 accepts only three in ten seconds without a penalty. This node sends at most
- * one message every five seconds, like release 3.0.2 by default. A fourth message then arrives within ten seconds only
- * if an earlier message is five seconds late.
+ * Rate of messages that release 3.0.2 limits: a peer may send three messages of one kind in ten seconds without a
+ * penalty. This node sends at most one message every five seconds, like release 3.0.2 by default. A fourth message then
+ * arrives within ten seconds only if an earlier message is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 /** Rate of messages that nodes of generation 2 do not limit. */
 const UNRATIONED: Sending = { burst: 1, everyMs: 1_000 };
 /** Rate of the ping that measures latency. A node sends a ping every 20 to 60 s. */
 const PROBES: Sending = { burst: 1, everyMs: 20_000 };
-/** Rate of announcements of this node's own tip. If the tip changes faster, only the newest tip is announced. */
+/**
+ * Rate of announcements of this node's own tip. If the tip changes more often than this rate allows, the node announces
+ * only the newest tip.
+ */
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };
 
 /**
@@ -200,14 +203,14 @@ export function rateOf(generation: Generation, kind: RateKind): RateRow {
 }
 
 /**
- * Maximum number of uses (messages or calls) by one sender that can arrive within a window after its connection was
+ * Maximum number of uses (messages or calls) that can arrive from one sender within a window after its connection was
  * blocked.
  */
 export function arrivalsMax({ burst, everyMs, outstandingMax = Infinity }: Sending, windowMs: number): number {
   return burst + Math.ceil(windowMs / everyMs) + Math.min(outstandingMax, Math.ceil(STALL_MS / everyMs));
 }
 
-/** Maximum number of uses by one honest peer that can arrive within a window. */
+/** Maximum number of uses that can arrive from one honest peer within a window. */
 export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS): number {
   return Math.max(arrivalsMax(own, windowMs), reference === undefined ? 0 : arrivalsMax(reference, windowMs));
 }
@@ -222,7 +225,7 @@ export function limitsOf(row: RateRow): { readonly takenMax: number; readonly pe
 }
 
 /**
- * Maximum number of frames from one honest peer that can arrive in one second: its calls and messages, its answers to
+ * Maximum number of frames that can arrive from one honest peer in one second: its calls and messages, its answers to
  * calls of this node, and its heartbeats. All requests of a synchronisation share one rate (`PACED`).
  */
 export function honestFramesMax(generation: Generation): number {

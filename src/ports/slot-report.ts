@@ -30,7 +30,8 @@ export interface SlotReport {
     readonly forger?: SlotForger;
   }[];
   /**
-   * The latest times since the start of the node at which forging of a delegate was switched on or off. Oldest first.
+   * The latest times at which forging of a delegate was switched on or off, oldest first. Times before the start of the
+   * node are missing.
    */
   readonly switches: readonly { readonly timeMs: number; readonly delegate: PublicKey; readonly on: boolean }[];
   /** The latest branches that this node left, oldest first. */
@@ -41,8 +42,8 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots at whose end the slot owners were uncertain, oldest first. During such a range, this
-   * node got no new block, and other nodes may have begun a later round.
+   * The latest ranges of slots that ended with uncertain slot owners, oldest first. During such a range, this node got
+   * no new block for so long that other nodes may have begun a later round.
    */
   readonly oldOrders: readonly OldOrder[];
 }
@@ -58,8 +59,8 @@ export interface SlotForger {
   /** Height whose order of forgers determines the owner. */
   readonly height: number;
   /**
-   * False if the slot is after the tip of this node, and other nodes may have begun a later round since the tip. This
-   * node does not know the order of forgers in that round.
+   * False if the slot is after the tip of this node, and other nodes may have begun a later round between the tip and
+   * the slot. This node does not know the order of forgers in that round.
    */
   readonly isCertain: boolean;
 }
@@ -82,8 +83,8 @@ interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
   /**
-   * The first slot after the last block that the branch shares with the present chain. `toSlot` is the slot in which
-   * the node left the branch.
+   * The first slot after the last block that this branch shares with the next branch. `toSlot` is the slot in which the
+   * node left this branch.
    */
   readonly fromSlot: number;
   readonly toSlot: number;

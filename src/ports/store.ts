@@ -1,6 +1,6 @@
 /**
  * Defines the interface through which the engine uses the store of a chain. Reads and transactions of the store are
- * synchronous, so nothing can change between a check and a write.
+ * synchronous, so the store cannot change between a check and a write unless the caller awaits something between them.
  */
 
 import type { NoteName } from './notes.ts';
@@ -27,11 +27,11 @@ export interface ChainReader extends StateReader {
 export interface ChainWriter extends ChainReader, StateWriter {
   /**
    * Appends a block to the chain. The method runs `apply`, which writes the state. The method then stores the block,
-   * its index entries, the new number of transactions in the chain, and an undo record of all overwritten values. The
-   * genesis block gets no undo record. The store writes the index entries of the block's transactions at the end of the
-   * store transaction, or later if indexing is deferred (`DeferrableIndexes`). If this method throws, the store
-   * transaction may contain a part of these writes. The caller must not catch the error inside the store transaction,
-   * because the store would then commit this part.
+   * the index entries of its header, the new number of transactions in the chain, and an undo record of all overwritten
+   * values. The genesis block gets no undo record. The store writes the index entries of the block's transactions at
+   * the end of the store transaction, or later if indexing is deferred (`DeferrableIndexes`). If this method throws,
+   * the store transaction may contain a part of these writes. The caller must not catch the error inside the store
+   * transaction, because the store would then commit this part.
    */
   append(block: Block, apply: (state: StateWriter) => void): void;
   /**
@@ -66,8 +66,8 @@ export interface NoteStore {
 
 export interface ChainStore extends ChainReader, NoteStore {
   /**
-   * Runs `work` in one transaction. When this method returns, all writes of `work` are on disk, except in a temporary
-   * store (opened with `durable: false`). `work` must not be asynchronous.
+   * Runs `work` in one transaction. When this method returns, all writes of `work` are on disk, unless the store exists
+   * only in memory or was opened with `durable: false`. `work` must not be asynchronous.
    *
    * @throws the error of `work`, or ProtocolError `STORE_WRITE_FAILED` or `STORE_TAKEN_OVER` if the store cannot be
    *   written; the store then does not change
@@ -128,8 +128,8 @@ export interface DeferrableIndexes {
  */
 export interface IndexUsers {
   /**
-   * True if no process is starting, and each process shows the chain as of the last call of `completed`, or a newer
-   * chain. The node begins to defer indexing only if the result is true.
+   * True if at least one process exists, no process is starting, and each process shows the chain as of the last call
+   * of `completed`, or a newer chain. The node begins to defer indexing only if the result is true.
    */
   canWait(): boolean;
   /** True if a process cannot start until the indexes are complete. */

@@ -1,9 +1,10 @@
 /**
- * Defines the transaction journal. The journal has each transaction that this node accepted from a client. The journal
- * also has a transaction from a peer if a client of this node sent a member's signature of the transaction. If the
- * journal is a file, a transaction is on disk before the client gets its answer. A transaction stays in the journal
- * until its block is final or at least one round below the tip, or until the transaction expires or becomes invalid. If
- * the journal is full, the node removes confirmed transactions to make room, the earliest confirmed first.
+ * Defines the transaction journal. The journal receives each transaction that this node accepts from a client. The
+ * journal also receives a transaction from a peer if a client of this node sends a member's signature of the
+ * transaction. If the journal is a file, a transaction is on disk before the client gets its answer. A transaction
+ * stays in the journal until its block is final or at least one round below the tip, or until the transaction expires
+ * or becomes invalid. If the journal is full, the node removes confirmed transactions to make room, the earliest
+ * confirmed first.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
@@ -46,7 +47,7 @@ export interface TransactionJournal {
   remove(ids: readonly TransactionId[]): void;
   /**
    * Resolves when all entries and signatures that were added before this call are on disk. All calls that arrive during
-   * one write wait for the same next write.
+   * one write share the next write.
    *
    * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED` if the file cannot be written, or
    *   `TRANSACTION_JOURNAL_TAKEN_OVER` if this process has lost the lock of the journal. After an error, new entries

@@ -80,7 +80,8 @@ export interface Connection {
   readonly latencyMs: number | undefined;
   /**
    * Share of the peer's requests that this node answered without an error, from 0 to 1; undefined if the peer sent no
-   * request in the last 20 seconds. The count starts again after each pause of more than 20 seconds.
+   * request in the last 20 seconds. If the peer sends no request for more than 20 seconds, the node forgets the earlier
+   * requests.
    */
   readonly responsiveness?: number | undefined;
 }
@@ -174,8 +175,8 @@ export interface CloseReason {
 }
 
 /**
- * Offences against the wire protocol. The transport detects them, or a handler throws them as a `PeerOffence`.
- * `engine/peers/penalties.ts` defines the penalty points of each offence.
+ * Offences against the wire protocol. The transport detects an offence itself, or a handler throws it as a
+ * `PeerOffence`. `engine/peers/penalties.ts` defines the penalty points of each offence.
  */
 export type PeerOffenceCode =
   /** A message or an answer is malformed. */

@@ -11,8 +11,8 @@ export interface Verifier {
   /**
    * Estimated processor time of all checks on the calling thread so far, in milliseconds. Each check adds the time that
    * `backend` takes for a check on an ordinary machine (`CHECK_MS`). A check whose result is in the cache of the
-   * verifier adds nothing. The verifier does not measure the real time. Otherwise, the node would charge peers more
-   * while the machine is busy.
+   * verifier adds nothing. If the verifier measured the real time instead, the node would charge peers more while the
+   * machine is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

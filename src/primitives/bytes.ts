@@ -46,8 +46,8 @@ export function isCanonicalHex(text: string, byteLength: number): boolean {
   const length = byteLength * 2;
   if (text.length !== length || Buffer.byteLength(text, 'utf8') !== length) return false;
   CHARACTERS.write(text, 'latin1');
-  // The loop has no branch that depends on a character. Hexadecimal texts are random, so the processor would often
-  // mispredict a branch that depends on a character.
+  // The loop has no branch that depends on a character. The processor would often mispredict such a branch, because
+  // hexadecimal texts are random.
   let wrong = 0;
   for (let at = 0; at < length; at += 1) wrong |= NO_DIGIT[CHARACTERS[at] as number] as number;
   return wrong === 0;

@@ -1,9 +1,9 @@
 /**
- * Parses exact decimal numbers of any size (`Decimal`), and adds them up (`DecimalSum`). The node uses decimal
- * numbers mainly for amounts that no signature covers (`countedAmount`). An amount of this kind may have a fraction, a
- * sign and an exponent. A `Decimal` stores the sign, the digits and the exponent. The number `1e999999999` therefore
- * takes only a few bytes of memory. A `DecimalSum` stores digits only for the decimal places that its terms use.
- * Computing the value of a sum takes about 4 ms per million digits of its terms.
+ * Parses decimal numbers without rounding (`Decimal`), and adds them up (`DecimalSum`). The node uses decimal numbers
+ * mainly for amounts that no signature covers (`countedAmount`). An amount of this kind may have a fraction, a sign and
+ * an exponent. A `Decimal` stores the sign, the digits and the exponent. The number `1e999999999` therefore takes only
+ * a few bytes of memory. A `DecimalSum` stores digits only for the decimal places that its terms use. Computing the
+ * value of a sum takes about 4 ms per million digits of its terms.
  */
 
 import { assert } from './errors.ts';
@@ -19,9 +19,9 @@ export interface Decimal {
 export const ZERO: Decimal = { isNegative: false, digits: '', exponent: 0 };
 
 /**
- * Limit of the number library of lisk-sdk for the decimal place of a number's first non-zero digit. Units are place 0,
- * tens are place 1, and tenths are place -1. The library refuses a number whose place is above this limit. The library
- * treats a number as zero if its place is below the negative limit.
+ * The number library of lisk-sdk limits the decimal place of the first non-zero digit of a number. Units are place 0,
+ * tens are place 1, and tenths are place -1. The library refuses a number if this place is above this constant. The
+ * library treats a number as zero if this place is below the negative of this constant.
  */
 const REFERENCE_PLACES_MAX = 1_000_000_000;
 /**
@@ -35,9 +35,9 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
 /**
  * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
- * @returns undefined for any other text, and for a number that the number library of lisk-sdk refuses as too large
- *   (`REFERENCE_PLACES_MAX`); the library also refuses a zero with such a large exponent. `ZERO` for a number that the
- *   library treats as zero
+ * @returns undefined for any other text, and for a number that the number library of lisk-sdk refuses: a number that is
+ *   too large (`REFERENCE_PLACES_MAX`), or a zero with too large an exponent. `ZERO` for a number that the library
+ *   treats as zero
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());

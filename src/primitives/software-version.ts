@@ -1,6 +1,6 @@
 /**
- * Reads the version of Bloomery from the member `build` of `/node/constants`. The member `version` of this answer is
- * the version of lisk-sdk with which the node is compatible.
+ * Reads the version of Bloomery from the member `build` of `/node/constants`. The member `version` of
+ * `/node/constants` is the version of lisk-sdk with which the node is compatible.
  */
 
 /**

@@ -9,7 +9,7 @@ export class TokenBucket {
   /**
    * A new bucket is full.
    *
-   * @param capacity tokens that can be taken at once
+   * @param capacity maximum number of tokens in the bucket
    * @param everyMs time in milliseconds after which one token is added
    */
   constructor(capacity: number, everyMs: number) {
@@ -18,7 +18,10 @@ export class TokenBucket {
     this.#tokens = capacity;
   }
 
-  /** Removes `count` tokens and returns true. If the bucket has fewer tokens, returns false and removes none. */
+  /**
+   * Removes `count` tokens and returns true. If the bucket has fewer than `count` tokens, returns false and removes no
+   * tokens.
+   */
   take(nowMs: number, count = 1): boolean {
     this.#fill(nowMs);
     if (this.#tokens < count) return false;

@@ -12,7 +12,8 @@
  */
 const WORK_SHARE = 0.5;
 /**
- * Milliseconds that work for other parties may take without a pause: a small part of a slot, which takes at least 2 s.
+ * Maximum credit of the budget in milliseconds. The credit also grows during the work. With the default share, work for
+ * other parties can therefore run for about 20 ms without a pause: a small part of a slot, which takes at least 2 s.
  */
 const WORK_BURST_MS = 10;
 /**

@@ -15,8 +15,8 @@ export const BROADHASH_BLOCKS = 5;
  * Broadhash of a chain, hexadecimal: SHA-256 of the decimal ids of its highest five blocks, highest first, without
  * separators. If the chain has only the genesis block, the broadhash is the nethash.
  *
- * @param latestIds ids of the highest blocks, highest first; fewer than five only if the chain has fewer; further ids
- *   are ignored
+ * @param latestIds ids of the highest five blocks, or of all blocks of a shorter chain, highest first; further ids are
+ *   ignored
  */
 export function broadhashOf(latestIds: readonly BlockId[], params: Pick<ChainParams, 'nethash'>): string {
   if (latestIds.length <= 1) return params.nethash;

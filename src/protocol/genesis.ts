@@ -53,7 +53,7 @@ export interface Genesis {
   readonly block: Block;
   /** Content of `genesis.json` in a network folder. */
   readonly json: JsonObject;
-  /** Payload hash of the block, which identifies the network in generation 2. */
+  /** Payload hash of the block. In generation 2, this hash identifies the network. */
   readonly nethash: string;
   /** The identifier of the network in generation 3, hexadecimal. */
   readonly networkIdentifier: string;

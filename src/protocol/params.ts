@@ -1,6 +1,6 @@
 /**
- * Defines consensus constants that are equal on all networks, and the type of the parameters that differ. The node
- * reads the values of these parameters from the network folder, for example `networks/devnet`.
+ * Defines consensus constants that are equal on all networks, and the type of the parameters that differ between
+ * networks. The node reads the values of these parameters from the network folder, for example `networks/devnet`.
  */
 
 import type { Address, BlockId, Signature, TransactionId } from './types.ts';
@@ -97,7 +97,7 @@ export interface ChainParams {
   readonly blockTimeS: number;
   /**
    * Number of delegates in a round, from 1 to `ACTIVE_DELEGATES`. A round also has this number of blocks. If fewer
-   * delegates are registered, both uses of this number stay the same, and some slots have no owner (`ownerOfSlot`).
+   * delegates are registered, a round still has this number of blocks, but some slots have no owner (`ownerOfSlot`).
    */
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;

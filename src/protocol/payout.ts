@@ -71,7 +71,7 @@ export function earningsOfRound(
 }
 
 /**
- * Adds one missed block to the count of each delegate that forged no block of a round.
+ * Counts one missed block for each delegate of `list` that forged no block of the round.
  *
  * @param list the delegate list of the round
  * @param headers all blocks of the round
@@ -90,7 +90,10 @@ export function countMissedBlocks(
   }
 }
 
-/** Adds earnings to the forgers' balances, and to the vote weight of the delegates for whom the forgers vote. */
+/**
+ * Adds the earnings of each forger to its balance and to its totals of forged fees and rewards. Each delegate for whom
+ * the forger votes gains the same amount of vote weight.
+ */
 export function payEarnings(
   state: StateWriter,
   earnings: ReadonlyMap<PublicKey, Earnings>,

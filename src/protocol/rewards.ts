@@ -12,8 +12,8 @@ export function milestoneAt(height: number, rewards: RewardParams): number {
 }
 
 /**
- * Full reward of the block at a height, in beddows; 0 below the offset. In generation 3, a block with a wrong
- * `maxHeightPreviouslyForged` earns only a quarter of this reward (`isCompliant`).
+ * Full reward of the block at a height, in beddows; 0 below the offset. In generation 3, a block whose
+ * `maxHeightPreviouslyForged` is not compliant (`isCompliant`) earns only a quarter of this reward.
  */
 export function rewardAt(height: number, rewards: RewardParams): bigint {
   if (height < rewards.offset) return 0n;

@@ -1,9 +1,9 @@
 /**
  * Computes the rounds and the order of their forgers. A round has `activeDelegates` blocks. After the genesis block and
- * after each round, the node stores the list of the delegates with the highest vote weights in the state. Later votes
- * do not change this frozen list. The forgers of a round come from one of the frozen lists (`listIndexOf`). The number
- * of the round determines how the node shuffles this list. In generation 2, the exceptions of a network can list rounds
- * for which the node uses no frozen list, but computes a list for each block (`isRecomputed`).
+ * after each round, the node lists the delegates with the highest vote weights, and stores the list in the state. Later
+ * votes do not change this frozen list. The forgers of a round come from one of the frozen lists (`listIndexOf`). The
+ * number of the round determines how the node shuffles this list. In generation 2, the exceptions of a network can list
+ * rounds for which the node uses no frozen list, but computes a list for each block (`isRecomputed`).
  */
 
 import { sha256 } from '../crypto/hash.ts';
@@ -84,7 +84,7 @@ export function listIndexOf(round: number, offset: number): number {
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**
- * The order of forgers for the block of a height; undefined if the state does not contain the list of its round.
+ * The order of forgers in the round of a height; undefined if the state does not contain the list that the round uses.
  *
  * @param offset number of rounds between freezing a list and using it
  */

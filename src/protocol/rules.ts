@@ -45,7 +45,7 @@ export interface Rules {
     verify: SignatureOracle,
   ): readonly TransactionError[];
 
-  /** The reason why the type of this transaction may not occur in a context; an empty list if the type may occur. */
+  /** A list with one error if the type of the transaction may not occur in the context; otherwise an empty list. */
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
   /**
@@ -55,11 +55,11 @@ export interface Rules {
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Creates a search for the keys that made the signatures of a transaction, except the primary signature: the second
-   * key, and the keys of members of a group (multisignature account). The search takes the possible keys from the
-   * state, and for the registration of a group from the transaction. The search yields signature checks in several
-   * steps, so that other threads can make the checks in advance. The search returns no value, and no decision depends
-   * on the search.
+   * Creates a search for the keys with which a transaction was signed. The search covers the second signature and the
+   * signatures of group members, but not the primary signature. The search takes the possible keys from the state. For
+   * the registration of a group, it takes the members' keys from the transaction. The search yields signature checks in
+   * several steps, so that other threads can make the checks in advance. The search returns no value, and no decision
+   * depends on the search.
    *
    * @param state the state before the transaction, or the state at a nearby block
    * @returns undefined if the transaction has only its primary signature
@@ -85,9 +85,9 @@ export interface Rules {
    * transaction. A failing or pending transaction does not change the copy. A transaction also fails if the chain
    * already has it, or if the pool does not accept it (`poolFault`; in generation 2 also `forgingFault`).
    *
-   * If a sender has several transactions in the batch, they may spend at most its balance before the batch. The amounts
-   * and fees of failing and pending transactions count as spending, too. Transactions that the chain already has, and
-   * transactions that fail because they exceed this limit, do not count.
+   * If a sender has several transactions in the batch, the balance that the sender had before the batch limits their
+   * total spending. The amounts and fees of failing and pending transactions count as spending, too. Transactions that
+   * the chain already has, and transactions that fail because they exceed this limit, do not count.
    */
   processTransactions(
     state: StateReader,
@@ -96,8 +96,8 @@ export interface Rules {
   ): readonly TransactionVerdict[];
 
   /**
-   * Adds a signature of a group member to a pending transaction, and removes false signatures of members that the
-   * function finds.
+   * Adds a signature of a group member to a pending transaction. The function also removes the false signatures that it
+   * finds among the members' signatures.
    *
    * @returns the transaction with the signature, and whether its signatures are complete. If the signature is refused,
    *   the result is the refusal
@@ -134,9 +134,9 @@ export interface Rules {
   poolFault(transaction: Transaction): TransactionError | undefined;
 
   /**
-   * Whether a block with the transaction can make other transactions of the same type invalid. For example, two
-   * delegates cannot register the same username. After a block with such a transaction, the pool verifies all its
-   * transactions of this type again.
+   * Whether lisk-sdk marks the type of the transaction as a type with unique data (`containsUniqueData`). For example,
+   * two delegates cannot register the same username. After a block with a transaction of such a type, the node again
+   * verifies all transactions of this type in the pool.
    */
   hasUniqueData(transaction: Transaction): boolean;
 
@@ -160,9 +160,9 @@ export interface Rules {
    * cover the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
-   *   slot (generation 2). lisk-sdk makes this check at the same point, so a block with several faults gets the same
-   *   message as from lisk-sdk. In generation 2, a wrong slot only adds to the message about other faults: `applyBlock`
-   *   refuses a block whose only fault is the slot
+   *   slot (generation 2). Like lisk-sdk, the function makes this check together with the checks above, so a block with
+   *   several faults gets the same message as from lisk-sdk. In generation 2, a wrong slot only adds to the message
+   *   about other faults: `applyBlock` refuses a block whose only fault is the slot
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -267,14 +267,14 @@ export interface HandOverRequest {
 }
 
 /**
- * Either a header for `ForgeRequest.previouslyForged`, or the reason why the delegate may not sign yet. `untilS` is the
- * probable end of the wait in chain time, if this end is known.
+ * Either the value for `ForgeRequest.previouslyForged`, or the reason why the delegate may not sign yet. `untilS` is
+ * the probable end of the wait in chain time, if this end is known.
  */
 export type HandOver =
   | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
   | { readonly ready: false; readonly reason: string; readonly untilS?: number };
 
-/** The context of a block that extends the tip: the state at its parent, and the time. */
+/** The context of a block that extends the tip. */
 export interface BlockContext {
   /** State at the parent of the block. */
   readonly state: StateReader;
@@ -338,7 +338,7 @@ export interface Codec {
    * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
    */
   transactionFromJson(json: unknown): Transaction;
-  /** Writes a transaction for peers, with only the members that the generation has. */
+  /** Writes a transaction as nodes of the generation send it. */
   transactionToJson(transaction: Transaction): JsonObject;
   /**
    * Writes the stored form of a transaction: the bytes from which its id is computed, then the data that these bytes do

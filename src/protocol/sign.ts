@@ -77,9 +77,9 @@ export interface TransactionSigner {
    */
   toBytes(transaction: Transaction): Uint8Array;
   /**
-   * All transactions that have these bytes and no signatures of members. The list is empty if no transaction has these
-   * bytes. The list has two transactions if the last 128 bytes can be either 64 bytes of transfer data before one
-   * signature, or two signatures.
+   * The transactions without members' signatures that can be read from these bytes. The list is empty if the bytes
+   * cannot be read, as for transactions of types 5 and 7. The list has two transactions if the last 128 bytes can be
+   * either 64 bytes of transfer data before one signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }

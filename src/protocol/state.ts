@@ -1,7 +1,7 @@
 /**
  * Defines the consensus state in the form that the rules use. Values are immutable. A change is a new value that is
  * written to a `StateWriter`. All functions are synchronous, so no other code changes the state between a check and the
- * writes that depend on it.
+ * writes that depend on the check.
  */
 
 import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts';
@@ -9,7 +9,10 @@ import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts'
 /** The group of a multisignature account; its members are in the order of the registration. */
 export interface MultisignatureGroup {
   readonly min: number;
-  /** In hours, from the registration of the group. The node stores and shows the lifetime, but never applies it. */
+  /**
+   * Time in hours for the members to sign a transaction, as the registration of the group states it. The node stores
+   * and shows the lifetime, but never applies it.
+   */
   readonly lifetime: number;
   readonly members: readonly PublicKey[];
 }
@@ -73,7 +76,7 @@ export interface StateReader {
   delegates(): Iterable<Delegate>;
   /**
    * The list of delegates that was stored under this index (`listIndexOf` in `rounds.ts`), highest vote weight first.
-   * The forging order of a round is a shuffled copy of one of these lists.
+   * The forging order of a round is a shuffled copy of such a list.
    */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
@@ -117,9 +120,9 @@ export function emptyAccount(address: Address): Account {
 }
 
 /**
- * Returns a copy of the account with another balance, and with a public key if one is given. Each transfer makes three
- * such copies, so the function must be fast. It copies the properties one by one. The spread syntax (`...account`)
- * would take twenty times as long, because accounts do not all have the same properties.
+ * Returns a copy of the account with another balance. If `publicKey` is given, the copy also has this public key. Each
+ * transfer makes three such copies, so the function must be fast. It copies the properties one by one. The spread
+ * syntax (`...account`) would take twenty times as long, because accounts do not all have the same properties.
  */
 export function withBalance(account: Account, balance: bigint, publicKey = account.publicKey): Account {
   const { address, votes, producedBlocks, missedBlocks, forgedFees, forgedRewards } = account;

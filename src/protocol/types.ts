@@ -5,20 +5,24 @@
  */
 
 /**
- * Hexadecimal text of 32 bytes, in lower case. While the node applies a block, however, `Account.publicKey` may have
- * upper-case letters, because nodes compare it with the text of the sender's key (`tx/apply.ts`).
+ * Hexadecimal text of 32 bytes, in lower case except in `MemberSignature`. While the node applies a block, however,
+ * `Account.publicKey` may have upper-case letters, because nodes compare it with the text of the sender's key
+ * (`tx/apply.ts`).
  */
 export type PublicKey = string;
-/** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures`. */
+/** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures` and `MemberSignature`. */
 export type Signature = string;
 /**
- * Decimal text of an unsigned 64-bit integer, followed by `L`. A recipient can also be `NaNL` (`tx/recipient.ts`) or,
- * in an exception of a network, another text.
+ * Decimal text of an unsigned 64-bit integer, followed by `L`. A recipient can also be `NaNL` (`tx/recipient.ts`). In
+ * exceptions of a network, and in old transfers out of an application, a recipient can also be another text.
  */
 export type Address = string;
 /** Canonical decimal text of an unsigned 64-bit integer. */
 export type BlockId = string;
-/** Canonical decimal text of an unsigned 64-bit integer. */
+/**
+ * Canonical decimal text of an unsigned 64-bit integer. The ids in payloads and in `MemberSignature` may have another
+ * form, for example leading zeros.
+ */
 export type TransactionId = string;
 /** Any value that `JSON.parse` returns. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -105,8 +109,9 @@ export interface Transaction {
   /** The second signature, which is made with the second key that the sender has registered. */
   readonly signSignature?: Signature;
   /**
-   * Signatures of group members, in the letter case in which they were sent, because the network compares signatures by
-   * their text. Neither the signed bytes nor the id include the signatures of group members.
+   * Signatures of group members. The signatures that arrived with the transaction keep their letter case, because the
+   * network compares signatures by their text. Neither the signed bytes nor the id include the signatures of group
+   * members.
    */
   readonly signatures: readonly Signature[];
   /**
@@ -167,7 +172,7 @@ export interface Block extends BlockHeader {
   readonly transactions: readonly Transaction[];
 }
 
-/** Signature of a group member for a pending transaction. */
+/** Signature of a group member for a pending transaction. Key and signature may have upper-case letters. */
 export interface MemberSignature {
   readonly transactionId: TransactionId;
   readonly publicKey: PublicKey;

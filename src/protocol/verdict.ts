@@ -1,6 +1,7 @@
 /**
- * Defines verdicts about data from peers and clients. Each refusal contains an error code of Bloomery, such as
- * `POOL_FULL`. If lisk-sdk has a message for the reason of the refusal, the refusal also contains this message.
+ * Defines verdicts about data from peers and clients. The errors `TransactionRejected` and `BlockRejected` contain an
+ * error code of Bloomery, such as `POOL_FULL`. If lisk-sdk has a message for the reason of the refusal, the error also
+ * contains this message.
  */
 
 import { ProtocolError, type ErrorData } from '../primitives/errors.ts';
@@ -86,13 +87,12 @@ export class TransactionRejected extends ProtocolError {
 export type TransactionRejectionCode =
   /** The network has no transaction type with this number: `Transaction type not found.` */
   | 'TRANSACTION_TYPE_UNKNOWN'
-  /** Blocks at this height may not contain the type: `Transaction type <t> is currently not allowed.` */
+  /** Only old blocks of the network may contain the type: `Transaction type <t> is currently not allowed.` */
   | 'TRANSACTION_TYPE_NOT_ALLOWED'
   /**
    * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
    * invalid transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
-   * member's signature that the pool refuses without verification. A peer that sends such a signature loses no
-   * reputation.
+   * member's signature that no pending transaction needs. A peer that sends such a signature loses no reputation.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -109,8 +109,8 @@ export type TransactionRejectionCode =
   /** The pool has no room: `Transaction pool is full`. */
   | 'POOL_FULL'
   /**
-   * The node did not verify the transaction, because a verification budget is used up. The budget belongs to the
-   * address of the sending peer or client, or to the group of this address (`BudgetGroup`).
+   * The node did not verify the transaction or the member's signature, because a verification budget is used up. The
+   * budget belongs to the address of the sending peer or client, or to the group of this address (`BudgetGroup`).
    */
   | 'VERIFICATION_LIMIT';
 
@@ -158,7 +158,7 @@ export class BlockRejected extends ProtocolError {
   declare readonly code: BlockRejectionCode;
   readonly transactionErrors: readonly TransactionError[];
 
-  /** @param message the message with which lisk-sdk refuses the same block */
+  /** @param message the message with which lisk-sdk refuses the same block; if there is none, a message of Bloomery */
   constructor(
     code: BlockRejectionCode,
     message: string,
@@ -198,7 +198,10 @@ export type ForkStatus =
    * tip is final.
    */
   | 'tieBreak'
-  /** The block is the tip of a better chain. The node screens the block, and then synchronises. */
+  /**
+   * The block is the tip of a better chain. The node screens the block, and then synchronises. The node ignores the
+   * block if its generator is not a registered delegate.
+   */
   | 'betterChain'
   /** The block has any other relation to the tip. The node ignores it. */
   | 'discard';

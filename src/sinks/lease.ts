@@ -15,7 +15,7 @@ export const RENEW_MS = 10_000;
 
 /** The process that holds a lease. */
 export interface LeaseHolder {
-  /** Name of the process in messages: `process 17 on host-a`. */
+  /** Name of the process in messages, for example `process 17 on host-a`. */
   readonly owner: string;
   /** Random letters and digits that no other process has. */
   readonly token: string;
@@ -28,8 +28,8 @@ export interface LeaseHolder {
  *
  * @param sink name in messages, for example `the database chain`
  * @param owner name of the process that holds the sink
- * @param until Unix time in milliseconds at which the lease ends without a renewal; undefined for the folder lock of a
- *   Parquet sink, which lasts as long as its process
+ * @param until Unix time in milliseconds at which the lease ends if the process does not renew it; undefined for the
+ *   folder lock of a Parquet sink, which lasts as long as its process
  */
 export function sinkInUse(sink: string, owner: string, until: number | undefined, cause?: unknown): ProtocolError {
   if (until === undefined) {

@@ -19,7 +19,8 @@ export interface MemorySinkContent {
 export interface MemorySinkOptions extends LeaseHolder {
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Runs in each call that writes, before the write. With this function, a test delays the write or changes the lease.
+   * Runs at the start of each call that writes or removes blocks (`putTail`, `revertTail` and `RangeDraft.put`). With
+   * this function, a test can give the sink to another process or simulate a crash before the change.
    */
   readonly beforeWrite?: () => Promise<void>;
 }

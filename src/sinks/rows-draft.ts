@@ -1,4 +1,4 @@
-/** A range draft that keeps its rows as objects, for sinks that store all rows of a range at once. */
+/** A range draft that keeps its rows as objects, for sinks that store all rows of a range in one step. */
 
 import type { BlockId } from '../protocol/types.ts';
 import type { HeightSpan, RangeDraft } from './sink.ts';

@@ -260,15 +260,18 @@ class SinkWriter {
   }
 
   /**
-   * Throws if the tail is empty and the parent of the next block is not the last block that the row maker applied. The
-   * chain has then reverted this last block, although all blocks below the tail count as final.
+   * Throws if the tail is empty and the parent of the next block is not the last block that the row maker applied. In
+   * this case, the chain has reverted this last block, although the block counted as final.
    */
   #checkParent({ previousBlockId }: Block): void {
     const parent = this.#tail.length === 0 ? this.#maker.tip() : undefined;
     if (parent !== undefined && parent.id !== previousBlockId) throw this.#revertedBelow(parent.height);
   }
 
-  /** A new run can replace a block above the last range of the sink. No run can replace a block of a stored range. */
+  /**
+   * Makes the error for the revert of a block that counted as final. The remedy depends on the height: a new run can
+   * replace a block above the last range of the sink, but no run can replace a block of a stored range.
+   */
   #revertedBelow(height: number): ProtocolError {
     const remedy =
       height > this.#finalHeight ? 'start the command again' : 'create the sink again with a larger --depth';

@@ -4,7 +4,7 @@
  *
  * A sink has two parts. The final part consists of complete ranges of heights, from height 1 on. All ranges have the
  * same size, which belongs to the identity of the sink. A stored range never changes. The tail consists of the blocks
- * above the final part. The node may still revert these blocks.
+ * above the final part. The node may still revert blocks of the tail.
  */
 
 import type { BlockId } from '../protocol/types.ts';
@@ -40,8 +40,8 @@ export interface HeightSpan {
 }
 
 /**
- * Collects the rows of a range, block by block. A sink may convert the rows of each block to its storage format at
- * once, because a hundred thousand rows take much more memory as objects than in this format.
+ * Collects the rows of a range, block by block. A sink may convert the rows of each block to its storage format
+ * immediately, because a hundred thousand rows take much more memory as objects than in this format.
  */
 export interface RangeDraft {
   /** Adds the rows of the next block. */
@@ -62,17 +62,16 @@ export interface SinkBlock extends BlockPlace {
 
 /**
  * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process that was paused
- * for a long time may lose the sink: the process no longer has the lease or the folder lock of the sink. After the
- * loss, this process changes nothing that readers see. Its writes throw `SINK_LEASE_LOST`, even writes that began
- * before the loss.
+ * for a long time may lose the lease or the folder lock of the sink. After the loss, this process changes nothing that
+ * readers see. Its writes throw `SINK_LEASE_LOST`, even writes that began before the loss.
  *
  * The caller waits for the end of each call to the sink before it makes another call. Only `draftRange` and
  * `RangeDraft.add` may be called during another call.
  */
 export interface Sink {
   /**
-   * Opens the sink: creates or migrates its tables, removes writes that a crash left unfinished, and returns the
-   * position of the sink. After an error, this process does not hold the sink.
+   * Opens the sink: creates or migrates its tables, removes or ignores the rows of writes that a crash left unfinished,
+   * and returns the position of the sink. After an error, this process does not hold the sink.
    *
    * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the sink was created with another identity, `SINK_VERSION` for
    *   tables of a version that this program cannot write or migrate, `SINK_IN_USE` while another process has the sink,

@@ -16,7 +16,10 @@ export type ChainChange =
   | { readonly kind: 'reverted'; readonly height: number; readonly blockId: BlockId }
   /** Blocks up to this height count as final. */
   | { readonly kind: 'final'; readonly height: number }
-  /** The source has reported all blocks of the present chain. It reports each later change when the change happens. */
+  /**
+   * The source has reported the blocks from `fromHeight` of `changes` up to the tip. The chain may have grown since the
+   * source read the height of this tip. The source reports each later change soon after the change happens.
+   */
   | { readonly kind: 'caughtUp' };
 
 export interface ChainSource {
@@ -27,8 +30,8 @@ export interface ChainSource {
   /** Height up to which all blocks count as final; 0 if no block counts as final. */
   finalHeight(): Promise<number>;
   /**
-   * Blocks from `fromHeight` to `toHeight`, ascending. All these blocks count as final: the source has reported so in
-   * this run or in an earlier run of the sink. If the chain no longer reaches `toHeight`, the iteration ends early
+   * Blocks from `fromHeight` to `toHeight`, ascending. The caller asks only for blocks that count as final now, or that
+   * counted as final in an earlier run of the sink. If the chain no longer reaches `toHeight`, the iteration ends early
    * without an error.
    */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;

@@ -16,8 +16,8 @@ export interface MetricDeclaration {
 }
 
 /**
- * Buckets for delays between nodes, in seconds. A message spreads through one region in a fraction of a second, and
- * around the world in a few seconds. A slot usually lasts 2 to 10 s.
+ * Buckets for delays of blocks and transactions, in seconds. A message spreads through one region in a fraction of a
+ * second, and around the world in a few seconds. A slot usually lasts 2 to 10 s.
  */
 const DELAY_BUCKETS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20];
 const ANSWER_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];

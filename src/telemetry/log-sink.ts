@@ -18,8 +18,8 @@ export interface LogSink {
 /** Limits on log files. If a sink has no `Rotation`, its only file grows without limit. */
 export interface Rotation {
   /**
-   * Maximum size of the file in bytes. Before a write that would exceed this size, the sink renames the file and starts
-   * a new file. An empty file is not renamed.
+   * Maximum size of the file in bytes. Before a write that would make the file larger, the sink renames the file and
+   * starts a new file. An empty file is not renamed.
    */
   readonly bytesMax: number;
   /** Number of renamed files that are kept, as `<file>.1` (the latest) and so on; at least 1. */

@@ -1,4 +1,6 @@
-/** Creates the observer of a running node, which writes log lines through pino and records metrics in a registry. */
+/**
+ * Creates the observer of a running node. The observer writes log lines through pino and records metrics in a registry.
+ */
 
 import { pino, type Logger } from 'pino';
 import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
@@ -41,7 +43,7 @@ export interface ClosableObserver extends Observer {
 /**
  * Opens the log. In the form `json`, every line has `time` (ISO 8601, UTC), `level`, `code` and `message`, and `module`
  * if a module wrote it. The member `data` has the fields of the line, if any, without secrets (`printableFields`). The
- * observer never throws. A line for a file is written to the operating system before the call returns.
+ * observer never throws. If the target is a file, `log` passes the line to the operating system before it returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the folder cannot be created or the file cannot be opened
  */

@@ -6,7 +6,7 @@ import { DECLARATIONS, type MetricDeclaration } from './declarations.ts';
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface MetricsOptions {
-  /** The metrics that code may record. Default: `DECLARATIONS`, which has all metrics of a node. */
+  /** The metrics that may be recorded. Default: `DECLARATIONS`, which has all metrics that a node records. */
   readonly declarations?: Readonly<Record<string, MetricDeclaration>>;
   /**
    * Maximum number of series for each metric name. Peers choose the values of some labels, so the number of different
@@ -30,15 +30,15 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 interface Family {
   readonly declaration: MetricDeclaration;
   readonly metric: Counter | Gauge | Histogram;
-  /** Label values of all recorded series; for a gauge, of the series since the last `forget`. */
+  /** Label values of each series that was recorded since the last `forget`. */
   readonly series: Set<string>;
 }
 
 /**
- * Metrics in memory. Recording never throws. The registry refuses an undeclared metric, and labels or a kind that
- * differ from the declaration. It refuses the value NaN, an infinite value except for a gauge, and a negative addition
- * to a counter. It also refuses a new series when the metric already has `seriesMax` series. Refusals are counted in
- * `bloomery_metrics_refused_total`.
+ * Metrics in memory. Recording never throws. The registry refuses a recording if the metric is not declared, or if the
+ * labels or the kind differ from the declaration. It refuses the value NaN, an infinite value except for a gauge, and a
+ * negative addition to a counter. It also refuses a new series when the metric already has `seriesMax` series. Refusals
+ * are counted in `bloomery_metrics_refused_total`.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
@@ -99,7 +99,7 @@ export class MetricsRegistry {
    * Registers `set`. The method `text` calls `set` each time before it reads the metrics. Use `beforeReading` for
    * metrics that are measured only when somebody reads them, such as sizes.
    *
-   * @returns a function that removes `set`; until its call, all objects that `set` uses stay in memory
+   * @returns a function that removes `set`; until this function is called, all objects that `set` uses stay in memory
    */
   beforeReading(set: () => void): () => void {
     this.#beforeReading.add(set);

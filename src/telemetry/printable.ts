@@ -7,7 +7,7 @@ const DEPTH_MAX = 5;
 const ITEMS_MAX = 50;
 const TEXT_CHARS_MAX = 2_000;
 const BYTES_SHOWN_MAX = 128;
-/** Maximum number of objects of one secret whose texts are collected. */
+/** Maximum number of objects that `learn` reads to collect the texts of one secret. */
 const LEARNED_MAX = 200;
 
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
@@ -110,7 +110,7 @@ function membersOf(value: object, depth: number, secrets: Set<string>): Readonly
   return shown;
 }
 
-/** A key and value of a map, with the value hidden if the key is a name that denotes a secret. */
+/** Returns a key and value of a map, with `[hidden]` instead of the value if the key matches `SECRET_NAME`. */
 function shownPair([key, value]: readonly [unknown, unknown], secrets: Set<string>): readonly unknown[] {
   if (typeof key !== 'string' || !SECRET_NAME.test(key)) return [key, value];
   learn(value, secrets);

@@ -28,8 +28,8 @@ export type {
 
 /**
  * Starts a devnet in this process. The nodes keep all data in memory, and listen for HTTP on free ports of the loopback
- * address. Any number of devnets may run at once. `close` ends the devnet. A devnet that is declared with `await using`
- * ends at the end of its scope.
+ * address. Any number of devnets may run at the same time. `close` ends the devnet. A devnet that is declared with
+ * `await using` ends at the end of its scope.
  *
  * @throws an error that names the fault if the options, the network folder or its `accounts.json` are invalid
  */

@@ -190,7 +190,7 @@ export class MemoryDevnet implements TestDevnet {
     const kept = this.#snapshots.get(name);
     if (kept === undefined) throw unknownSnapshot(name, [...this.#snapshots.keys()]);
     return this.#timekeeper.whileFrozen(async () => {
-      // All nodes close first. Otherwise a running node with the restored chain would fetch the newer chain from a node
+      // All nodes close first, because a running node with the restored chain would fetch the newer chain from a node
       // that is not restored yet.
       for (const node of this.#nodes) await node.close();
       for (const [index, node] of this.#nodes.entries()) {
@@ -313,9 +313,9 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   /**
-   * Passes on a transaction that the node `at` accepted. In the mining mode `instant`, the timekeeper sends the
-   * transaction to the other nodes and mines blocks. In the other modes, all other nodes of the same group get the
-   * transaction at once, because the next slot may belong to a delegate of any node.
+   * Passes on a transaction that the node `at` accepted to all other nodes of its group. In the mining mode `instant`,
+   * the timekeeper sends the transaction to these nodes and mines blocks. In the other modes, these nodes get the
+   * transaction immediately, because the next slot may belong to a delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {

@@ -13,8 +13,8 @@ export class MemoryFaults {
   }
 
   /**
-   * @throws ProtocolError `USAGE` if the delay is an invalid text; RangeError if the delay is a number outside of 0 to
-   *   `DELAY_MS_MAX`, or if a node does not exist
+   * @throws ProtocolError `USAGE` if the delay is an invalid text
+   * @throws RangeError if the delay is a number outside of 0 to `DELAY_MS_MAX`, or if a node does not exist
    */
   delay(by: string | number, nodes: readonly number[] | undefined): Promise<void> {
     const delayMs =
@@ -24,8 +24,8 @@ export class MemoryFaults {
   }
 
   /**
-   * @throws ProtocolError `USAGE` if the share is an invalid text; RangeError if the share is a number outside of 0 to
-   *   1, or if a node does not exist
+   * @throws ProtocolError `USAGE` if the share is an invalid text
+   * @throws RangeError if the share is a number outside of 0 to 1, or if a node does not exist
    */
   lose(share: string | number, nodes: readonly number[] | undefined): Promise<void> {
     const loss = typeof share === 'string' ? lossOfText(share) : within(share, 0, 1, 'the share of messages');
@@ -34,8 +34,9 @@ export class MemoryFaults {
   }
 
   /**
-   * @throws ProtocolError `USAGE` if the clock offset is an invalid text; RangeError if the clock offset is a number of
-   *   more than a day, or if the node does not exist
+   * @throws ProtocolError `USAGE` if the clock offset is an invalid text
+   * @throws RangeError if the clock offset is a number outside of `-SKEW_MS_MAX` to `SKEW_MS_MAX`, or if the node does
+   *   not exist
    */
   skew(node: number, by: string | number): Promise<void> {
     const words = 'the distance of the clock in milliseconds';

@@ -175,7 +175,10 @@ class MemoryTransport implements Transport {
     this.sendInfo();
   }
 
-  /** Sends the present `NodeInfo` and the address of this node to all connected nodes. */
+  /**
+   * Sends the present `NodeInfo` and the address of this node to all connected nodes. During a partition, only the
+   * nodes of the same group get them.
+   */
   sendInfo(): void {
     const info = this.ownInfo();
     for (const peerId of this.#lines.keys()) {

@@ -8,19 +8,19 @@ export interface DevnetOptions {
   readonly nodes?: number;
   /**
    * When nodes forge blocks. `instant` (the default): when a transaction arrives. `on-demand`: only when the test calls
-   * `mine`, `fund` or `heal`. `interval`: in each slot. Bloomery contains one packaged devnet of each generation, with
-   * slots of two seconds.
+   * `mine`, `fund` or `heal`. `interval`: in each slot.
    */
   readonly mine?: MiningMode;
   /**
-   * Generation of the packaged devnet; default 3. Ignored if `network` is given, because the devnet then has the
-   * generation of that network.
+   * Generation of the packaged devnet; default 3. Bloomery contains one packaged devnet of each generation, with slots
+   * of two seconds. The option is ignored if `network` is given, because the devnet then has the generation of that
+   * network.
    */
   readonly generation?: 2 | 3;
   /**
    * Number of delegates in each round of the packaged devnet, from 1 to 101; default 101. In generation 3 with 5
-   * delegates, a block is final after 7 to 11 more blocks. Not allowed together with `network`, because a network has
-   * its own number of delegates.
+   * delegates, a block is final after 7 to 11 more blocks. The option is not allowed together with `network`, because
+   * a network has its own number of delegates.
    */
   readonly delegates?: number;
   /**
@@ -38,7 +38,7 @@ export interface DevnetOptions {
 
 export type MiningMode = 'instant' | 'on-demand' | 'interval';
 
-/** An account whose passphrase `accounts.json` of the network contains. Never use the account on another network. */
+/** An account whose passphrase is in `accounts.json` of the network. Never use the account on another network. */
 export interface TestAccount {
   /**
    * Name of the account. In the packaged devnet, `genesis` has nearly all funds. `account_1` to `account_10` have
@@ -106,7 +106,7 @@ export interface SentTransaction {
 export interface SendOptions {
   /**
    * Number of the node that gets the transaction first; default 0. In the mining mode `instant` without a partition,
-   * the number has no effect, because all nodes get the transaction at once.
+   * the number has no effect, because all nodes get the transaction at the same time.
    */
   readonly node?: number;
   /**
@@ -174,8 +174,8 @@ export interface TestDevnet {
    */
   revert(name: string): Promise<Snapshot>;
   /**
-   * Signs a transaction and sends it to a node. In the mining mode `instant` without a partition, a block contains the
-   * transaction when the promise resolves.
+   * Signs and sends a transaction. In the mining mode `instant` without a partition, a block contains the transaction
+   * when the promise resolves.
    *
    * @param from an account, its name, or a BIP-39 passphrase
    * @param options number of the node that gets the transaction first, or an object with options
@@ -234,7 +234,7 @@ export interface TestDevnet {
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
   /**
    * Sets the clock of a node ahead of the chain clock, by a number of milliseconds or a string such as `+3s`. A
-   * negative number, or a string such as `-3s`, sets the clock behind.
+   * negative number, or a string such as `-3s`, sets the clock behind the chain clock.
    *
    * @throws an error for an invalid offset, an offset longer than a day, or a node that does not exist
    */

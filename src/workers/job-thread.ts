@@ -27,7 +27,7 @@ export class JobThread {
   #weightWaiting = 0;
   #nextId = 0;
   #alive = true;
-  /** Callbacks that run when the last open job has ended; `close` adds them. */
+  /** Callbacks that run when the thread has no unanswered job left; `close` adds them. */
   readonly #onIdle: (() => void)[] = [];
 
   /**

@@ -29,9 +29,10 @@ export interface LineReader {
    * move their objects again and again.
    *
    * @returns the block of each line. A block above `knownHeight` is validated. If no valid block can be read from a
-   *   line, the result is the line itself, so that the caller can read it again and report the reason. The line of
-   *   block 1 is also returned, because the caller compares block 1 with the genesis block of the network. The reader
-   *   releases all lines that it does not return, because a line takes three times the memory of its packed block
+   *   line, the result is the line itself, so that the caller can read it again and report the reason. For block 1,
+   *   the result is always the line, because the caller compares block 1 with the genesis block of the network. The
+   *   reader releases all lines that it does not return, because a line takes three times the memory of its packed
+   *   block
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;

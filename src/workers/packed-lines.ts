@@ -16,8 +16,8 @@ const NONE = new Uint8Array(0);
  * why a line is refused. To get the reason, the caller reads the refused line again.
  *
  * @param knownHeight blocks up to this height are not validated, because the chain already has them
- * @returns for each line, the length of its packed block and the packed block; only length 0 for a refused line, and
- *   for the line of block 1, which the caller compares with the genesis block
+ * @returns for each line, the length of its packed block, then the packed block. For a refused line, the length is 0.
+ *   For the line of block 1, the length is also 0, because the caller compares this line with the genesis block
  */
 export function readPackedLines(
   packed: Uint8Array,

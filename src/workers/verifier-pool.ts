@@ -44,8 +44,8 @@ export interface VerifierPoolOptions {
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
 /**
- * Maximum number of checks in one job. Jobs are so small that all threads end at about the same time, and so large that
- * posting them costs little.
+ * Maximum number of checks in one job. Jobs are so small that all threads finish a batch at about the same time, and so
+ * large that posting them costs little.
  */
 const JOB_CHECKS_MAX = 128;
 
@@ -60,7 +60,7 @@ const KEYED_CHECKS_MAX = 200;
 
 /**
  * A worker thread with this number of waiting checks gets no further job. If no thread takes further jobs, the checks
- * run on the calling thread. The code that requests the checks then slows down.
+ * run on the calling thread, which slows down the code that requests the checks.
  */
 export const THREAD_CHECKS_MAX = 20_000;
 
@@ -113,8 +113,8 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   /**
    * True if a check need not be made: the cache has its result, or a length is wrong, so that the check always fails.
-   * If `isBulk` is true, the function searches the cache only by object. Otherwise, the function also searches by
-   * content, and then caches the result by object, too.
+   * The function searches the cache by object. If `isBulk` is false, the function also searches by content. A result
+   * that is found by content is then also stored by object.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;

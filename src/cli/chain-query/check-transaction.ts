@@ -1,7 +1,7 @@
 /**
  * Checks a signed transaction against the accounts of a chain, without sending the transaction. The check covers the
- * signatures, the balance and the time, and whether a block already contains the transaction. In generation 2, it also
- * covers the id and the fee; in generation 3, nodes compute both.
+ * signatures, the balance and the timestamp, and whether a block already contains the transaction. In generation 2, it
+ * also covers the id and the fee; in generation 3, nodes compute both.
  */
 
 import { lskText } from '../../primitives/amount.ts';
@@ -18,7 +18,7 @@ export interface TransactionCheck {
   readonly faults: readonly string[];
   /**
    * The number of missing signatures of a group (`count`), and the public keys of all members that have not signed
-   * (`of`). Undefined if no such signature is missing.
+   * (`of`). Undefined if enough members have signed, or if there is no group.
    */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
 }

@@ -21,8 +21,8 @@ const KEY_BYTES = 32;
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
 /**
- * Network identifier of the signer without `--network`. The value has no effect: only signatures of generation 3 cover
- * the network identifier, and the command does not check these signatures without a network.
+ * Network identifier for the signer when the user gives no `--network`. The value has no effect: only signatures of
+ * generation 3 cover the network identifier, and the command does not check these signatures without a network.
  */
 const NO_NETWORK = '0'.repeat(64);
 
@@ -132,8 +132,8 @@ function decodedTransaction(
 }
 
 /**
- * Reads a block header. The first four bytes of a header are its version, a small number. The result is undefined for
- * bytes that are not a header.
+ * Reads a block header. The first four bytes of a header are its version, which is at most 2. The result is undefined
+ * for bytes that are not a header.
  */
 function headerIn(bytes: Buffer): BlockHeader | undefined {
   if (bytes.length < 4 || bytes.readUInt32LE(0) > 2) return undefined;

@@ -132,7 +132,8 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
         ...(blockTiming.intervalMs === undefined ? {} : { intervalMs: blockTiming.intervalMs }),
         onReady: (__, session) => {
           played = steps(scenario, session, { stop: stop.signal, results, print }).finally(() => stop.abort());
-          // The result is awaited after the devnet has ended. This handler prevents an unhandled rejection before then.
+          // This function awaits `played` only after the devnet has ended. If the steps throw earlier, this handler
+          // prevents an unhandled rejection.
           played.catch(() => undefined);
         },
       });

@@ -135,7 +135,7 @@ async function run(flags: DevnetFlags, { chosen, blockTiming, source }: Choice):
   }
 }
 
-/** Refuses to fork a chain inside the folder of the devnet, because the command may remove the files in this folder. */
+/** Refuses a source in the folder of the devnet, because the command may remove files from this folder. */
 function refuseSourceInside(directory: string, { path, chain }: ForkSource): void {
   const place = chain.kind === 'folder' ? chain.dataDirectory : chain.file;
   const folder = existsSync(directory) ? realpathSync(directory) : directory;

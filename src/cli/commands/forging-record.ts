@@ -42,8 +42,8 @@ const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Writes the signing record of a node to a file, and then ends the signing of this node; with `--keep`, the node
- * continues to sign. If the command fails between these two steps, the record is in the file and in this node. Until
- * the file is imported, only this node can sign.
+ * continues to sign. If the command fails between these two steps, the record is in the file and in this node. In
+ * this case, only this node can sign until the file is imported.
  *
  * @throws ProtocolError `USAGE` when there is no record or the record has no delegate, and for `--json` without a file;
  *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_EXISTS` and `SIGNING_RECORD_UNWRITABLE`
@@ -92,9 +92,9 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
  * Imports a signing record. After the first import of a record that is not a copy, this node may sign as soon as the
  * exporting node could have signed. The first import marks the file as a copy, if the file can be written. It also
  * stores, on this machine, the path of the folder into which it imported the record. After the import of a copy, or a
- * repeated import, the node waits before it signs, to make sure that no other node signs. There is one exception: the
- * repeated import of an unmarked file into the same folder counts as the first import, if the journal in this folder
- * already knows the last headers of the record (`knowsAllOf`).
+ * repeated import, the node waits before it signs, to make sure that no other node signs. There is one exception: a
+ * repeated import of an unmarked file into the same folder counts as a first import, if the record would add nothing to
+ * the journal in this folder (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;

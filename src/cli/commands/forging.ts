@@ -29,8 +29,8 @@ interface ForgerState {
  *
  * @param publicKey key of the delegate; default: the only configured delegate
  * @param forging true to enable forging
- * @throws ProtocolError `USAGE` for an invalid key, or without a key when the node has no configured delegate or has
- *   several; errors of `readSecret`, `nodeAsker`, `NodeAsker.ask` and `NodeAsker.send`
+ * @throws ProtocolError `USAGE` for an invalid key, or if `publicKey` is undefined and the node does not have exactly
+ *   one configured delegate; errors of `readSecret`, `nodeAsker`, `NodeAsker.ask` and `NodeAsker.send`
  */
 export async function forgingSwitch(
   publicKey: string | undefined,
@@ -79,8 +79,8 @@ export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): 
   ]);
   const soonest = forgers[0]?.nextSlot;
   if (soonest === undefined) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
-  // The number of the present slot is the time since the epoch divided by the block time. So the time since the epoch,
-  // divided by the number of a slot near the present slot, is about the block time.
+  // The number of the present slot is the time since the epoch divided by the block time. If this number is large, the
+  // time since the epoch divided by the number of the next slot is almost the block time.
   const blockTimeS = Math.round(status.secondsSinceEpoch / soonest);
   const activeDelegates = activeDelegatesOf(round);
   const blocksLeft = activeDelegates - (status.height % activeDelegates);

@@ -12,7 +12,8 @@ import { withDamageReport } from '../damage-report.ts';
 
 /**
  * @throws ProtocolError `USAGE` for a height above the tip or below the finalized height; `CANCELLED`; errors of
- *   `locationOfData`, `withDamageReport`, `openChain` (for example for a store in use) and `confirmed`
+ *   `locationOfData`, `withDamageReport`, `openChain` (for example for a store in use), `confirmed` and
+ *   `Chain.rollback`
  */
 export function rollback(flags: RollbackFlags): Promise<void> {
   const location = locationOfData(flags);

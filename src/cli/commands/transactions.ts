@@ -71,7 +71,10 @@ export async function secondSignatureRegister(
   });
 }
 
-/** @throws ProtocolError `USAGE` for malformed arguments; errors of `makeTransaction` */
+/**
+ * @throws ProtocolError `USAGE` for a malformed public key of a member, and if `--min` exceeds the number of members;
+ *   errors of `makeTransaction`
+ */
 export async function multisigRegister(flags: MultisigRegisterFlags): Promise<void> {
   const { min, lifetime, member: members } = flags;
   for (const member of members) {

@@ -11,13 +11,14 @@ export interface MissedSlot {
   /** ISO 8601. */
   readonly time: string;
   /**
-   * Name of the slot's forger, or its public key if it has no name. Undefined if the node does not know the forger, as
-   * for some slots of old rounds.
+   * Name of the slot's forger, or the public key of a forger without a name. Undefined if the node does not know the
+   * forger, for example for some slots of old rounds.
    */
   readonly delegate: string | undefined;
   /**
-   * The height whose forging order names `delegate` for the slot. Present only if the node's chain ends before the
-   * slot, and another round may have begun between the end of the chain and the slot.
+   * Height of the next block of the node's chain; `delegate` owns the slot by the forging order of this height. Present
+   * only if the node's chain ends before the slot, and another round may have begun between the end of the chain and
+   * the slot.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -53,7 +54,10 @@ interface Report {
   }[];
   /** Ranges of slots in which the forging scheduler of the node ran. */
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
-  /** Ranges of slots in which other nodes may have begun another round, while this node was still at `height - 1`. */
+  /**
+   * Ranges of slots in which this node stayed at `height - 1`. Before the end of a range, other nodes may have begun a
+   * later round.
+   */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
 }
 
@@ -94,8 +98,8 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
- * slots directly before the block at this height. If more slots were missed than a round has, the result contains only
- * the last ones. If `place` is above the height of the tip, the result contains only the slot with the number `place`.
+ * slots directly before the block at the height `place`, but at most as many slots as a round has; older slots are
+ * omitted. If `place` is above the height of the tip, the result contains only the slot with the number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */

@@ -18,7 +18,7 @@ export interface LinkOptions {
   /** First message to the node: the clock setting, the faults and the other settings with which the node starts. */
   readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
-  /** Called at the next message of a node that did not answer a request within `ANSWER_MS_MAX`. */
+  /** Called when a node that left a request unanswered for `ANSWER_MS_MAX` sends its next message. */
   readonly onReturn: () => void;
 }
 

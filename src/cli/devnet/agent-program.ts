@@ -2,7 +2,7 @@
  * The program of a devnet node. The program runs the same node as `bloomery start`, together with an agent, in one
  * process. The agent executes the requests that the supervisor (the parent process) sends over the IPC channel. Only a
  * devnet starts the agent program, and no other program handles requests of a supervisor. Therefore a node of
- * `bloomery start` always uses the clock of the machine, and no supervisor can change the node's clock or faults.
+ * `bloomery start` always uses the clock of the machine, and no supervisor can set the node's clock or inject faults.
  */
 
 import { once } from 'node:events';

@@ -12,7 +12,7 @@ const ANSWER_MS_MAX = 600_000;
 /**
  * @param directory folder of the devnet
  * @returns the result of the operation
- * @throws ProtocolError `DEVNET_NOT_RUNNING` without a valid control file, or if the port refuses the connection;
+ * @throws ProtocolError `DEVNET_NOT_RUNNING` without a valid control file, or if the connection is refused or reset;
  *   `DEVNET_SILENT` without an answer; `DEVNET_ANSWER_UNEXPECTED` for a malformed answer; the error in the answer
  */
 export async function askDevnet(directory: string, operation: string, parameters: object = {}): Promise<unknown> {

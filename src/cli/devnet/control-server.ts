@@ -1,10 +1,10 @@
 /**
  * The HTTP server on the control port of a devnet's supervisor, which is the process of `bloomery devnet`. The commands
  * that control a running devnet use this port. The server listens only on the loopback address. The server accepts a
- * request under three conditions: it has the token from the devnet's folder, its `Host` header is `127.0.0.1` or
- * `localhost` with this port, and it has no `Origin` header. The last two conditions refuse the POST requests of web
- * pages in a browser on this machine. A POST request of a page to another origin has an `Origin` header. After DNS
- * rebinding, the `Host` header names the host of the page.
+ * request under three conditions: the request has the token from the devnet's folder, its `Host` header is `127.0.0.1`
+ * or `localhost` with this port, and there is no `Origin` header. The last two conditions exclude the POST requests of
+ * web pages in a browser on this machine: a cross-origin POST request has an `Origin` header, and after DNS rebinding,
+ * the `Host` header names the host of the page.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -87,7 +87,7 @@ const STATUSES: Readonly<Record<string, number>> = {
  * the request only after this check.
  *
  * @throws ProtocolError `CONTROL_FOREIGN` for a wrong `Host` header or an `Origin` header; `CONTROL_TOKEN_WRONG`;
- *   `CONTROL_UNKNOWN` for an unknown operation
+ *   `CONTROL_UNKNOWN` for an unknown operation or a method other than POST
  */
 function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
   const { host, origin, authorization = '' } = request.headers;

@@ -23,7 +23,7 @@ export class DelayLine {
 
   /**
    * Calls `work` after the delay, but not before callbacks that were pushed earlier. If the delay is 0 and no other
-   * callback waits, calls `work` at once. If `entriesMax` callbacks wait already, drops `work`.
+   * callback waits, calls `work` immediately. If `entriesMax` callbacks wait already, drops `work`.
    */
   push(delayMs: number, work: () => void): void {
     if (delayMs <= 0 && this.#entries.length === 0) {

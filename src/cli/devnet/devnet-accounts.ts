@@ -169,8 +169,8 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes a transfer with the present time of the chain clock, and signs it. If `timestamps` already gave this second
-   * to an equal transfer, the new transfer gets an earlier timestamp, so that the ids differ.
+   * Makes a transfer with the present time of the chain clock, and signs it. If an earlier equal transfer got the same
+   * timestamp, the new transfer gets an earlier timestamp, so that the ids differ.
    */
   transfer(from: KnownAccount, address: string, amount: bigint): SignedTransfer {
     return this.#transferBy(keyPairOfPassphrase(from.passphrase), address, amount);

@@ -46,7 +46,7 @@ interface NodePort {
   readonly wsPort: number;
 }
 
-/** A number for each node: the number set for this node if there is one, otherwise the number set for all nodes. */
+/** Keeps a number for each node: the number from the last call of `set` that covers the node; 0 before such a call. */
 class PerNode {
   #forAll = 0;
   readonly #own = new Map<number, number>();

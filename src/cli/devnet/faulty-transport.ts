@@ -38,8 +38,8 @@ export interface FaultyTransportOptions {
 const NONE: LinkFaults = { isCut: false, delayMs: 0, loss: 0 };
 const CUT: CloseReason = { code: 1006, reason: 'the devnet has cut this link' };
 /**
- * Maximum number of delayed messages of one link in one direction; further messages are dropped. At one block for each
- * slot, a node sends fewer messages than this during the longest delay (`DELAY_MS_MAX`).
+ * Maximum number of delayed messages of one link in one direction; further messages are dropped. With one block in each
+ * slot, a node sends fewer messages than this maximum during the longest delay (`DELAY_MS_MAX`).
  */
 const WAITING_MAX = 2_000;
 
@@ -73,8 +73,8 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Replaces the faults. If the old faults dropped the latest information that a peer sent about itself, and its link
-   * is now neither cut nor lossy, the engine receives this information after the delay of the link.
+   * Replaces the faults. The old faults may have dropped the latest information that a peer sent about itself. If the
+   * link to this peer is now neither cut nor lossy, the engine receives this information after the delay of the link.
    */
   set(links: NodeFaults['links']): void {
     this.#faults = byPort(links);
@@ -183,8 +183,8 @@ export class FaultyTransport implements Transport {
   }
 
   /**
-   * Calls `work` after the delay of the link. If the link loses the message, or is cut at the beginning or the end of
-   * the delay, the function never calls `work`.
+   * Calls `work` after the delay of the link. The function never calls `work` if the link loses the message, if the
+   * link is cut at the beginning or the end of the delay, or if `WAITING_MAX` messages already wait.
    */
   #cross(peerId: PeerId, line: DelayLine, work: () => void): void {
     const { isCut, delayMs, loss } = this.#faultsOf(peerId);

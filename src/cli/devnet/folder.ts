@@ -128,8 +128,8 @@ export function wipeDevnetFolder(directory: string): void {
 }
 
 /**
- * Writes `devnet.json`, a folder with a configuration for each node, and, if the devnet uses one, the copy of the
- * network folder.
+ * Writes `devnet.json`, and a folder with a configuration for each node. If `placedNetwork` chose a copy of the network
+ * folder, also makes this copy.
  *
  * @param chosen the network with its original folder
  * @param network the network from `placedNetwork`

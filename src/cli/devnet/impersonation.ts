@@ -36,7 +36,7 @@ export class Impersonation {
     };
   }
 
-  /** Wraps a verifier so that the verifier accepts any signature for an impersonated key. */
+  /** Returns a verifier that accepts any signature for an impersonated key, and passes all other checks to `over`. */
   verifier(over: Verifier): Verifier {
     return {
       backend: over.backend,

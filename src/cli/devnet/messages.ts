@@ -8,8 +8,8 @@ import type { JsonObject } from '../../protocol/types.ts';
 import type { NodeFaults } from './faults.ts';
 
 /**
- * Maximum number of blocks in one answer to `give`. The limit keeps the transfer of one answer below a second, even if
- * all blocks are full.
+ * Maximum number of blocks in one answer to `give`. With this limit, the transfer of one answer takes less than a
+ * second, even if all blocks are full.
  */
 export const BLOCKS_GIVEN_MAX = 100;
 /**
@@ -57,7 +57,10 @@ export interface AgentState {
   readonly digest?: string;
   /** Number of connected peers. */
   readonly peers: number;
-  /** Number of transactions in the pool, without those that lack signatures of a multisignature group. */
+  /**
+   * Number of transactions in the pool. Transactions that still lack signatures of members of a multisignature group
+   * do not count.
+   */
   readonly poolSize: number;
   /** The block that `forge` made, if it made one. */
   readonly forged?: JsonObject;
@@ -107,7 +110,7 @@ export type AgentEvent =
   | { readonly event: 'ready'; readonly state: AgentState }
   /**
    * A transaction in the pool has passed verification. At this time, signatures of members of a multisignature group
-   * may be missing. The node then sends the event again when the transaction has enough signatures.
+   * may be missing. In this case, the node sends the event again when the transaction has enough signatures.
    */
   | { readonly event: 'transaction'; readonly id: string; readonly transaction: JsonObject }
   /**
@@ -133,7 +136,7 @@ export type NumberedAnswer =
 /** The supervisor's connection to a node. */
 export interface AgentLink {
   /**
-   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node ends before it answers or does not answer within the time
+   * @throws ProtocolError `DEVNET_NODE_SILENT` if the node ends before it answers, or does not answer within the time
    *   limit of the link; the error in the node's answer
    */
   ask(request: AgentRequest): Promise<AgentState>;

@@ -7,5 +7,5 @@ export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
  */
 export type MiningMode = (typeof MINING_MODES)[number];
 
-/** Maximum number of slots that one request mines. The limit keeps the time of one request to minutes. */
+/** Maximum number of slots that one request mines. With this limit, one request takes minutes at most. */
 export const MINED_SLOTS_MAX = 10_000;

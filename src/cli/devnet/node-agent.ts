@@ -134,6 +134,7 @@ export class NodeAgent implements NodeControl {
    *   they throw the error
    * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` for `transaction`; `DEVNET_NODE_FLEETING` for `snapshot`,
    *   `close` and `open` of a node in memory
+   * @throws TransactionRejected for JSON that is not a transaction
    * @throws BlockRejected for a block that the rules refuse
    */
   async handle(request: AgentRequest): Promise<AgentState> {

@@ -32,7 +32,7 @@ export class NodeLinks {
     return this.#options.links();
   }
 
-  /** The running nodes in the same part of the network as the given node, including this node. */
+  /** Returns the given node, and all other running nodes in its part of the network. */
   reachedBy(link: AgentLink): readonly AgentLink[] {
     const { links, partOf = () => undefined } = this.#options;
     return links().filter((each) => partOf(each) === partOf(link));
@@ -53,8 +53,8 @@ export class NodeLinks {
   /**
    * Asks the node with the greatest height.
    *
-   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers, or when the chosen node does not answer this
-   *   request; the error in the answer of the node
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers, or when the node with the greatest height does not
+   *   answer `request`; the error in the answer of this node
    */
   async askHighest(request: AgentRequest): Promise<AgentState> {
     const highest = await this.highest();

@@ -63,7 +63,7 @@ function forkNode(
   { entry, args }: NodeProgram,
 ): { readonly process: NodeProcess; readonly child: ChildProcess } {
   const log = openSync(node.logFile, 'a', 0o600);
-  // `reasonOf` reads the log only from this size on, because earlier lines come from earlier processes of the node.
+  // `reasonOf` reads the log only from this position on, because earlier lines come from earlier processes of the node.
   const logStart = fstatSync(log).size;
   let child: ChildProcess;
   try {
@@ -110,7 +110,10 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(kept);
 }
 
-/** Number of bytes that `endOf` reads. The last 20 lines of a log, which `reasonOf` needs, are usually far shorter. */
+/**
+ * Maximum number of bytes that `endOf` reads. `reasonOf` needs the last 20 lines of a log. These lines usually have far
+ * fewer bytes.
+ */
 const LOG_END_BYTES = 64 * 1024;
 
 /**
@@ -127,7 +130,10 @@ function reasonOf(logFile: string, logStart: number, exitCode: number | null, si
   return signal === null ? `ended with exit code ${exitCode}` : `ended by ${signal}`;
 }
 
-/** The last `LOG_END_BYTES` bytes of a file, without the bytes before `start`; empty when the file cannot be read. */
+/**
+ * Returns the last `LOG_END_BYTES` bytes of a file, without the bytes before `start`. The result is empty when the file
+ * cannot be opened.
+ */
 function endOf(file: string, start: number): string {
   let descriptor: number;
   try {

@@ -1,4 +1,4 @@
-/** The files of a node's state, which a snapshot of a devnet copies and restores. */
+/** Copies the files of a node's state into a snapshot of a devnet, and restores them from a snapshot. */
 
 import { constants, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

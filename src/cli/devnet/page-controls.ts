@@ -52,7 +52,7 @@ export async function performForPage(
 
 /**
  * Maximum number of operations that wait for their outcome. Each part of the dashboard requests one operation at a
- * time, so more waiting operations are a sign of a fault.
+ * time, so more than `WAITING_MAX` waiting operations are a sign of a fault.
  */
 const WAITING_MAX = 16;
 /**

@@ -68,7 +68,7 @@ export function lossOfText(text: string): number {
 }
 
 /**
- * @returns milliseconds; negative for a clock that runs behind
+ * @returns milliseconds; negative for a clock that is behind the clock of the devnet
  * @throws ProtocolError `USAGE` if the text is neither a time of at most one day with a sign, such as `+3s`, nor a zero
  *   time, such as `0s`
  */

@@ -54,7 +54,7 @@ export function unixTimeOfDate(date: Date): number {
 
 /**
  * Returns the Unix time in milliseconds of a text with a date. The result is NaN for a day that its month does not
- * have. `Date.parse` alone would read February 30 as March 2.
+ * have. `Date.parse` alone would read 2027-02-30 as March 2.
  */
 function dateMsOf(text: string): number {
   const atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);

@@ -108,8 +108,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 
 /**
  * Forging options for nodes of a forked devnet. The agent of such a node enables forging. The nodes store no watermarks
- * (the newest signed headers, outside of the data folder). A node of the original network on this machine may already
- * use the watermarks of the same delegates.
+ * (copies of the newest signed headers outside the data folder). A node of the original network on this machine may
+ * already use the watermarks of the same delegates.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 

@@ -23,8 +23,8 @@ const RESTART_DELAY_MS_MAX = 30_000;
  */
 export const STABLE_MS = 60_000;
 /**
- * Number of ends in a row after which the supervisor does not restart a node. Only the first of these ends can be the
- * end of a stable node.
+ * Number of ends in a row after which the supervisor does not restart a node. The first of these ends may be the end of
+ * a stable node. Before each further end, the node ran for less than `STABLE_MS`.
  */
 export const ENDS_IN_A_ROW_MAX = 5;
 

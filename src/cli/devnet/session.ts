@@ -54,7 +54,7 @@ export interface SessionOptions {
   readonly fork?: ForkFacts;
   /** True if each node starts with a new copy of a chain whose database pages and state `prepareFork` has checked. */
   readonly areChainsCopied?: boolean;
-  /** Format of the nodes' log lines; undefined for plain text. */
+  /** Format of the log lines of nodes that the user adds; undefined for the default format. */
   readonly logFormat?: 'json';
 }
 
@@ -107,7 +107,10 @@ class Session {
   readonly #accounts: DevnetAccounts;
   readonly #faults: FaultControl;
   #nodes: SupervisedNode[] = [];
-  /** Numbers of the nodes that have not started yet, and whose chains are therefore still the checked copies. */
+  /**
+   * Numbers of the nodes that have not started yet, and whose chains are therefore still copies of the chain that
+   * `prepareFork` checked. Empty if `areChainsCopied` is not true.
+   */
   readonly #copied: Set<number>;
   /** Operations by name; empty before the call of `operations`. */
   #operations: ReadonlyMap<string, ControlOperation> = new Map();

@@ -64,8 +64,7 @@ export class SlotMiner {
       const atMs = Math.max(nowMs, slotStartMs(slot, params));
       if (atMs > nowMs) clock.moveTo(atMs);
       // All nodes must have the new time before they receive a block of the new slot. The clocks of the nodes stand
-      // still. Otherwise the slot could end on the node of its owner before this node forges, and the slot would stay
-      // empty.
+      // still. If the clocks ran, the slot could end before its owner forges, and the slot would stay empty.
       await nodes.askAll({ op: 'set', setting: { kind: 'frozen', atMs }, isHeld: true });
       const answers = await nodes.answers(nodes.all(), { op: 'forge' });
       // If the clocks or the chains of the nodes differ, several nodes may forge at the same time.

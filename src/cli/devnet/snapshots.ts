@@ -1,6 +1,6 @@
 /**
- * Makes and restores snapshots of a whole devnet. A snapshot contains the chains, signing journals and pools of all
- * nodes, the setting of the clock, and the mining mode.
+ * Makes and restores snapshots of a whole devnet. A snapshot contains the chains and journals of all nodes, the pools
+ * of the running nodes, the setting of the clock, and the mining mode.
  */
 
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -64,9 +64,7 @@ export class Snapshots {
     this.#parts = parts;
   }
 
-  /**
-   * Snapshots whose file `snapshot.json` can be read, sorted by the time of the chain clock at which they were made.
-   */
+  /** Returns the snapshots whose file `snapshot.json` can be read, oldest first by the time of the chain clock. */
   list(): readonly SnapshotFacts[] {
     const folder = join(this.#parts.directory, SNAPSHOTS_FOLDER);
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => NAME.test(name)) : [];
@@ -125,8 +123,8 @@ export class Snapshots {
   }
 
   /**
-   * Restores a snapshot on all nodes. A node that was added after the snapshot begins with the genesis block, and
-   * downloads the blocks from the other nodes. In a fork, such a node gets a copy of another node's chain from the
+   * Restores a snapshot on all nodes. If the snapshot does not contain a node, this node begins with the genesis block,
+   * and downloads the blocks from the other nodes. In a fork, such a node gets a copy of another node's chain from the
    * snapshot.
    *
    * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN` if there is no snapshot with this name;
@@ -171,11 +169,11 @@ export class Snapshots {
   }
 
   /**
-   * Returns all nodes, if the files of every node can be copied or replaced. This is so if each node either answers, or
-   * is down and does not wait for a restart.
+   * Returns all nodes. Each node must either answer, or be down and not wait for a restart: only then can the files of
+   * every node be copied or replaced.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
-   *   because its process may write to the files
+   *   because the present or the next process of this node may write to the files
    */
   #stoppedNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();

@@ -48,8 +48,8 @@ export function bannerLines({ network, nodes, directory, mode, blockTimeS, fork 
 }
 
 /**
- * Returns the flags with which the commands find the devnet. The result is empty for a devnet of generation 3 in the
- * default folder, because commands use this devnet by default.
+ * Returns the end of the line with the commands: the flag that each command needs to find the devnet. The result is
+ * empty for a devnet of generation 3 in the default folder, because commands use this devnet by default.
  */
 function placeWords(directory: string): string {
   return directory === devnetDirectory({}, devnetNetworkName(3))

@@ -43,7 +43,7 @@ export class SupervisedNode {
     this.#state = this.#started();
   }
 
-  /** The running process, if there is one. */
+  /** The process of the node; undefined after `kill`, and after `supervise` has handled the end of the process. */
   get process(): NodeProcess | undefined {
     return this.#state.kind === 'running' ? this.#state.process : undefined;
   }
@@ -60,7 +60,8 @@ export class SupervisedNode {
   }
 
   /**
-   * Kills the process at once, like a crash. Resolves when the process has ended. The node stays down until `restart`.
+   * Kills the process immediately, like a crash. Resolves when the process has ended. The node stays down until
+   * `restart`.
    */
   async kill(): Promise<void> {
     await this.#end((process) => process.kill());

@@ -34,7 +34,7 @@ export interface DevnetParts {
   start(node: PlannedNode): NodeProcess;
   client(node: PlannedNode): NodeClient;
   nowMs(): number;
-  /** Resolves after `timeMs`, or at once when `stop` is aborted. */
+  /** Resolves after `timeMs`, or immediately when `stop` is aborted. */
   pause(timeMs: number, stop: AbortSignal): Promise<void>;
 }
 
@@ -55,8 +55,8 @@ const POLL_MS = 500;
  */
 const STARTUP_POLL_MS = 150;
 /**
- * Time limit for the end of all processes when the devnet stops, in milliseconds. The supervisor then kills the
- * processes that still run. A node stops within three seconds, but needs longer on an overloaded machine.
+ * Time limit for the end of all processes when the devnet stops, in milliseconds. After this time, the supervisor kills
+ * the processes that still run. A node usually stops within three seconds, but needs longer on an overloaded machine.
  */
 const STOP_MS = 10_000;
 

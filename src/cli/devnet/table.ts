@@ -1,6 +1,6 @@
 /**
- * The devnet as text. A terminal shows a table that is redrawn in place. Other outputs get a summary in one line each
- * time the summary has changed, but not more often than the caller of `plainScreen` allows.
+ * The devnet as text. A terminal shows a table that is redrawn in place. For any other output, `plainScreen` writes a
+ * summary line when the summary has changed, at most once in `intervalMs`.
  */
 
 export interface NodeRow {

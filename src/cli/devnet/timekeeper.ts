@@ -51,7 +51,7 @@ export interface MinedSlots {
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
- * In the mode `instant`, maximum number of slots that the devnet mines when transactions arrive. The mining ends
+ * Maximum number of slots that the devnet mines in the mode `instant` when transactions arrive. The mining ends
  * earlier after a block without transactions, after a block that leaves the pool empty, or after a round of empty
  * slots.
  */
@@ -109,7 +109,8 @@ export class Timekeeper {
   /**
    * Starts the network. Must be called when all nodes run. If `earlier` is defined, sets the clock to this setting of
    * an earlier run. If the clock is then behind the newest block, sets the clock to the time of this block. In the mode
-   * `interval`, the first block is forged at once, unless the clock is frozen.
+   * `interval`, if the clock is not frozen, also waits until the nodes are connected, but at most `peersWaitMs`, and
+   * then mines a slot.
    */
   begin(earlier: ClockSetting | undefined): Promise<void> {
     return this.#queue.run(async () => {
@@ -263,8 +264,8 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that the node `at` accepted. In the modes `instant` and `on-demand`, the relay sends the
-   * transaction at once to all nodes that this node reaches. Each of these nodes can then include the transaction in
+   * Handles a transaction that the node `at` accepted. In the modes `instant` and `on-demand`, the relay immediately
+   * sends the transaction to all nodes that this node reaches. Each of these nodes can then include the transaction in
    * the next block. In the mode `instant`, the devnet then mines blocks.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
@@ -363,7 +364,7 @@ export class Timekeeper {
 
   /**
    * Runs work that mines, and then sets the clocks of the nodes, because mining stops them. The clocks are set even if
-   * the work fails. Otherwise the clocks would stay stopped after an error.
+   * the work fails.
    */
   async #whileMining<T>(work: () => Promise<T>): Promise<T> {
     const result = await work().catch(async (error: unknown) => {

@@ -9,8 +9,9 @@ import type { AgentLink } from './messages.ts';
 import type { NodeLinks } from './node-links.ts';
 
 /**
- * Maximum number of known transactions. The relay remembers their keys (`knownAs`), so that it sends each transaction
- * only once. The maximum is several times the size of a pool with default options.
+ * Maximum number of known transactions. The relay remembers their keys (`knownAs`), so that it does not send a
+ * transaction again when a further node accepts it. The maximum is several times the size of a pool with default
+ * options.
  */
 const KNOWN_TRANSACTIONS_MAX = 20_000;
 

@@ -5,15 +5,15 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { SupervisedNode } from './supervised-node.ts';
 
 /**
- * Time limit until a node answers, in milliseconds. A node is ready within seconds, but needs much longer on a busy
- * machine.
+ * Time limit until a node answers, in milliseconds. A node is usually ready within seconds, but needs much longer on a
+ * busy machine.
  */
 const AGENT_WAIT_MS_MAX = 120_000;
 const POLL_MS = 20;
 
 /**
- * Resolves when the node answers its supervisor, so that the next operation can use the node. Resolves at once for a
- * node without a process or an agent.
+ * Resolves when the node answers its supervisor, so that the next operation can use the node. Resolves immediately
+ * for a node without a process or an agent.
  *
  * @param timeoutMs time limit by the machine's clock, in milliseconds
  * @throws ProtocolError `DEVNET_NODE_ENDED` when the process of the node ends first, `DEVNET_NODE_SILENT` when the time

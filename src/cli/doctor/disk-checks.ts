@@ -79,9 +79,10 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 }
 
 /**
- * Returns the location of the chain to check. If the request does not determine a chain, returns undefined and adds a
- * finding with the reason. If the request names neither a network nor a data folder, the function adds no finding when
- * it finds no chain or several chains: the user may want to check only the answers of a node.
+ * Returns the location of the chain to check. If the request does not determine a chain, returns undefined, and in most
+ * cases adds a finding with the reason. One case gets no finding: the request names neither a network nor a data
+ * folder, and there is no chain or there are several chains. The user may then want to check only the answers of a
+ * node.
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };

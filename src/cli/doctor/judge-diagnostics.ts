@@ -93,7 +93,7 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
 
 /**
  * Diagnostics with the code `begun` that are newer than the latest one with the code `ended`, newest first. Their age
- * is not limited by `RECENT_MS`, because a condition may last for days, and a node may report only its beginning.
+ * is not limited by `RECENT_MS`, because a condition may last for days, and a node may report the condition only once.
  */
 function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ended: string): readonly DiagnosticState[] {
   const end = diagnostics.find(({ code }) => code === ended)?.number ?? 0;
@@ -148,8 +148,8 @@ function isInTheWay(
 }
 
 /**
- * Returns the length of the period in which the doctor counts missed slots (`recentMs`), and the number of missed slots
- * from which the doctor reports a fault (`timesMin`). The length is `RECENT_MS`, or `RECENT_ROUNDS` rounds if these
+ * Returns the length of the period in which the doctor counts the node's slots without a block (`recentMs`), and the
+ * minimum number of such slots for a fault (`timesMin`). The length is `RECENT_MS`, or `RECENT_ROUNDS` rounds if these
  * rounds take longer. `timesMin` is smaller if the node forges for only one delegate, because this node has few slots.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: NodeAnswers) {

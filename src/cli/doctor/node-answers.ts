@@ -51,7 +51,7 @@ const SAMPLES = 3;
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
-/** Maximum number of blocks by which a node may be behind most peers. */
+/** Maximum number of blocks by which a node may be below the most frequent height of its peers. */
 export const LAG_BLOCKS_MAX = 2;
 /** If fewer than this percentage of the peers have the same tip as the node, the doctor reports a fault. */
 export const CONSENSUS_MIN = 51;
@@ -71,7 +71,8 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     await sleep(sampleAgainMs);
     samples.push(await ask<StatusSample>('node/status'));
   }
-  // Read the diagnostics after the answers above, so that they include the events that happen during these requests.
+  // Read the diagnostics after the answers above, so that the diagnostics include events that happen during the earlier
+  // requests.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
@@ -91,7 +92,10 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
   };
 }
 
-/** True when an answer shows a low `consensus` or a lag behind most peers. Both are faults only if they last. */
+/**
+ * True when an answer shows a low `consensus` or a lag behind the peers. False during a sync and for a node that needs
+ * no peers, because a low `consensus` or a lag is no fault in these cases.
+ */
 function isOddForNow({ height, networkHeight, consensus, syncing, isAlone }: StatusSample): boolean {
   if (syncing || isAlone === true) return false;
   return consensus < CONSENSUS_MIN || networkHeight - height > LAG_BLOCKS_MAX;

@@ -100,8 +100,8 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
   const isBehind = samples.every((each) => each.networkHeight - each.height > LAG_BLOCKS_MAX);
   if (isBehind && samples.every(({ syncing }) => !syncing))
     findings.push(finding('NODE_LAGS', `height ${height}, most peers have ${networkHeight}`));
-  // A lone node (`isAlone`) needs no peers. If it does not forge either, it only serves its existing chain, so an old
-  // tip is no fault.
+  // A lone node (`isAlone`) needs no peers. If no delegate forges on a lone node, the node only serves its existing
+  // chain, so an old tip is no fault.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
   const ageS = staleTipS(blocks, state, blockTimeS);
   if (ageS !== undefined && !isBehind && !isArchive)
@@ -147,8 +147,8 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
 }
 
 /**
- * Reports missing readers only if they are missing in all samples. A reader that the node has just replaced is missing
- * in an early sample and runs in a later one.
+ * Reports missing readers only if at least one reader is missing in each sample. A reader that the node has just
+ * replaced is missing in an early sample and runs in a later sample.
  */
 function judgeReaders({ samples }: NodeAnswers): readonly Finding[] {
   const missing = samples.map(({ readers }) => {
@@ -166,9 +166,9 @@ function judgeForging(seen: NodeAnswers): readonly Finding[] {
 }
 
 /**
- * Returns one finding if at least one delegate waits because another node may sign for it. If the code is
- * `FORGING_ELSEWHERE`, the delegate starts to sign without action of the operator, usually after one of its slots has
- * stayed empty. If the code is `FORGING_MOVED`, the delegate signs only after the operator imports a signing record.
+ * Returns one finding if at least one delegate waits with a code of `ELSEWHERE`. If the code is `FORGING_ELSEWHERE`,
+ * the delegate starts to sign without action of the operator, usually after one of its slots has stayed empty. If the
+ * code is `FORGING_MOVED`, the delegate signs only after the operator imports a signing record.
  */
 function judgeElsewhere({ forging }: NodeAnswers): readonly Finding[] {
   const held = forging.filter(({ waiting }) => waiting !== undefined && ELSEWHERE.has(waiting.code));

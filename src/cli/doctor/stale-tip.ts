@@ -1,8 +1,8 @@
 /**
  * Detects a stale tip: the network has had no new block for longer than chance explains. Slots stay empty on every
- * network, but more often on some networks than on others. Therefore `unusedSlotsMin` computes from the recent blocks
- * how many empty slots in a row make a tip stale. This limit is low when all delegates forge, and high when half of the
- * delegates do not forge.
+ * network, but more often on some networks than on others. Therefore `unusedSlotsMin` computes a limit from the recent
+ * blocks: how many empty slots in a row make a tip stale. The limit is low when all delegates forge, and high when half
+ * of the delegates do not forge.
  */
 
 export interface BlockState {
@@ -63,8 +63,8 @@ export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined,
   const from = earlier ?? tip;
   const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);
   const unused = slots - (tip.height - from.height);
-  // Add one empty and one used slot to the observed slots. Otherwise the share would be 0 after a few blocks without an
-  // empty slot.
+  // Add one empty and one used slot to the observed slots. Without these two slots, the share of empty slots would be 0
+  // after a few blocks without an empty slot.
   const share = (unused + 1) / (slots + 2);
   const slotsMin = Math.ceil(Math.log(CHANCE) / Math.log(share));
   return Math.min(UNUSED_SLOTS_MAX, Math.max(UNUSED_SLOTS_MIN, slotsMin));

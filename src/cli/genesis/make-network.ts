@@ -24,7 +24,8 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 const COMMUNITY_IDENTIFIER = 'Lisk';
 const EPOCH = '2016-05-24T17:00:00.000Z';
 /**
- * Values that all networks of a generation share. Peers and clients of Lisk expect these values of the two versions.
+ * Values that all networks of a generation share. Peers and clients of Lisk expect these values of `protocolVersion`
+ * and `appVersion`.
  */
 const GENERATIONS: Readonly<Record<Generation, GenerationFacts>> = {
   2: { format: gen2GenesisFormat, delegateListRoundOffset: 0, protocolVersion: '1.1', appVersion: '2.3.8' },

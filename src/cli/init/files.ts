@@ -49,7 +49,7 @@ function fileExists(file: string): ProtocolError {
 /**
  * Writes all files. Writes each file under a temporary name first, so that a full disk or a killed process never leaves
  * an incomplete file under a final name. After an error, removes all files that it has written. If the process is
- * killed before all files have their final names, the files with a final name remain.
+ * killed, the files that it has written remain, under their temporary or final names.
  *
  * @param write writes a text into an open file
  * @returns the paths of the written files

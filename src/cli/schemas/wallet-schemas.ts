@@ -1,6 +1,6 @@
 /**
- * Schemas of the `--json` output of the wallet commands: keys, messages, and transactions that the command signs on
- * this machine.
+ * Schemas of the `--json` output of the wallet commands. These commands handle keys, signed messages and signed
+ * transactions.
  */
 
 import type { Schema } from '../../http/schema.ts';

@@ -32,8 +32,8 @@ export class BlockReader {
   #transactions: Transaction[] = [];
 
   /**
-   * @param genesis genesis block of the network. The reader returns this block unchanged, because some of its
-   *   transactions cannot be decoded from events
+   * @param genesis genesis block of the network. The reader returns this block for an event of height 1, because some
+   *   transactions of the genesis block cannot be decoded from events
    * @param base URL of the node, for error messages
    */
   constructor(codec: Codec, genesis: Block, base: string) {
@@ -86,7 +86,7 @@ export class BlockReader {
   }
 
   #transactionOf(json: TransactionJson): Transaction {
-    // In their events, nodes add the members `publicKey` and `address` to the asset of a delegate registration. The
+    // In events, nodes add the members `publicKey` and `address` to the asset of a delegate registration. The
     // signed asset does not contain these members, so they are removed before the transaction is decoded.
     const { publicKey: _publicKey, address: _address, ...asset } = delegateOf(json) ?? {};
     const own = delegateOf(json) === undefined ? json.asset : 'delegate' in json.asset ? { delegate: asset } : asset;

@@ -25,7 +25,7 @@ const PACKAGE = 'chdb';
 
 /**
  * Loads the package chdb, and opens a session of its engine. With `folder`, the function loads the package only from
- * there. Without `folder`, Node.js looks for chdb as for the other packages of this program. The function never
+ * this folder. Without `folder`, Node.js looks for chdb as for the other packages of this program. The function never
  * searches the working folder: another user could have put a package there, which would run with the rights of the
  * current user.
  *

@@ -37,8 +37,8 @@ export async function fillSink(sink: Sink, flags: SinkFlags): Promise<void> {
     const onProgress = printer.print;
     await runSink({ source, sink, rangeBlocks, signal: abort.signal, follows: once !== true, onProgress });
   } catch (error) {
-    // If the user stops the command during a wait for a node, `runSink` throws the abort reason. A stop by the user is
-    // not a failure of the command.
+    // If the user stops the command while it waits for a node, `runSink` may throw the abort reason. A stop by the user
+    // is not a failure of the command.
     if (!abort.signal.aborted || error !== abort.signal.reason) throw error;
   } finally {
     await sink.end();
@@ -74,8 +74,8 @@ function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgr
       last = line;
       if (json === true) return printJson(progress);
       if (performance.now() - shownMs < LINE_MS) return;
-      // With `--once`, `line` may be the last line of the run, which `end` prints. This function therefore prints the
-      // line before `line`, so that no line is printed twice.
+      // With `--once`, `line` may be the last line of the run, and `end` prints the last line. This function therefore
+      // prints the previous line, so that no line is printed twice.
       const shown = once === true ? before : line;
       if (shown === undefined) return;
       shownMs = performance.now();

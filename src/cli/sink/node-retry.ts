@@ -40,15 +40,18 @@ export class NodeRetry {
     return this.#failures > 0;
   }
 
-  /** Sets the number of consecutive failures to 0. Code that calls `wait` must call `succeeded` after a success. */
+  /**
+   * Sets the number of consecutive failures to 0. If this number was not 0, prints that the node is back. Code that
+   * calls `wait` must call `succeeded` after a success.
+   */
   succeeded(): void {
     if (this.#failures > 0) this.#options.print(`${this.#options.base} is back`);
     this.#failures = 0;
   }
 
   /**
-   * Waits before the next attempt. Of several failures in a row, the function prints the first. Of the others, it
-   * prints only a `NODE_BEHIND` directly after a different error.
+   * Waits before the next attempt. If several failures occur in a row, the function prints only the first failure, and
+   * each `NODE_BEHIND` that directly follows a different error.
    *
    * @throws `error` itself if `isTransient` returns false for it; the reason of the signal after an abort
    */
@@ -84,7 +87,7 @@ export class NodeRetry {
  * Returns an error after which the caller opens the event stream again. Reasons are, for example, a lost or silent
  * connection, a node that changed its branch, and a block whose transactions have not all arrived.
  *
- * @param cause undefined if the node ended the stream
+ * @param cause undefined if the stream ended without an error
  */
 export function connectionLost(base: string, cause?: unknown): ProtocolError {
   const why = cause === undefined ? 'the node ended the answer' : messageOf(cause);
@@ -94,8 +97,8 @@ export function connectionLost(base: string, cause?: unknown): ProtocolError {
 /**
  * Yields the body of an event stream.
  *
- * @param silenceMs time in milliseconds without a byte after which the connection counts as lost. Without this limit, a
- *   connection to a machine that has lost power would stay open for a long time.
+ * @param silenceMs the connection counts as lost when no byte arrives for this time, in milliseconds. Without this
+ *   limit, a connection to a machine that has lost power would stay open for a long time.
  * @throws a ProtocolError of `open` unchanged; for any other failure, the error of `connectionLost`
  */
 export async function* bodyOf(

@@ -33,7 +33,9 @@ interface NodeStatus {
 }
 
 export interface NodeSourceOptions {
-  /** In a generation without finality, a block counts as final when it is this number of blocks below the tip. */
+  /**
+   * In a generation without finality, a block counts as final when it is at least this number of blocks below the tip.
+   */
   readonly depth: number;
   /** Signal that ends a wait for the node. The function that waits then throws the reason of the signal. */
   readonly signal: AbortSignal;

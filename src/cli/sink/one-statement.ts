@@ -33,7 +33,7 @@ export function hasSeveralStatements(sql: string): boolean {
   return false;
 }
 
-/** Length of the match of the first pattern of `parts` that matches at index `at` of `sql`; 0 if no pattern matches. */
+/** Matches the patterns in order at index `at` of `sql`. Returns the length of the first match; 0 without a match. */
 function lengthAt(sql: string, at: number, parts: readonly RegExp[]): number {
   for (const part of parts) {
     part.lastIndex = at;

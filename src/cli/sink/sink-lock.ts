@@ -1,6 +1,6 @@
 /**
- * The lock on the folder of a Parquet sink. For a ClickHouse sink, which has a lease instead of a lock: the description
- * of this process as the holder of the lease.
+ * Takes the lock on the folder of a Parquet sink. A ClickHouse sink has a lease instead of a lock. `thisHolder`
+ * describes this process as the holder of such a lease.
  */
 
 import { hostname } from 'node:os';

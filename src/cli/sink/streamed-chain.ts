@@ -18,8 +18,8 @@ export class StreamedChain {
   #finalHeight = 0;
 
   /**
-   * @param depth a block counts as final when it is this number of blocks below the tip; undefined when events report
-   *   finality
+   * @param depth a block counts as final if it is at least this number of blocks below the tip; undefined if events
+   *   report finality
    */
   constructor(fromHeight: number, depth: number | undefined) {
     this.#next = fromHeight;
@@ -40,8 +40,8 @@ export class StreamedChain {
   *applied(block: Block): Iterable<ChainChange> {
     if (this.#ids.get(block.height) === block.id) return;
     yield* this.#revertTo(block.height - 1);
-    // The heights differ here only for a block below all blocks that the class tracks. The class has no id for the
-    // height of this block, so it drops the block.
+    // `block.height` differs from `#next` here only for a block below all blocks that the class tracks. The class has
+    // no id for the height of this block, so it drops the block.
     if (block.height !== this.#next) return;
     this.#ids.set(block.height, block.id);
     this.#next += 1;

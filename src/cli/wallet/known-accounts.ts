@@ -19,12 +19,13 @@ import type { WalletNetwork } from './network.ts';
 
 /**
  * Finds the passphrase of an account in the network folder that `--network` names (`chosen`). Without `--network`, the
- * function looks in two folders. The first is the network folder of the packaged devnet of the generation. The second
- * is the folder `<devnet>/network` in `BLOOMERY_HOME`, into which a devnet copies its network folder.
+ * function looks in two folders for the devnet of the network's generation. The first is the folder of this devnet in
+ * the package. The second is the folder `<devnet>/network` in `BLOOMERY_HOME`, into which a devnet copies its network
+ * folder.
  *
  * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder belongs to the network, or when the network has no
- *   account with this name; `NETWORK_UNREADABLE` when the folder has no readable file of accounts; `NETWORK_UNKNOWN`
- *   when there is no folder for `chosen`
+ *   account with this name; `NETWORK_UNREADABLE` when the folder of the network has no readable file of accounts;
+ *   `NETWORK_UNKNOWN` when there is no folder for `chosen`
  */
 export function knownPassphrase(
   name: string,

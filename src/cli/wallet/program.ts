@@ -1,4 +1,4 @@
-/** The commands of the wallet: keys, messages, and transactions that the command signs on this machine. */
+/** The commands of the wallet, for keys, signed messages and signed transactions. */
 
 import { InvalidArgumentError, type Command } from 'commander';
 import { collect, command, EXIT_CODES, integerFrom, onlyCommands } from '../command.ts';

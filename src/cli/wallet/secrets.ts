@@ -1,6 +1,6 @@
 /**
- * Reads passphrases and passwords from a file, the environment or a hidden prompt. Secrets are never on the command
- * line, where other processes could read them.
+ * Reads passphrases and passwords from a file, the environment or a hidden prompt. The code never reads a secret from
+ * the command line, which other processes can read too.
  */
 
 import { createInterface } from 'node:readline';

@@ -37,7 +37,7 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   const json = signer.toJson(
     signer.sign({ payload, timestamp, keyPair, ...(secondKeyPair === undefined ? {} : { secondKeyPair }) }),
   );
-  // The wallet parses the transaction in the same way as a node, so that it refuses invalid content with the error
+  // The wallet parses the transaction in the same way as a node. For invalid content, the user therefore gets the error
   // message of a node.
   const transaction = signer.read(json);
   if (network.node === undefined) {

@@ -1,6 +1,6 @@
 /** Sends requests to a node's HTTP interface. */
 
-/** Facts about a list that the node sends beside the entries of the list. */
+/** Facts that the node sends about a list, in addition to the entries of the list. */
 export interface ListMeta {
   /** Number of entries on all pages of the list. */
   readonly count?: number;
@@ -29,8 +29,8 @@ export class AskFailed extends Error {
 const TIMEOUT_MS = 8000;
 
 /**
- * @param path path without the prefix `/api`. The option `http.strictDialect` removes members only from answers below
- *   `/api`
+ * @param path path without the prefix `/api`. With the option `http.strictDialect`, answers below `/api` lack members
+ *   that the dashboard uses; other answers are complete
  * @param origin origin of another node; default: this node
  * @throws AskFailed
  */

@@ -114,7 +114,7 @@ export function useRequest<Data>(request: ListRequest, version: string | number 
   return 'problem' in request ? { kind: 'notSent' } : asked;
 }
 
-/** Number of components that wait for the first answer to their request. */
+/** Number of uses of `useAsked` that wait for the first answer to their request. */
 let waitingParts = 0;
 
 /**

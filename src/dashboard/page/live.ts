@@ -24,7 +24,7 @@ import { ask, askIfAllowed, AskFailed } from './api-requests.ts';
 export interface NodeRow {
   readonly origin: string;
   readonly port: number;
-  /** Last status of the node. If the node is not this node, undefined while the node does not answer. */
+  /** Last status of the node. For each node except this node, undefined while the node does not answer. */
   readonly status: Status | undefined;
   /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined without a status. */
   readonly consensus: number | undefined;
@@ -46,14 +46,14 @@ export interface LiveState {
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
   /**
-   * Names of delegates, by public key. The map contains each delegate that was a forger or among the first 101
-   * delegates by rank in any answer since the dashboard was opened.
+   * Names of delegates, by public key. The map contains the forgers, and the first 101 delegates by rank (generation 2)
+   * or by vote weight (generation 3), from all answers since the dashboard was opened.
    */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
   /**
    * The delegates of this node; undefined before the first answer, and if the node does not allow this browser to read
-   * them. The same holds for `diagnostics`.
+   * them. `diagnostics` is undefined under the same conditions.
    */
   readonly forging: readonly ForgingDelegate[] | undefined;
   readonly diagnostics: readonly Diagnostic[] | undefined;
@@ -93,7 +93,7 @@ const PAGE_BLOCKS = 100;
 const ARRIVALS_MAX = 20;
 const POLL_MS = 3000;
 const RETRY_MS = 3000;
-/** HTTP statuses of failed requests after which `connection` becomes `lost`; undefined stands for no answer. */
+/** HTTP statuses of failed polls after which `connection` becomes `lost`; undefined stands for no answer. */
 const LOST_STATUSES: ReadonlySet<number | undefined> = new Set([undefined, 503]);
 
 type Listener = () => void;
@@ -123,7 +123,7 @@ export class Live {
     void this.#load();
     setInterval(() => void this.#poll(), POLL_MS);
     // While the dashboard is in the background, it does not poll the node. When the dashboard becomes visible again, it
-    // polls at once.
+    // polls immediately.
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) void this.#poll();
     });

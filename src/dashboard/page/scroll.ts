@@ -16,8 +16,8 @@ interface Kept {
  */
 const RESTORE_MS_MAX = 60_000;
 /**
- * Time in milliseconds for which the length of the page must stay the same. After this time, a page that is long enough
- * for the scroll position counts as complete, if no component waits for an answer.
+ * Time in milliseconds. A page that is long enough for the scroll position counts as complete on two conditions: its
+ * length has not changed for this time, and no component waits for the first answer to its request.
  */
 const SETTLED_MS = 1000;
 /**

@@ -28,7 +28,7 @@ export interface Passage {
 export interface ClockWatchDependencies {
   /** The system clock, which can be set. */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** The clocks that cannot be set; undefined if the node knows no clock of this kind on this system. */
+  /** The clocks that cannot be set. If this member is undefined, `read` returns undefined. */
   readonly times: ProcessTimes | undefined;
   /**
    * Called when the system clock was set, or may have been set, by at least `SET_MS_MIN`. `byMs` is the step in
@@ -131,8 +131,8 @@ export class ClockWatch {
 }
 
 /**
- * Returns whether slots passed mainly because the system clock was set forward. The node then had no time to forge in
- * the skipped slots. On a system without the third clock, the result can also be true after a suspension.
+ * Returns whether slots passed mainly because the system clock was set forward. In this case, the node had no time to
+ * forge in the skipped slots. On a system without the third clock, the result can also be true after a suspension.
  */
 export function isSetPast({ ranMs, sleptMs = 0, setMs }: Passage): boolean {
   return setMs >= SET_MS_MIN && setMs > ranMs + sleptMs;

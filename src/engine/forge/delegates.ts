@@ -83,8 +83,8 @@ export class ForgingDelegates {
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` if the configuration does not contain the delegate;
    *   `FORGING_PASSWORD_WRONG` if the password does not decrypt the passphrase of the delegate, or if the passphrase
    *   belongs to another public key; `FORGING_NOT_A_DELEGATE` if the state has no delegate with this public key. If
-   *   `forging` is true, also `FORGING_MOVED` if the signing journal of the delegate was exported from this node, and
-   *   each error of `SigningJournal.hold`
+   *   `forging` is true, also `FORGING_MOVED` if the delegate was handed over to another node, and each error of
+   *   `SigningJournal.hold`
    */
   async set(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;

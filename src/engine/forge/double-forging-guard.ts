@@ -139,12 +139,12 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Adds the delegate's last header to the journal if the journal has none, as in a data folder from `bloomery backup`.
-   * If the delegate's watermark belongs to the chain in the data folder, the journal adopts the header in the
-   * watermark. This header is the last header that the delegate signed on this machine. But another data folder of this
-   * machine may be in use for signing. Before the journal adopts the header, the node therefore waits for one slot of
-   * the delegate in which the watermark stays unchanged. The node does not wait for finality here, because no block
-   * would become final if a third of all delegates waited for finality.
+   * Copies the header in the delegate's watermark to the journal if the journal has no header of the delegate, as in a
+   * data folder from `bloomery backup`. The watermark must belong to the chain in the data folder. The header in the
+   * watermark is the last header that the delegate signed on this machine. But another data folder of this machine may
+   * be in use for signing. Before the node copies the header, the node therefore waits for one slot of the delegate in
+   * which the watermark stays unchanged. The node does not wait for finality here, because no block would become final
+   * if a third of all delegates waited for finality.
    */
   #recall(publicKey: PublicKey): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
@@ -189,8 +189,8 @@ export class DoubleForgingGuard {
   /**
    * Decides whether a delegate may sign if the chain has only the genesis block. If a peer has a longer chain, the
    * delegate waits for this chain. If all slots so far belong to delegates of this node whose signatures are known, no
-   * other node can have begun the chain. Otherwise, another node may have begun the chain. This node then watches one
-   * slot of the delegate before the delegate forges.
+   * other node can have begun the chain. If another node may have begun the chain, this node watches one slot of the
+   * delegate before the delegate forges.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
@@ -247,7 +247,7 @@ export class DoubleForgingGuard {
 
   /**
    * Whether the delegate may have signed headers that the journal lacks. The result is true if the journal has no
-   * header of the delegate, or if a line after this header says that headers may be missing.
+   * header of the delegate, or if the journal says that the delegate may have signed other headers after `last`.
    */
   #isIncomplete(publicKey: PublicKey, last: SignedHeader | undefined): boolean {
     const heldSinceS = this.#dependencies.journal.heldSinceS(publicKey);

@@ -1,7 +1,7 @@
 /**
  * Logs the reasons why our delegates did not forge in their slots. A reason is logged only after the end of the slot,
- * because the delegate may still forge before the end. There are two exceptions: a failure is logged at once, and the
- * last reason is logged when forging stops.
+ * because the delegate may still forge before the end. There are two exceptions: a failure is logged immediately, and
+ * the last reason is logged when forging stops.
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
@@ -67,7 +67,7 @@ export class MissedSlotLog {
   }
 
   /**
-   * Logs a failure in the current slot at once, because the failure matters even if the delegate forges in the slot
+   * Logs a failure in the current slot immediately, because the failure matters even if the delegate forges in the slot
    * later.
    */
   logFailure(code: string, fields: Readonly<Record<string, unknown>>): void {

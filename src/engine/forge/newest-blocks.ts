@@ -1,9 +1,9 @@
 /**
  * Finds the newest block of a delegate on the chain. The caller decides how far back the search must go (`sinceS`). For
  * each new tip, the search reads the last `settledBlocks` blocks of the chain again, because the node may still revert
- * them. The search reads each block below them (an older block) once. The highest of the older blocks is the anchor.
- * The search of the older blocks begins again only if the anchor is reverted. A long search runs in chunks, so that
- * other work can run between two chunks.
+ * them. All earlier blocks of the chain are older blocks, and the highest older block is the anchor. The search reads
+ * each older block once. The search of the older blocks begins again only if the anchor is reverted. A long search runs
+ * in chunks, so that other work can run between two chunks.
  */
 
 import type { StateReader } from '../../protocol/state.ts';

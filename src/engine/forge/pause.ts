@@ -29,8 +29,8 @@ const SET_IT = 'set it right (timedatectl set-ntp true)';
 export class Pause {
   readonly #dependencies: PauseDependencies;
   /**
-   * The kind of the current pause (the code of its cause, or its reason without numbers), and its start as Unix time in
-   * milliseconds. Undefined if there is no pause.
+   * The kind of the current pause (the code of its cause, or its reason without numbers), and the start of the pause as
+   * Unix time in milliseconds. Undefined if there is no pause.
    */
   #since: { readonly kind: string; readonly sinceMs: number } | undefined;
   /**
@@ -44,8 +44,9 @@ export class Pause {
   }
 
   /**
-   * Updates the recorded pause. The scheduler calls this method about every second, so the recorded start of a pause is
-   * exact to about a second.
+   * Logs when the clock falls behind the start of the tip's slot by at least `BEHIND_MS_MIN`, and when the clock
+   * reaches this start again. Also updates the recorded pause if `hasDelegates` is true. The scheduler calls this
+   * method about every second, so the recorded start of a pause is exact to about a second.
    *
    * @param hasDelegates whether forging of at least one delegate is switched on
    */

@@ -12,7 +12,7 @@ import type { NotReady } from '../disk-watch.ts';
 import type { NetworkView } from '../network-view.ts';
 import type { ClockOffset } from '../peers/clock-offset.ts';
 
-/** Time in milliseconds after a start for which the node waits for its first peer before it forges without peers. */
+/** Maximum time in milliseconds that the node waits for its first peer after a start. It then forges without peers. */
 const FIRST_PEER_WAIT_MS = 5000;
 
 export interface ForgingReadinessDependencies {

@@ -36,11 +36,11 @@ export interface ForgingDependencies {
   readonly journal: SigningJournal;
   /** The clock that determines the present slot. */
   readonly clock: Clock;
-  /** The clock that shows whether the process stalled; `clock` by default. */
+  /** The process clock, which shows whether the process stalled or the system clock was set; `clock` by default. */
   readonly processClock?: Pick<Clock, 'nowMs'>;
   /**
    * Clocks that show whether the system clock was set or the machine was suspended. Without these clocks, the scheduler
-   * notices neither event.
+   * logs neither event, and does not call `onClockSet`.
    */
   readonly times?: ProcessTimes | undefined;
   /** While this function returns true, delegates forge only in calls of `forgeNow`. By default, it returns false. */
@@ -88,7 +88,7 @@ export class ForgingScheduler {
   readonly #clockWatch: ClockWatch;
   readonly #pause: Pause;
   /**
-   * Chain time (Unix time in milliseconds) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`.
+   * Unix time in milliseconds (by `clock`) since which writes to the journal fail with `JOURNAL_WRITE_FAILED`.
    * Undefined if no write has failed since the last successful write.
    */
   #journalFailsSinceMs: number | undefined;
@@ -162,9 +162,9 @@ export class ForgingScheduler {
   }
 
   /**
-   * Checks whether a delegate of this node can forge in the current slot, and forges if so. The check starts at once,
-   * or after the running attempt. The engine calls this method when a sync ends, and a devnet calls it after a change
-   * of its clock.
+   * Checks whether a delegate of this node can forge in the current slot, and forges if so. The check starts
+   * immediately, or after the running attempt if there is one. The engine calls this method when a sync ends, and a
+   * devnet calls it after a change of its clock.
    */
   check(): void {
     if (this.#attempt === undefined) this.#wake();
@@ -173,7 +173,7 @@ export class ForgingScheduler {
   }
 
   /**
-   * Forges in the current slot at once if the slot is ours, for a devnet that forges on request. Unlike the regular
+   * Forges immediately in the current slot if the slot is ours, for a devnet that forges on request. Unlike the regular
    * check, this method does not wait for a late block of an earlier slot. It ignores `isForgingSuspended`,
    * `waitUntilMs` and `notReady` (for example missing peers). Like the regular check, this method obeys the
    * double-forging guard and requires a writable disk.
@@ -220,8 +220,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Sets the timer for the earliest moment after `checkedMs`, the time of the last check, at which the scheduler must
-   * check again. If this moment has already passed, the scheduler checks again at once.
+   * Sets the timer for the next check: the earliest moment after the last check (`checkedMs`) at which the scheduler
+   * must check again. If this moment has already passed, the scheduler checks again immediately.
    */
   #arm(checkedMs: number): void {
     if (this.#stopped) return;
@@ -291,8 +291,8 @@ export class ForgingScheduler {
 
   /**
    * Returns the current slot and the key pair of its owner. The result is undefined if the slot is not ours, or if the
-   * chain already has a block for it. Without `isOnDemand`, the result is also undefined while the scheduler waits for
-   * a late block of an earlier slot.
+   * tip is a block of this slot or of a later slot. Without `isOnDemand`, the result is also undefined while the
+   * scheduler waits for a late block of an earlier slot.
    */
   #slotToForge(tip: TipView, isOnDemand = false): ForgingSlot | undefined {
     const { chain, clock, waitThresholdMs } = this.#dependencies;
@@ -370,8 +370,9 @@ export class ForgingScheduler {
 }
 
 /**
- * Returns the reason that the node shows after a failed write to the journal; undefined if the last write succeeded.
- * The scheduler nevertheless tries to forge, and so to write again, in the next slot of ours.
+ * Returns the reason that the node shows after a failed write to the journal. Returns undefined if no write has failed
+ * since the last successful write. The reason does not stop the scheduler: in our next slot, the scheduler tries to
+ * forge, and therefore to write to the journal again.
  */
 function journalNotReady(writesFailSinceMs: number | undefined): NotReady | undefined {
   if (writesFailSinceMs === undefined) return undefined;

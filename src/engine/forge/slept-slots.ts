@@ -1,6 +1,6 @@
 /**
  * Finds and logs slots of our delegates that passed while the forging scheduler did not run. There are four possible
- * causes. The machine was suspended, the process was stopped (for example by a pause of its container), other work
+ * causes: the machine was suspended, the process was stopped (for example by a pause of its container), other work
  * delayed the scheduler, or somebody set the clock forward.
  */
 
@@ -35,9 +35,9 @@ export class SleptSlots {
   }
 
   /**
-   * Logs our slots that passed since the last check and have no block. Leaves out the slot of the last check and the
-   * current slot. In these two slots, the scheduler ran, so other log lines explain why a block is missing. The first
-   * call logs nothing, unless `pass` was called before.
+   * Logs our slots that passed since the last check and have no block. Looks back over at most `activeDelegates` slots.
+   * Leaves out the slot of the last check and the current slot. In these two slots, the scheduler ran, so other log
+   * lines explain why a block is missing. The first call logs nothing, unless `pass` was called before.
    *
    * @param passage advance of the clocks since the last check; undefined if unknown
    */

@@ -2,11 +2,11 @@
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
  * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
  * delegate has signed headers above the tip, a new header on the tip could contradict them. No delegate therefore signs
- * until the node has proof that its tip is current. One of these facts is sufficient proof:
+ * until the node accepts its tip as current. Each of these facts is sufficient proof:
  *
  * - The node has received a new block from a peer.
  * - Of the tips in `PeerTips.tips`, more than half are not better than the tip of the node. At least half of the fixed
- *   peers must have reported a tip.
+ *   peers must have reported a tip, and the wait for further peers must be over (`SETTLE_MS`).
  * - All slots since the tip belonged to delegates of this node whose signatures are known (`isTipSurelyNewest`), and no
  *   peer has a better tip.
  *
@@ -77,13 +77,13 @@ const SETTLE_MS = 5000;
  */
 const UNFINISHED_BLOCKS = 1;
 /**
- * Length in milliseconds of a stall of the process after which the node needs a new proof of its tip, as after a start.
+ * If the process stalls for longer than this time in milliseconds, the node needs a new proof that its tip is current.
  */
 const STALL_MS = 30_000;
 /**
  * Time in milliseconds after a stall for which connections from before the stall do not count. In this time, the
- * transport usually closes the dead connections, which are silent for twenty seconds. The peers of the other
- * connections usually announce a new tip in this time.
+ * transport usually closes the dead connections, because it closes each connection that is silent for twenty seconds.
+ * The peers of the other connections usually announce a new tip in this time.
  */
 const HEARTBEATS_MS = 30_000;
 
@@ -93,7 +93,7 @@ export class TipCheck {
   readonly #dependencies: TipCheckDependencies;
   /** True after the node has accepted its tip as current; false before, and again after a stall. */
   #isShown = false;
-  /** Unix time in milliseconds of the start, or of the end of the last stall of the process. */
+  /** Unix time in milliseconds at which the process started, or at which its last stall ended. */
   #startedMs: number;
   /** Unix time in milliseconds of the last call of `tick`; undefined before the first call. */
   #checkedMs: number | undefined;
@@ -174,7 +174,8 @@ export class TipCheck {
     // The wait for a better chain that peers claim to have ends at `untilS`: as many slots after the start or the stall
     // as there are active delegates. If the order of forgers did not change, each delegate has had a slot by then.
     // After `untilS`, a peer can no longer prevent forging by claiming a better chain that the peer does not send. On a
-    // devnet, the chain clock of `untilS` may differ from the process clock of `#startedMs`.
+    // devnet, the chain clock (for `untilS`) may differ from the process clock (for `#startedMs`), so only the elapsed
+    // time is taken from the process clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -196,8 +197,8 @@ export class TipCheck {
         `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
         'the missing blocks must come from peers or from a newer backup';
       // The message suggests `--risk-double-forging` only when it is unlikely that peers still send the missing blocks.
-      // For this, the wait must have ended. In addition, at least one peer must have reported a tip, or the node must
-      // know no addresses of peers.
+      // The wait must have ended. In addition, at least one peer must have reported a tip, or the node must know no
+      // addresses of peers.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -229,8 +230,8 @@ export class TipCheck {
 
   /**
    * Returns the greatest height of the headers that show that this node has lost blocks; undefined if there is no such
-   * header. The method looks at the last header that each enabled delegate has signed. The header shows a loss if fork
-   * choice prefers it to our tip, and if it is more than `UNFINISHED_BLOCKS` above our tip.
+   * header. The method looks at the last signed header of each enabled delegate in the current order of forgers. The
+   * header shows a loss if fork choice prefers it to our tip, and if it is more than `UNFINISHED_BLOCKS` above our tip.
    */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;

@@ -24,7 +24,7 @@ export interface WatermarkedJournalDependencies {
   /** The watermarks; undefined if the node has no folder for watermarks. */
   readonly watermarks: SigningWatermarks | undefined;
   readonly observer: Observer;
-  /** Present chain time in whole seconds. */
+  /** Chain time in whole seconds when the journal is created. */
   readonly nowS: number;
   /** Returns the id of block 2 of the chain; undefined if the chain has no block 2. */
   readonly firstBlockId: () => string | undefined;
@@ -147,7 +147,8 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 
 /**
  * Returns whether a watermark is newer than the delegate's last header in the journal. If both have the same block, the
- * watermark counts as newer if it records a hand-over of the delegate (`movedAtS`). A hand-over follows the signature.
+ * watermark counts as newer if it records a hand-over of the delegate (`movedAtS`), because the hand-over came after
+ * the signature.
  */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;

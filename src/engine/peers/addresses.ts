@@ -25,8 +25,8 @@ export function ipOf(peerId: PeerId): string {
 }
 
 /**
- * True for loopback addresses, whose traffic never leaves the machine. In some counts, the node counts all peers at one
- * IP address as one peer. In these counts, each peer at a loopback address counts separately.
+ * True for loopback addresses, whose traffic never leaves the machine. Some counts of peers take all peers at one IP
+ * address as one peer. In these counts, each peer at a loopback address counts separately.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
@@ -60,13 +60,13 @@ export function isPlausible(ip: string, sourceIp: string): boolean {
 }
 
 /**
- * Returns the bucket of a new peer. All public addresses that peers of one netgroup report are in at most 16 of the 128
+ * Returns the bucket of a new peer. The public addresses that peers of one netgroup report share at most 16 of the 128
  * buckets. A lying peer therefore cannot fill the list of new peers. All private addresses share one bucket, and all
  * loopback addresses share one bucket.
  *
  * @param secret four random bytes, so that no other node can compute the bucket
  * @param sourceIp IP address of the peer that reported the new peer. Undefined if the new peer reported itself, or if
- *   it was a tried peer that the node could not reach
+ *   the node moves a tried peer to the list `new` because it could not reach the peer
  */
 export function newBucketOf(secret: Uint8Array, ip: string, sourceIp: string | undefined): number {
   const net = netOf(ip);

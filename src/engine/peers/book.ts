@@ -21,11 +21,11 @@ import {
 } from './addresses.ts';
 
 /**
- * Age in milliseconds after which a peer in the list `new` is stale. If a bucket of this list is full, the book makes
- * room by removing a stale peer, if the bucket has one.
+ * Age in milliseconds after which a peer in the list `new` is stale. To make room in a full bucket of this list, the
+ * book removes a stale peer rather than any other peer.
  */
 const STALE_MS = 86_400_000;
-/** Number of failed dials after which a tried peer becomes a new peer again. */
+/** Number of failed dials in a row after which the book moves a peer from the list `tried` to the list `new`. */
 const FAILURES_MAX = 3;
 const BANS_MAX = 10_000;
 const SECRET_BYTES = 4;
@@ -105,7 +105,7 @@ export class PeerBook {
    * address of the peer, this method adds the rest of the info.
    *
    * @param sourceIp IP address of the peer that reported the new peer. Undefined if the new peer reported itself, or if
-   *   it was a tried peer that the node could not reach
+   *   the node moves a tried peer to the list `new` because it could not reach the peer
    */
   add(info: PeerInfo, sourceIp?: string): void {
     const known = this.#entries.get(peerIdOf(info));
@@ -189,7 +189,7 @@ export class PeerBook {
     for (const ban of [...this.#bans.values()]) if (ban.untilMs <= this.#options.nowMs()) this.#bans.delete(ban.ip);
   }
 
-  // ---- between runs -------------------------------------------------------------------------------------------------
+  // ---- saving and loading -------------------------------------------------------------------------------------------
 
   /**
    * Returns the book as a note: JSON with the secret, both lists and the bans. The note omits the numbers of failed
@@ -206,8 +206,8 @@ export class PeerBook {
   }
 
   /**
-   * Replaces the content of the book with the content of the note of an earlier run. Leaves out invalid entries of the
-   * note.
+   * Replaces the content of the book with the note that an earlier run of the node saved. Leaves out invalid entries of
+   * the note.
    *
    * @returns false if the note is damaged, or if another version of the software wrote it in another form; the book
    *   then does not change

@@ -13,8 +13,8 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * Maximum number of stored samples of each peer. Each block that the peer sends adds a sample. `estimateMs` and
- * `verdict` use only the sample with the shortest delay, because a slow connection can only delay a block.
+ * Maximum number of stored samples of each peer. A sample records the arrival of one block from the peer. `estimateMs`
+ * and `verdict` use only the sample with the shortest delay, because a slow connection can only delay a block.
  */
 const SAMPLES_PER_PEER = 8;
 /** The class ignores a peer with fewer recent samples than this. A sample is recent for `SAMPLE_AGE_MS_MAX`. */
@@ -28,14 +28,15 @@ const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
  * Two clocks agree if they differ by less than this number of milliseconds. Even if the clocks are equal, a block may
- * arrive up to two seconds after the start of its slot. A delegate whose clock differs by more begins to miss slots.
+ * arrive up to two seconds after the start of its slot, so a smaller delay does not show a wrong clock. A delegate
+ * begins to miss slots if its clock differs by more than two seconds.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
  * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After
- * somebody sets our clock, the change appears in the samples of one peer after another. Until the change appears in the
- * samples of all peers, the verdict may be wrong.
+ * somebody has set our clock, `wasSet` may drop all samples. The peers then get new samples one after another. Until
+ * all peers have new samples, the verdict may be wrong.
  */
 const LASTING_MS = 120_000;
 
@@ -71,8 +72,8 @@ export class ClockOffset {
   /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
   /**
-   * The `PEERS_MAX` peers that sent a block last. When `#samples` has more than `PEERS_MAX` peers, the class drops the
-   * samples of all peers that are not in `#recent`.
+   * Peers that sent a block recently, at most `PEERS_MAX`. When `#samples` has more than `PEERS_MAX` peers, the class
+   * drops the samples of all peers that are not in `#recent`.
    */
   readonly #recent = new LruMap<PeerId, true>(PEERS_MAX);
   /**
@@ -90,9 +91,9 @@ export class ClockOffset {
   }
 
   /**
-   * Records the arrival of a block from a peer. The caller passes a block that this node has imported or forged, now or
-   * before. The caller also passes a block that this node refused because of its timestamp, because the refusal may be
-   * the fault of our clock.
+   * Records the arrival of a block from a peer. The caller passes a block that this node has imported or forged. The
+   * caller also passes a block that this node refused because of its timestamp, because the refusal may be the fault of
+   * our clock.
    *
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds
@@ -140,8 +141,8 @@ export class ClockOffset {
   /**
    * Decides which clock is wrong if a peer's clock and ours differ by at least `CLOCK_OFFSET_WARN_MS`. The result is
    * undefined while all known clocks agree with ours. The method returns a verdict of kind `peer` or `unclear` only
-   * after it has held for `LASTING_MS`. All peers at one IP address count as one peer, so that one machine cannot be
-   * the majority. Peers at loopback addresses count separately, as on a devnet.
+   * after this kind has held for `LASTING_MS`. All peers at one IP address count as one peer, so that one machine
+   * cannot be the majority. Peers at loopback addresses, such as the nodes of a devnet, count separately.
    */
   verdict(): ClockVerdict | undefined {
     const verdict = this.#judge();
@@ -179,7 +180,8 @@ export class ClockOffset {
   /**
    * Returns the offset of the given peers' clocks if enough peers agree; otherwise undefined. The clocks of at least
    * two peers must all be ahead, or all be behind, by more than `limitMs`. These peers must be more than half of the
-   * given peers with enough samples. As in `verdict`, all peers at one IP address count as one peer.
+   * given peers with at least `SAMPLES_MIN` recent samples. As in `verdict`, all peers at one IP address count as one
+   * peer.
    *
    * The node does not forge while the result is defined, so an outdated result would cost slots. Therefore, a peer's
    * offset falls below the limit as soon as one block of this peer arrives on time.
@@ -187,7 +189,7 @@ export class ClockOffset {
    * @param peers the caller passes only peers that the node dialled or the operator named, so that strangers cannot
    *   affect the result
    * @param limitMs a clock that differs from ours by at most this number of milliseconds agrees with ours
-   * @returns the median of the offsets beyond the limit in milliseconds; positive if the peers are ahead
+   * @returns the median, in milliseconds, of the offsets beyond the limit; positive if the peers are ahead
    */
   agreedMs(peers: readonly PeerId[], limitMs: number): number | undefined {
     const byAddress = new Map<string, number>();
@@ -208,9 +210,9 @@ export class ClockOffset {
    * Returns the offset of a peer's clock in milliseconds, or 0 if the peer's recent blocks do not show that its clock
    * is ahead or behind. Returns undefined if the peer has fewer than `SAMPLES_MIN` recent samples.
    *
-   * Blocks may be late for many reasons, and after a stall of this process many blocks are late at once. A peer
-   * therefore counts as behind only if all its recent blocks are late. Only a wrong clock can make a block early. A
-   * peer therefore counts as ahead as soon as its last `SAMPLES_MIN` blocks are early.
+   * Blocks may be late for many reasons. After a stall of this process, for example, many blocks in a row are late. A
+   * peer therefore counts as behind only if all its recent blocks are late. Only a wrong clock can make a block early.
+   * A peer therefore counts as ahead as soon as its last `SAMPLES_MIN` blocks are early.
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();

@@ -129,8 +129,8 @@ export class DialPlan {
 
   /** Records that a connection ended, whichever side opened it, and sets the time of the next dial. */
   lost(peerId: PeerId, code: number, isFixed: boolean): void {
-    // A peer may close every connection directly after it opens. Without a wait, the node would dial this peer again
-    // and again.
+    // A peer may close every connection as soon as the connection is open. Without a wait, the node would dial this
+    // peer again and again.
     const failures = this.#waits.get(peerId)?.failures ?? 0;
     const waitMs = code === FORBIDDEN_CODE && !isFixed ? WAIT_FORBIDDEN_MS : (isFixed ? WAIT_FIXED : WAIT).firstMs;
     this.#wait(peerId, failures, waitMs);

@@ -1,9 +1,9 @@
 /**
  * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer whenever the peer is
- * not connected, and waits about 1 to 60 s after each failure. The node dials other peers of the peer book in rounds,
- * one every `populateMs` milliseconds. The node dials seeds to get their lists of peers. Every `shuffleMs`
- * milliseconds, the node disconnects one outbound peer if `outboundMax` allows no further outbound connection. The next
- * round can then dial another peer.
+ * not connected, and waits about 1 to 60 s after each failure. Every `populateMs` milliseconds, a new round starts, in
+ * which the node dials other peers of the peer book. The node dials seeds to get their lists of peers. Every
+ * `shuffleMs` milliseconds, the node disconnects one outbound peer if `outboundMax` allows no further outbound
+ * connection. The next round can then dial another peer.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -49,8 +49,8 @@ export interface DiallerOptions {
    */
   readonly fixed: ReadonlyMap<PeerId, PeerAddress>;
   /**
-   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when `outboundMax` allows
-   * no further outbound connection.
+   * Peers that the node asks for the addresses of other peers. Every `seedMs` milliseconds, the node disconnects its
+   * seeds if `outboundMax` allows no further outbound connection.
    */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
   /** Fixed and whitelisted peers. They stay in the book, even if a dial failed for a lasting reason. */
@@ -102,7 +102,7 @@ export class Dialler {
     this.#plan = new DialPlan(clock, random);
   }
 
-  /** Begins to dial at once. */
+  /** Begins to dial immediately. */
   start(): void {
     this.#stopped = false;
     this.#nextRoundMs = this.#clock.nowMs();
@@ -149,8 +149,8 @@ export class Dialler {
   }
 
   /**
-   * Dials the given seeds, up to the maximum number of outbound connections. Does nothing if the book has at least
-   * `TRIED_ENOUGH` tried peers.
+   * Dials the given seeds in random order, as far as `outboundMax` allows. Omits the seeds that are connected and the
+   * seeds that the node may not dial yet. Does nothing if the book has at least `TRIED_ENOUGH` tried peers.
    */
   dialSeeds(seeds: readonly (readonly [PeerId, PeerAddress])[]): void {
     if (this.#stopped || this.#book.peers('tried').length >= TRIED_ENOUGH) return;
@@ -177,7 +177,7 @@ export class Dialler {
     this.#arm();
   }
 
-  /** Sets the timer for the next round, or for an earlier time from which the node may dial a missing fixed peer. */
+  /** Sets the timer for the next round, or for an earlier time if the node may then dial a missing fixed peer. */
   #arm(): void {
     if (this.#stopped) return;
     let dueMs = this.#nextRoundMs;
@@ -332,8 +332,8 @@ export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
 }
 
 /**
- * Selects one peer for each IP address: the peer with the greatest height. Loopback addresses are an exception: all
- * their peers are selected, because nodes on this machine share an IP address.
+ * Selects one peer for each IP address: the peer with the greatest height. At a loopback address, the function selects
+ * all peers, because nodes on this machine share an IP address.
  */
 function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
   const best = new Map<string, PeerInfo>();

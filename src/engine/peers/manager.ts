@@ -271,7 +271,8 @@ export class PeerManager {
   }
 
   /**
-   * Gives a peer the penalty for an offence in a message of the peer. For such an offence, named peers lose no points.
+   * Gives a peer the penalty for an offence in a message or an answer of the peer. For such an offence, named peers
+   * lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */
@@ -301,11 +302,7 @@ export class PeerManager {
     this.#book.expireBans();
   }
 
-  /**
-   * Saves the peer book.
-   *
-   * @throws ProtocolError if the write to the store fails
-   */
+  /** @throws ProtocolError if the write to the store fails */
   savePeerBook(): void {
     this.#savedBook.save();
   }

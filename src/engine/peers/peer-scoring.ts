@@ -1,7 +1,7 @@
 /**
- * Applies the penalties for offences. Each offence takes points from the reputation of the peer that committed it. At 0
- * points, the node bans the peer's IP address, and so all peers at that address. If the operator named a peer at the
- * address, the node only disconnects the offending peer.
+ * Applies the penalties for offences. A peer that commits an offence loses points of its reputation. Named peers lose
+ * points only for the offences in `WIRE_OFFENCES`. At 0 points, the node bans the peer's IP address. The ban applies to
+ * all peers at that address. If the operator named a peer at the address, the node only disconnects the offending peer.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -21,7 +21,7 @@ export const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed
  */
 const WASTEFUL: CloseReason = { code: 4429, reason: 'Too many signatures to verify' };
 
-/** Offences that cost points even for named peers, because they endanger the node. */
+/** Offences for which even named peers lose points, because these offences endanger the node. */
 const WIRE_OFFENCES: ReadonlySet<PeerOffenceCode> = new Set([
   'MESSAGE_RATE',
   'MESSAGE_FLOOD',
@@ -68,7 +68,8 @@ export class PeerScoring {
   }
 
   /**
-   * Gives a peer the penalty for an offence in a message of the peer. For such an offence, named peers lose no points.
+   * Gives a peer the penalty for an offence in a message or an answer of the peer. For such an offence, named peers
+   * lose no points.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */

@@ -37,8 +37,8 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   BLOCK_MALFORMED: 100,
   BLOCK_SIGNATURE_INVALID: 100,
   BLOCK_PAYLOAD_INVALID: 100,
-  // The following rejections depend on the chain, the clock or the configuration of the receiving node. Honest nodes on
-  // another branch send blocks that this node rejects for these reasons.
+  // The following rejections depend on the chain, the clock or the configuration of the receiving node. Honest nodes
+  // can therefore send blocks that this node rejects for these reasons.
   BLOCK_VERSION_INVALID: 0,
   BLOCK_PREVIOUS_INVALID: 0,
   BLOCK_TIMESTAMP_INVALID: 0,

@@ -8,8 +8,8 @@ import type { Random } from '../../ports/clock.ts';
 import type { Connection, PeerId } from '../../ports/transport.ts';
 
 /**
- * While the node has fewer tried peers than this number, it dials seeds. It then also draws new and tried peers with
- * equal probability.
+ * While the book has fewer tried peers than this number, the node dials seeds. If `selectToDial` gets fewer tried peers
+ * than this number, each draw takes a new or a tried peer with equal probability.
  */
 export const TRIED_ENOUGH = 100;
 /**
@@ -22,7 +22,7 @@ const LISTED_MIN = 100;
 const NETGROUP_SHARE = 0.034;
 /**
  * Share of inbound connections that are safe from eviction because of short round trips. The third safe group in
- * `selectToEvict` has at most this share, too.
+ * `selectToEvict` also has at most this share of the inbound connections.
  */
 const LATENCY_SHARE = 0.068;
 
@@ -153,9 +153,9 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
  * fourth group is the older half of the remaining connections.
  *
  * Among the connections that are not safe, the function chooses a random connection of the netgroup that has the most
- * inbound connections. An attacker with many connections therefore usually loses one of its own connections. If all
- * connections are safe, the function chooses the youngest connection. The result is undefined if there is no
- * connection.
+ * inbound connections. An attacker with many connections from one netgroup therefore usually loses one of its own
+ * connections. If all connections are safe, the function chooses the youngest connection. The result is undefined if
+ * there is no connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup; only this node knows these numbers
  */

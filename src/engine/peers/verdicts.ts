@@ -34,8 +34,8 @@ export interface VerdictSources {
    */
   dialDueMs(peerId: PeerId): number;
   /**
-   * The close code and the reason of the latest dial of an address with the outcome `unreachable` (`DialOutcome`);
-   * undefined if there was no such dial.
+   * Returns the close code and the reason of the latest dial with the outcome `unreachable` (`DialOutcome`) to this
+   * address; undefined if there was no such dial.
    */
   dialFailureOf(peerId: PeerId): CloseReason | undefined;
 }

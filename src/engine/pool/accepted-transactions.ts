@@ -6,8 +6,8 @@
  * the chain leave the journal to make room.
  *
  * After a start, the node rechecks the transactions of the journal that are not in the chain. The node puts the valid
- * transactions into the pool and announces them. Each node keeps only the transactions of its own clients. The journal
- * therefore has a transaction that came from a peer only if a client of this node sent a signature for it.
+ * transactions into the pool and announces them. The journal has no transactions from peers, with one exception: a
+ * transaction from a peer enters the journal if a client of this node sends a member's signature for it.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -42,7 +42,7 @@ export interface AcceptedDependencies {
    * network.
    */
   readonly isCaughtUp: () => boolean;
-  /** Announces a transaction of the pool to peers again, because perhaps no peer has it. */
+  /** Announces a transaction of the pool to peers again if no connected peer is known to have it. */
   readonly announceAgain: (id: TransactionId) => void;
 }
 
@@ -74,8 +74,8 @@ export class AcceptedTransactions {
    */
   readonly #confirmed = new Map<TransactionId, number>();
   /**
-   * Ids of the transactions of the journal that the node will check: at the start all transactions, later those that
-   * are neither in the chain nor in the pool.
+   * Ids of the transactions that the node will check. At the start, the set has the ids of all transactions of the
+   * journal. Later, it has the ids of the transactions that are neither in the chain nor in the pool.
    */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
@@ -130,7 +130,7 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks a member's signature from a client, and adds the signature to the pending transaction that it signs. Then
+   * Checks a member's signature from a client, and adds it to the pending transaction that the signature names. Then
    * writes the transaction with the signature to the journal, even if the transaction came from a peer. If the journal
    * has no room, or if the write fails, the client gets a refusal, but the pool keeps the signature.
    */
@@ -160,8 +160,9 @@ export class AcceptedTransactions {
 
   /**
    * Called after the pool has dropped a transaction. The transaction leaves the journal if the node has caught up with
-   * the network, or if the transaction has waited too long. Otherwise, the transaction may be valid at the tip of the
-   * network. It then stays in the journal, and the node checks it again later.
+   * the network, or if the transaction has waited too long. While the node has not caught up, an invalid transaction
+   * may be valid at the tip of the network. The transaction therefore stays in the journal, and the node checks it
+   * again later.
    */
   dropped({ id }: Transaction, reason: string): void {
     const { journal, isCaughtUp } = this.#dependencies;
@@ -226,7 +227,7 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Keeps a signature that the pool has, but the journal does not, because the journal had no room when the signature
+   * Keeps a signature that is in the pool but not in the journal, because the journal had no room when the signature
    * arrived. A client that sends the signature again is told that the transaction already has it.
    */
   async #keepKnownSignature(json: unknown): Promise<void> {
@@ -345,8 +346,8 @@ export class AcceptedTransactions {
       this.#drop(id, WAITED_TOO_LONG);
       return;
     }
-    // If the clock was set back, the stored time of arrival may lie in the future. The transaction would then wait
-    // longer than allowed. In this case, the node uses the current time instead.
+    // If the clock was set back, the stored time of arrival may lie in the future, and the transaction would wait
+    // longer than allowed. The node therefore uses the current time instead of a future time.
     const result = pool.admit(entry.json, NO_PAYER, Math.min(entry.receivedAtMs, nowMs));
     if (result.accepted) {
       this.#waiting.delete(id);

@@ -9,7 +9,8 @@ import type { Pooled, PoolQueues } from './queues.ts';
 import type { Payer } from './verification-budget.ts';
 
 /**
- * Verifies a client's transaction at once, so that the client gets the result, and adds the transaction to the pool.
+ * Verifies a client's transaction immediately, so that the client gets the result, and adds the transaction to the
+ * pool.
  *
  * @param receivedAtMs time of arrival; Unix time in milliseconds
  * @returns the pool's entry, which is in the queue `verified`, or in the queue `pending` if members' signatures are
@@ -37,7 +38,7 @@ export function admitFromClient(
  * Makes the checks of a peer's transaction that do not depend on the accounts, and puts the transaction into the queue
  * `received`. If the steps of the pool (`steps.ts`) later verify the transaction against the state, no verification
  * budget pays for the signature checks. If the transaction has members' signatures, this function therefore verifies
- * the transaction against the state at once, and the peer's budget pays for the signature checks.
+ * the transaction against the state immediately, and the peer's budget pays for the signature checks.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */
@@ -143,7 +144,10 @@ function checkedNew(context: PoolContext, queues: PoolQueues, payer: Payer, tran
   }
 }
 
-/** Creates the rejection of a transaction from a peer or client that has used up its verification budget. */
+/**
+ * Creates the rejection of a transaction or member's signature, for the case that the verification budget of the sender
+ * or of its budget group is used up.
+ */
 export function verificationLimit(id: TransactionId): TransactionRejected {
   const error = transactionError(id, 'Too many signatures to verify, please try again later.', '');
   return new TransactionRejected('VERIFICATION_LIMIT', [error]);

@@ -11,8 +11,8 @@ import type { PoolQueues } from './queues.ts';
 
 /**
  * For each queue except `received`, the queue to which a transaction moves if the pool must verify it again. The row
- * for `validated` must be first. Otherwise, a transaction that another row has moved to `validated` would at once move
- * on to `received`.
+ * for `validated` must be first. Otherwise, a transaction that another row has moved to `validated` would immediately
+ * move on to `received`.
  */
 const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
   ['validated', 'received'],
@@ -23,9 +23,9 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
 
 /**
  * Removes the transactions that the blocks confirmed. If the sender of a confirmed transaction has other transactions
- * in the pool, moves them back to earlier queues, so that the next steps verify them again. If a confirmed transaction
- * has unique data, such as a delegate name, also moves back all transactions of the same type, because they may contain
- * the same data.
+ * in the pool, moves them back to earlier queues, so that the pool verifies them again. If a confirmed transaction has
+ * unique data, such as a delegate name, also moves back all transactions of the same type, because they may contain the
+ * same data.
  */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();
@@ -43,8 +43,8 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
  * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block, until all
  * queues together are full. The recipient of a reverted transaction loses the amount of the transaction, and
  * transactions of the recipient may spend this amount. The function therefore moves the transactions of the recipients
- * back, so that the next steps verify them again. The pool does not announce the reverted transactions, because the
- * engine announces them after each revert.
+ * back, so that the pool verifies them again. The pool does not announce the reverted transactions, because the engine
+ * announces them after each revert.
  *
  * @param blocks reverted blocks in any order
  */

@@ -1,4 +1,7 @@
-/** Counts accepted transactions that the node drops, and logs the transactions of about one second in one line. */
+/**
+ * Counts the accepted transactions that the node drops. A single log line reports all transactions that the node drops
+ * within about one second.
+ */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Observer } from '../../ports/observer.ts';

@@ -8,8 +8,9 @@ import type { JournaledTransaction, TransactionJournal } from '../../ports/trans
 import type { MemberSignature, TransactionId } from '../../protocol/types.ts';
 
 /**
- * Maximum number of transactions in the journal. A pool with the largest configurable limits has room for the same
- * number of transactions. If the journal is full, confirmed transactions leave the journal to make room.
+ * Maximum number of transactions in the journal. With the largest value of the option `pool.transactionsPerQueueMax`,
+ * the pool has room for the same number of transactions. If the journal is full, confirmed transactions leave the
+ * journal to make room.
  */
 const JOURNALED_MAX = 25_000;
 /**

@@ -25,8 +25,9 @@ export interface PoolLimits {
   /** Number of transactions at which a queue is full and refuses new transactions of clients and peers. */
   readonly perQueueMax: number;
   /**
-   * Maximum number of transactions that one call of `step` takes from `received`, and also from `validated`. The result
-   * of `forSharing` contains at most this number from `ready`, and also from `pending`.
+   * Maximum number of transactions that one call of `step` takes from each of the queues `received` and `validated`.
+   * The result of `forSharing` contains at most this number of transactions from each of the queues `ready` and
+   * `pending`.
    */
   readonly releaseLimit: number;
 }
@@ -109,7 +110,7 @@ export class TransactionPool {
 
   // ---- in -----------------------------------------------------------------------------------------------------------
 
-  /** Verifies a client's transaction at once, adds it to the pool, and announces it. */
+  /** Verifies a client's transaction immediately, adds it to the pool, and announces it. */
   submit(json: unknown, payer = NO_PAYER): SubmitResult {
     const result = this.admit(json, payer);
     if (result.accepted) this.announce(result.transaction.id);
@@ -117,7 +118,7 @@ export class TransactionPool {
   }
 
   /**
-   * Verifies a client's transaction at once, and adds it to the pool. Call `announce` afterwards to announce the
+   * Verifies a client's transaction immediately, and adds it to the pool. Call `announce` afterwards to announce the
    * transaction.
    *
    * @param receivedAtMs time of arrival; Unix time in milliseconds, now by default
@@ -169,7 +170,7 @@ export class TransactionPool {
   }
 
   /**
-   * Verifies new transactions of a peer directly after `receive`, so that the node announces them at once. If the
+   * Verifies new transactions of a peer directly after `receive`, so that the node announces them without delay. If the
    * payer's budget is used up, or the queue `verified` is full, the remaining transactions of `ids` stay in the queue
    * `received`, and `step` verifies them later. For each transaction that is valid in the state, the method calls
    * `Payer.wasUseful`.
@@ -186,7 +187,7 @@ export class TransactionPool {
     }
   }
 
-  /** Checks a member's signature from a client, and adds the signature to the pending transaction that it signs. */
+  /** Checks a member's signature from a client, and adds it to the pending transaction that the signature names. */
   submitSignature(json: unknown, payer = NO_PAYER): SubmitResult {
     return this.#answer('Error processing signature', () => this.#addSignature(memberSignatureFromJson(json), payer));
   }
@@ -246,7 +247,7 @@ export class TransactionPool {
 
   /**
    * Puts the transactions of reverted blocks back into the pool. An account that received an amount in these blocks
-   * loses this amount, so the next steps verify the transactions of the account again.
+   * loses this amount, so the next calls of `step` verify the transactions of the account again.
    *
    * @param blocks in any order
    */
@@ -316,8 +317,8 @@ export class TransactionPool {
    * Returns candidates for the next block, at most as many as one block may contain. The candidates are in the order of
    * the queue `ready`, in which each transaction can be applied after the transactions before it.
    *
-   * The reference (lisk-sdk) puts the newest transactions first, which can make a transaction invalid. For example, a
-   * sender makes a transfer and then registers a second signature. If a block contained the registration before the
+   * The reference (lisk-sdk) takes the newest candidates first. This order can make a transaction invalid. For example,
+   * a sender makes a transfer and then registers a second signature. If a block contained the registration before the
    * transfer, the transfer would be invalid, because it lacks the second signature.
    */
   readyForForging(): readonly Transaction[] {

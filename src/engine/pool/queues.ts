@@ -34,8 +34,8 @@ export interface Pooled {
 /**
  * The five queues, with a limit for each queue and a limit for all queues together. A full queue refuses new
  * transactions, except the transactions of reverted blocks. A move to another queue ignores the limit of that queue.
- * Otherwise, the pool would sometimes drop a transaction only because the transaction must be verified again. Moves do
- * not change the total number, so the limit for all queues together still holds.
+ * If this limit applied to moves, the pool would sometimes drop a transaction only because the transaction must be
+ * verified again. Moves do not change the total number, so the limit for all queues together still holds.
  */
 export class PoolQueues {
   readonly perQueueMax: number;

@@ -1,9 +1,9 @@
 /**
  * Limits the time for checking the signatures of transactions from peers and clients. A peer or client can make false
- * signatures without work, but the node needs processor time to check each signature. The node therefore charges each
- * check to the budget of the network address of the peer or client, even if the signature is valid. Each group of
- * addresses (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the time that
- * the node needs for blocks.
+ * signatures without work, but the node needs processor time to check each signature. Each network address has a
+ * budget, and the node charges each check to the budget of the sender's address, even if the signature is valid. Each
+ * group of addresses (`BudgetGroup`) also has a budget. An attacker with many addresses therefore cannot use up the
+ * time that the node needs for blocks.
  *
  * The cost of a check is not measured. It is a fixed time that depends on the implementation of Ed25519
  * (`Verifier.spentMs`). The limits in milliseconds are the same for all implementations, so a slow implementation makes
@@ -41,17 +41,17 @@ export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), w
 /**
  * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core. A
  * share of 5 % is enough for about 38 signature checks per second in JavaScript, or about 770 with the native library.
- * A full bucket of an address is enough for the transactions of several blocks at once, with one signature each, even
- * in JavaScript. A group may use 10 % of a core, so the four groups together use less than half of a core.
+ * Even in JavaScript, a full bucket of an address is enough for the transactions of several blocks, with one signature
+ * each. A group may use 10 % of a core, so the four groups together use less than half of a core.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
  * The last `GROUP_RESERVE_MS` of a group's budget are reserved for addresses that have used little time. For each
  * address, a bucket of size `MODEST` measures the used time. The budget of a group refills by 100 ms per second. A
- * hundred addresses that stay within `MODEST` use only half of this time, at most 50 ms per second. During an attack
- * from up to a hundred addresses, the node therefore still verifies the transactions of an address that stays within
- * `MODEST`.
+ * hundred addresses that stay within `MODEST` together use at most 50 ms per second, which is half of the refill.
+ * During an attack from up to a hundred addresses, the node therefore still verifies the transactions of an address
+ * that stays within `MODEST`.
  */
 const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
@@ -59,7 +59,7 @@ const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
  * Time for signature checks that an address may use without sending a valid transaction or signature (the `waste`
  * bucket). When this time is used up, the node checks no signatures from the address. Honest nodes of lisk-sdk may pass
  * on damaged copies of a transaction, so the limit is not zero. With Ed25519 in JavaScript, the time is enough for five
- * damaged copies with 15 signature checks each. The bucket refills within two minutes, or at once when the address
+ * damaged copies with 15 signature checks each. The bucket refills within two minutes, or immediately when the address
  * sends a valid transaction or signature.
  */
 const WASTE: BucketSize = { capacityMs: 100, refillMsPerS: 2 };

@@ -68,8 +68,9 @@ export class ArrivedBatches {
   }
 
   /**
-   * Call when the consumer takes no more batches. Ends the download and removes all blocks from this object. The
-   * download may still wait for an answer, and would otherwise keep the blocks in memory until its request ends.
+   * Call when the consumer takes no more batches. Ends the download and removes all blocks from this object. If the
+   * blocks stayed in this object, a download that still waits for an answer would keep them in memory until its request
+   * ends.
    */
   close(): void {
     this.#waiting.length = 0;
@@ -127,8 +128,8 @@ function joined(peerId: PeerId, batches: readonly Batch[]): Batch {
 }
 
 /**
- * Characters of JSON around a text (two quotes, a comma), a member's name (two quotes, a colon), and a list or object
- * (two brackets, a comma).
+ * Number of characters that JSON adds to a text (two quotes, a comma), to a member's name (two quotes, a colon), and to
+ * a list or object (two brackets, a comma).
  */
 const QUOTED = 3;
 /** Assumed number of characters of a number, a boolean or null, with its comma. */

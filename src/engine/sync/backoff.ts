@@ -46,7 +46,7 @@ export class Backoff {
    * Records a failure.
    *
    * @param isItsFault whether the failure is the fault of the peer; if not, the backoff lasts `BACKOFF_FIRST_MS`, and
-   * the failure does not count
+   *   `failures` does not count the failure
    */
   fail(peerId: PeerId, isItsFault = true): void {
     const failures = this.failures(peerId) + (isItsFault ? 1 : 0);
@@ -54,7 +54,7 @@ export class Backoff {
     this.#backoff.set(peerId, { failures, untilMs: this.#clock.nowMs() + backoffMs });
   }
 
-  /** Forgets the failures of a peer. */
+  /** Forgets the failures of a peer, and ends its backoff. */
   clear(peerId: PeerId): void {
     this.#backoff.delete(peerId);
   }

@@ -1,7 +1,7 @@
 /**
  * Selects the sync peer and the same-tip peers among the connected peers that are not in their backoff. A peer claims a
- * better chain if it announces a better tip than ours. If no peer does so, and `rivalsAtOurHeight` is true, the peers
- * with another chain at our height count as peers that claim a better chain.
+ * better chain if it announces a better tip than ours. If no peer announces a better tip, and `rivalsAtOurHeight` is
+ * true, the peers with another chain at our height count as peers that claim a better chain.
  */
 
 import type { Random } from '../../ports/clock.ts';
@@ -44,9 +44,9 @@ export class Candidates {
   }
 
   /**
-   * Considers the dialled peers that are neither in `excluded` nor in their backoff. Returns the peers that announce
-   * the best tip among these peers, if this tip is better than ours. Otherwise returns the peers with another chain at
-   * our height, if `rivalsAtOurHeight` is true.
+   * Considers the dialled peers that are neither in `excluded` nor in their backoff. If some of these peers announce a
+   * better tip than ours, returns the peers that announce the best tip. If none does, and `rivalsAtOurHeight` is true,
+   * returns the peers that have another chain at our height.
    */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
@@ -55,11 +55,11 @@ export class Candidates {
   /**
    * Chooses the next sync peer among the peers that announce the best tip and are not in `excluded`. Several
    * different tips may be equally good. Peers that announce the same tip form a group, and the result is a random peer
-   * from the largest group. The result is undefined if no peer claims a better chain.
+   * from the largest group. The result is undefined if no peer outside `excluded` claims a better chain.
    *
    * @param preferDialled if true, and if a dialled peer claims a better chain, the method chooses only among dialled
-   *   peers; otherwise among all peers. The caller alternates between true and false. With false alone, an inbound peer
-   *   that claims a very large height would always be chosen before the dialled peers.
+   *   peers; otherwise it chooses among all peers. The caller alternates between true and false. If the caller always
+   *   passed false, an inbound peer that claims a very large height would always be chosen before the dialled peers.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {
     const groups = new Map<string, PeerId[]>();
@@ -114,9 +114,9 @@ export class Candidates {
   }
 
   /**
-   * Returns the connected peers with the best announced tip if this tip is better than ours. Otherwise returns the
-   * peers with another chain at our height, if `rivalsAtOurHeight` is true. Ignores the peers in `excluded` and the
-   * peers in their backoff.
+   * Considers the connections for which `among` returns true, without the peers in `excluded` and the peers in their
+   * backoff. If some of these peers announce a better tip than ours, returns the connections of the peers that announce
+   * the best tip. If none does, and `rivalsAtOurHeight` is true, returns the result of `#rivals`.
    */
   #better(
     excluded: ReadonlySet<PeerId>,

@@ -32,15 +32,15 @@ export interface ClaimDependencies {
 
 /**
  * Times in milliseconds for which the node doubts claims after a first failed claim. Both times double with each
- * further failed claim in a row. `NETGROUP` stands for the peers of one netgroup, `KIND` for all peers with one
- * direction of connection.
+ * further failed claim in a row. `NETGROUP_DOUBT_MS` applies to the peers of one netgroup, and `KIND_DOUBT_MS` applies
+ * to all inbound or all outbound peers.
  */
 const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
 /**
  * Longest times of doubt in milliseconds: half an hour for the claims of a netgroup, ten minutes for the claims of all
- * inbound or all outbound peers. The second maximum is shorter, because all inbound or all outbound peers usually
- * include honest peers.
+ * inbound or all outbound peers. `KIND_DOUBT_MS_MAX` is shorter, because a group of all inbound or all outbound peers
+ * usually includes honest peers.
  */
 const NETGROUP_DOUBT_MS_MAX = 1_800_000;
 const KIND_DOUBT_MS_MAX = 600_000;
@@ -58,7 +58,10 @@ interface Doubt {
 
 export class Claims {
   readonly #dependencies: ClaimDependencies;
-  /** For each signer, the last round in which forging waited for a claim of the signer. */
+  /**
+   * For each signer, the last round in which forging waited for a claim of the signer. A true claim removes the entry
+   * of its signer.
+   */
   readonly #waitedFor = new LruMap<PublicKey, number>(SIGNERS_MAX);
   /** For each signer, the last round in which a claim of the signer failed. */
   readonly #failedSigners = new LruMap<PublicKey, number>(SIGNERS_MAX);
@@ -109,8 +112,8 @@ export class Claims {
   }
 
   /**
-   * Records that a claim was true: the peer sent blocks of a better chain. Ends the doubt about the claims of both
-   * groups of this peer (its netgroup, and all peers with its direction of connection).
+   * Records that a claim was true: the peer sent blocks of a better chain. Ends the doubt about the claims of the
+   * peer's netgroup, and about the claims of all peers with the same direction of connection.
    */
   proved({ peerId, direction, signer }: Claim): void {
     this.#netgroups.delete(this.#dependencies.netgroupOf(peerId));

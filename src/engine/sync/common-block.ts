@@ -26,9 +26,10 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
 
 /**
  * Asks the peer for the highest common block, and returns its height. The result is exact if the highest common block
- * is one of our newest `DENSE_BLOCKS` blocks. Otherwise, the result may be too low, because the request does not name
- * every block. The node then downloads some blocks that it already has. The result is undefined if the peer has none of
- * the blocks that the request names, or answers with a block that the request does not name.
+ * is one of our newest `DENSE_BLOCKS` blocks. For an older common block, the result may be too low, because the request
+ * names only some of the older blocks. If the result is too low, the node downloads some blocks that it already has.
+ * The result is undefined if the peer has none of the blocks that the request names, or answers with a block that the
+ * request does not name.
  *
  * @throws ProtocolError from `transport.request`
  */

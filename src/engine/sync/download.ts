@@ -22,7 +22,10 @@ const BLOCKS_PER_ANSWER_MAX = 100;
  * fraction of this time.
  */
 const SECOND_REQUEST_MS = 1500;
-/** Usual number of blocks in an answer of a lisk-sdk node. Answers with large blocks and the last answer have fewer. */
+/**
+ * Usual number of blocks in an answer of a lisk-sdk node. The last answer and answers with large blocks contain fewer
+ * blocks.
+ */
 const USUAL_BLOCKS = 34;
 /** Weight of the newest answer in the moving average of a peer's time per block (`#msPerBlock`). */
 const NEWEST_WEIGHT = 0.3;
@@ -52,8 +55,8 @@ export interface DownloadSource {
   /**
    * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
    * download does not ask the failed peer again. If the sync peer fails but stays connected, and no other peer sends
-   * the batch, the previous batch may be of another branch (see `isSyncPeerConnected`). The download then also calls
-   * this function for the same-tip peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
+   * the batch, the previous batch may belong to another branch (see `isSyncPeerConnected`). The download then also
+   * calls this function for the same-tip peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -157,8 +160,8 @@ class Download {
 
   /**
    * Downloads the batch after a block, from the first peer that answers with blocks. The result is undefined if the
-   * sync peer has no more blocks, or if the download has stopped. It is also undefined if the sync peer failed in an
-   * earlier call, whose batch came from another peer, and no peer sends the present batch.
+   * sync peer has no more blocks, or if the download has stopped. After the sync peer has failed in an earlier call,
+   * the result is also undefined if no same-tip peer sends the batch.
    *
    * @param parentFrom peer that sent the parent block; undefined if the block is ours
    * @throws the error of the sync peer if the sync peer failed and no other peer sent the batch
@@ -202,8 +205,8 @@ class Download {
       }
     }
     if (syncPeerError === undefined || this.#isStopped) return undefined;
-    // If a same-tip peer sent the parent, the same-tip peer may be at fault: if the parent is of another branch, the
-    // sync peer does not know the parent.
+    // A same-tip peer that sent the parent may be at fault: if the parent belongs to another branch, the sync peer does
+    // not know the parent.
     if (parentFrom !== undefined && parentFrom !== syncPeer && !hasSyncPeerLeft) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }
@@ -237,8 +240,8 @@ class Download {
       this.#learn(peerId, tookMs / Math.max(1, blocks.length));
       return { peerId, blocks, bytes: approximateJsonBytes(blocks) };
     } catch (error) {
-      // This code also returns an error in decoding the answer, together with the peer that sent the answer. The caller
-      // `fetch` then reports the error for this peer, not for the sync peer.
+      // The caller `fetch` must report an error of `transport.request` or `decodeBatch` for the peer that caused the
+      // error. This method therefore returns the error together with the peer.
       return { peerId, error };
     }
   }

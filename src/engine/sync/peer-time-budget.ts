@@ -17,9 +17,9 @@ import type { Block } from '../../protocol/types.ts';
 const FREE_MS = 12_000;
 /**
  * Times in milliseconds that a peer earns with each block and each transaction that it sends. An answer of 34 blocks
- * earns at least 10.2 s. The transport waits 10 s for an answer. An honest peer sends fewer blocks only in its last
- * answer, and in an answer that reaches the maximum size of a message. An answer of maximum size earns more time for
- * each block, because such large blocks contain many transactions.
+ * earns at least 10.2 s, which is more than the 10 s for which the transport waits for an answer. An honest peer sends
+ * fewer blocks only in its last answer, and in an answer that reaches the maximum size of a message. An answer of
+ * maximum size earns more time for each block, because such large blocks contain many transactions.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;

@@ -7,7 +7,10 @@ import type { SyncProgress } from '../../ports/node-api.ts';
  * much. Over a longer time, the rate would follow a change of the sync peer too late.
  */
 const WINDOW_MS = 30_000;
-/** Number of stored samples of the progress in `WINDOW_MS` if samples arrive all the time; at most twice as many. */
+/**
+ * Number of samples that are stored in `WINDOW_MS` if new samples arrive continuously. If new samples arrive less
+ * often, the number is at most twice as large.
+ */
 const SAMPLES_MAX = 60;
 
 interface Sample {

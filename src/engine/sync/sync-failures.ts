@@ -44,8 +44,8 @@ export class SyncFailures {
     const wasByClock = cause instanceof BlockRejected && isByClock(cause);
     const fields = { peer: peerId, reason, ...(wasByClock ? { isByClock: true } : {}) };
     observer.log('warn', code, 'could not synchronise with a peer', fields);
-    // Our own chain has changed during the sync, so the peer is not at fault. The next check of announced tips decides
-    // whether to sync again.
+    // Our own chain has changed during the sync, so the peer is not at fault. The peer gets no backoff, so the node may
+    // soon sync from the peer again.
     if (code === 'TIP_MOVED') return;
     // The sync peer did not answer within `PROOF_MS` (see `synchronizer.ts`), and another peer also claims a better
     // chain. The sync peer may be honest and have a slow connection.
@@ -53,9 +53,10 @@ export class SyncFailures {
       backoff.fail(peerId, false);
       return;
     }
-    // If our clock is behind, the node refuses the new blocks of all peers. A refusal because of a timestamp therefore
-    // does not count as a failure of the peer. If `rivalsAtOurHeight` is true, the node also syncs from peers at our
-    // height that announce no better tip. Such a peer is not at fault if its branch is not better.
+    // If our clock is behind, the node refuses the new blocks of all peers. A refusal because of a timestamp in the
+    // future therefore does not count as the fault of the peer. If `rivalsAtOurHeight` is true, the node also syncs
+    // from peers at our height that announce no better tip. Such a peer is not at fault if its branch is not better.
+    // With this setting, the code `SYNC_BRANCH_NOT_BETTER` therefore never counts as the fault of the peer.
     const isRival = rivalsAtOurHeight && code === 'SYNC_BRANCH_NOT_BETTER';
     const isItsFault = !wasByClock && !isRival;
     backoff.fail(peerId, isItsFault);
@@ -65,10 +66,10 @@ export class SyncFailures {
   }
 
   /**
-   * Handles a failure of a same-tip peer, or of the sync peer if another peer sent the batch in its place. If the peer
-   * sent blocks that are invalid or do not follow each other, the consequences are the same as in `syncPeerFailed`. For
-   * another `ProtocolError`, such as a missing answer, the peer gets only the shortest backoff, because another peer
-   * may be at fault.
+   * Handles a failure of a same-tip peer. Also handles a failure of the sync peer if another peer then sent the blocks.
+   * If the peer sent blocks that are invalid or do not follow each other, the consequences are the same as in
+   * `syncPeerFailed`. For another `ProtocolError`, such as a missing answer, the peer gets only the shortest backoff,
+   * because another peer may be at fault.
    */
   sameTipPeerFailed(peerId: PeerId, error: unknown): void {
     const cause = error instanceof BranchRejected ? error.rejection : error;

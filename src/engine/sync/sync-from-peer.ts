@@ -26,10 +26,11 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
 /**
  * Maximum size in bytes of a rival branch that the node keeps in memory until the branch has proved to be better. The
- * size is measured in the binary form of the store. As objects in memory, the blocks take up to twenty times as many
- * bytes. Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. An honest
- * branch of such blocks reaches this limit only if no block becomes final for a long time. The node needs this limit
- * because it cannot check before the switch which delegate owns a slot. Anybody can therefore sign blocks for a branch.
+ * size is measured in the binary form of the store. As objects in memory, the blocks take up to twenty times this size.
+ * Five thousand blocks of 25 transfers fit into this limit, or eighty-five thousand empty blocks. An honest branch with
+ * at most 25 transfers in each block reaches this limit only if it split from our chain thousands of blocks ago, and no
+ * block has become final since the split. The node needs this limit because it cannot check before the switch which
+ * delegate owns a slot. Anybody can therefore sign blocks for a branch.
  */
 export const BRANCH_BYTES_MAX = 16_000_000;
 
@@ -49,7 +50,7 @@ export interface SyncFromPeerDependencies {
   readonly isSyncPeerConnected: () => boolean;
   /**
    * Called for a same-tip peer that failed, or whose block was refused or caused an internal error. Also called for the
-   * sync peer if it did not send a batch that another peer then sent.
+   * sync peer if it failed to send a batch, and another peer then sent the batch.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** False if the protocol of this generation has no request for a peer's tip. */
@@ -163,8 +164,8 @@ async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPe
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
-  // No final block forbids a switch to the peer's branch, so the peer may be honest. But this node cannot revert so
-  // many blocks, because it has deleted their undo records.
+  // The block at `floorHeight` is not final, so an honest peer may have another block at this height. But this node
+  // cannot revert the block, because the store has no undo record of it.
   throw new ProtocolError(
     'SYNC_FORK_TOO_DEEP',
     { peer: peerId, floorHeight },

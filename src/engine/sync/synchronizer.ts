@@ -39,13 +39,13 @@ const PEERS_PER_RUN_MAX = 5;
 const FAILURES_TRUSTED = 1;
 /**
  * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
- * sending blocks that this node applies. Until then, if another peer also claims a better chain, each answer of the
- * sync peer must arrive within this time.
+ * sending blocks that this node applies. Until the sync peer has proved its claim, each answer must arrive within this
+ * time if another peer also claims a better chain.
  */
 const PROOF_MS = 3000;
 /**
  * If our tip is older than this number of slots, our chain is probably behind the network, so a claim of a better chain
- * is credible. The node then counts as syncing already while forging waits for the proof of the claim (see `syncing`).
+ * is credible. In this case, `syncing` is true even before the proof of the claim, while forging waits for the proof.
  */
 const STALE_SLOTS = 3;
 /**
@@ -112,7 +112,8 @@ export class Synchronizer {
   #waitedUntilMs = -Infinity;
   /**
    * Time of `#clock` in milliseconds when this run last applied blocks. The value is -Infinity if the run has applied
-   * none, or if the newest block that it applied was then in the current or the previous slot (the download has ended).
+   * none. The value is also -Infinity if the newest applied block was in the current or the previous slot when the run
+   * applied this block, because the download has then ended.
    */
   #lastProgressMs = -Infinity;
   /**
@@ -157,11 +158,11 @@ export class Synchronizer {
   }
 
   /**
-   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the last of
-   * these blocks was then older than the previous slot. Also true while a run writes missing index entries of
-   * downloaded blocks. If our tip is older than `STALE_SLOTS` slots, the value is also true while forging waits for the
-   * proof of the sync peer's claim (up to `PROOF_MS`). While the value is true, the node does not forge, send blocks,
-   * announce its tip or request announced transactions.
+   * True while the node downloads blocks: the current run applied blocks less than `STALL_MS` ago, and the newest of
+   * these blocks was older than the previous slot when the run applied it. Also true while a run writes missing index
+   * entries of downloaded blocks. If our tip is older than `STALE_SLOTS` slots, the value is also true while forging
+   * waits for the proof of the sync peer's claim (up to `PROOF_MS`). While the value is true, the node does not forge,
+   * send blocks, announce its tip or request announced transactions.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -353,8 +354,8 @@ export class Synchronizer {
   }
 
   /**
-   * Sends a request to a peer. While the sync peer has not proved its claim and another peer also claims a better
-   * chain, the answer must arrive within `PROOF_MS`.
+   * Sends a request to a peer. While the sync peer has not proved its claim, the answer must arrive within `PROOF_MS`
+   * if a peer other than the asked peer also claims a better chain.
    */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);

@@ -13,8 +13,8 @@ import type { MonotonicClock } from '../monotonic-clock.ts';
  */
 const ACCEPTING_MS = 50;
 /**
- * Time in milliseconds from the end of an accepting phase that lasted `ACCEPTING_MS` until the next such phase may
- * start. Without this time, a flood of connections would stop all work for strangers.
+ * Time in milliseconds from the end of an accepting phase that reached `ACCEPTING_MS` until the next accepting phase
+ * may start. Without this time, a flood of connections would stop all work for strangers.
  */
 const WORKING_MS = 10;
 

@@ -53,7 +53,7 @@ export class AddressRecords {
     return this.#shutOut(record, nowMs);
   }
 
-  /** Shuts the address out at once, without counting refusals. */
+  /** Shuts the address out immediately, without counting refusals. */
   shutOut(key: string): void {
     this.#shutOut(this.#recordOf(key), this.#clock.nowMs());
   }

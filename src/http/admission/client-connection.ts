@@ -5,9 +5,9 @@
  * answer to the previous one has left the process. Without the gate, node:http would parse all requests of one read,
  * possibly thousands, before it answers the first one.
  *
- * The node reads nothing from a stranger before its first turn (`fair-scheduler.ts`). The gate passes on a body only
- * after the node has accepted the request. If the node refuses a request without reading its body, the connection ends
- * after the answer.
+ * The node reads nothing from a stranger's connection before the first turn of the connection (`fair-scheduler.ts`).
+ * The gate passes on a body only after the node has accepted the request. If the node answers a request without reading
+ * the body, the connection ends after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -37,8 +37,9 @@ export interface ConnectionHost {
   readonly buffers: Buffers;
   readonly headersTimeoutMs: number;
   /**
-   * Whether the node discards input that arrives after the last answer: always for a trusted client, and for a
-   * stranger while the node has time and memory.
+   * Whether the connection stays open after the last answer, so that the node can read and discard further input.
+   * Always true for a trusted client. For a stranger, true unless many tasks of strangers wait, or `LINGERING_MAX`
+   * connections of strangers already stay open in this way.
    */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
@@ -60,7 +61,7 @@ export class ClientConnection implements CountedConnection, Holder {
   #socket: Socket;
   #phase: ConnectionPhase = 'arriving';
   #phaseStartMs: number;
-  /** True while the socket is paused. A new socket of the listener is paused. */
+  /** True if `#settle` has paused the socket. At first true, because the socket is paused when `#settle` first runs. */
   #isPaused = true;
   #isPassing = false;
   #lingeredBytes = 0;
@@ -138,7 +139,7 @@ export class ClientConnection implements CountedConnection, Holder {
   /**
    * Allows the gate to pass on the body of the request that began last.
    *
-   * @param start starts the handler; called when the whole body has arrived, or at once for a chunked body
+   * @param start starts the handler; called when the whole body has arrived, or immediately for a chunked body
    */
   acceptBody(start: () => void): void {
     this.#gate.acceptBody(start);
@@ -225,8 +226,8 @@ export class ClientConnection implements CountedConnection, Holder {
       parse: (chunk) => this.#receive(chunk),
       end: () => this.#endWhenAnswered(),
     });
-    // When node:http ends the connection after an answer, bytes of the request may be unread. The operating system
-    // would then reset the connection.
+    // When node:http ends the connection after an answer, bytes of the request may be unread. If the node closed the
+    // socket immediately, the operating system would reset the connection.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       if (this.#gate.heldBytes > 0 || this.#gate.isIncomplete) this.#linger();
@@ -371,8 +372,8 @@ export class ClientConnection implements CountedConnection, Holder {
 
   /**
    * Ends the connection after its last answer. If unread input remained, the operating system would reset the
-   * connection, and the client could lose the answer. Therefore, while it has time and memory, the node reads and
-   * discards input.
+   * connection, and the client could lose the answer. Therefore the node reads and discards input while the node has
+   * time and memory.
    */
   #linger(): void {
     this.#gate.clear();
@@ -396,7 +397,7 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * Updates the number of bytes that the node holds for a stranger's connection. The number is the unread bytes of the
+   * Updates the number of bytes that the node holds for a stranger's connection. The number is the unsent bytes of the
    * answer, plus `INPUT_WEIGHT` times the bytes of input. The full size of an accepted body counts as input even before
    * the body arrives.
    */

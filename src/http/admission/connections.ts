@@ -90,7 +90,7 @@ export class Connections<T extends CountedConnection> {
 
   /**
    * Makes room for a new connection of the address `key`: closes the oldest idle connection of the stranger with the
-   * most connections. Closes nothing if this stranger has no more connections than `key` would have with the new one.
+   * most connections. Closes nothing unless this stranger has at least two more connections than `key` has now.
    *
    * @returns false if no connection was closed
    */

@@ -3,7 +3,7 @@
  * of the main thread's time. In a process that also serves peers, the requests of peers use the same share
  * (`work-share.ts`). When the share is used up, the addresses take turns, with one task for each turn. The scheduler
  * therefore runs only one task of an address between two turns of another waiting address. While the share is not used
- * up and no connections wait to be accepted, the scheduler runs work at once.
+ * up and no connections wait to be accepted, the scheduler runs work immediately.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -98,7 +98,7 @@ export class FairScheduler {
     }
     const charge = this.#share.begin();
     work();
-    // Promise callbacks that the work has started run after `work` returns. Their time counts, too.
+    // Promise callbacks that the work has started run after `work` returns. The charge includes their time.
     await settled();
     charge();
   }

@@ -6,7 +6,7 @@
 import type { HttpLimits } from '../options.ts';
 
 export interface AdmissionLimits {
-  /** Maximum number of open connections, including those of trusted clients and event streams. */
+  /** Maximum number of open connections, including event streams and the connections of trusted clients. */
   readonly connectionsMax: number;
   /** Maximum number of connections of one address that is not trusted. */
   readonly connectionsPerAddressMax: number;
@@ -14,7 +14,8 @@ export interface AdmissionLimits {
   readonly arrivalsPerAddressMax: number;
   /**
    * Maximum number of buffered bytes for all strangers together: the bytes of answers that are not sent yet, plus
-   * `INPUT_WEIGHT` times the bytes of requests that are not parsed yet.
+   * `INPUT_WEIGHT` times the bytes of requests that are not parsed yet. An accepted body counts with its full size
+   * until the answer is sent.
    */
   readonly bufferBytesMax: number;
   /** Time limit for receiving all headers of a request, in milliseconds. */
@@ -91,7 +92,7 @@ export const LINGERING_MAX = 64;
 /**
  * Maximum number of refusals that an address may get in a window of `WINDOW_MS`. At the next refusal, the address is
  * shut out for `SHUT_OUT_MS`. The connections of an address that is shut out are closed, and its new connections are
- * refused at once.
+ * refused immediately.
  */
 export const REFUSALS_MAX = 100;
 export const WINDOW_MS = 10_000;

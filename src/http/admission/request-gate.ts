@@ -41,7 +41,9 @@ export class RequestGate {
     return this.#exchange !== undefined;
   }
 
-  /** True when the body of the present request was accepted, and bytes of it are still to be passed on. */
+  /**
+   * True when the node has accepted the body of the present request, and the parser has not read the whole body yet.
+   */
   get isBodyMissing(): boolean {
     return this.#exchange !== undefined && this.#exchange.takesBody && !this.#exchange.request.complete;
   }
@@ -99,7 +101,7 @@ export class RequestGate {
    * Returns the function that starts the handler of a request with a body, if the whole body has arrived. Until then,
    * the result is undefined, so an incomplete body causes no work. The function is returned only once; later results
    * are undefined, too. Only the parser finds the end of a chunked body. For a chunked body, the function is therefore
-   * returned at once, and the handler itself reads the body.
+   * returned immediately, and the handler itself reads the body.
    */
   takeStart(): (() => void) | undefined {
     if (this.#exchange?.start === undefined) return undefined;
@@ -161,8 +163,8 @@ export function bringsBody(request: Pick<GatedRequest, 'headers'>): boolean {
 
 /**
  * Adds the header `Connection: close` to the answer to a request with a body, unless the body was read before the
- * answer. Without this header, a client could send its next request while the connection ends, and would lose this
- * request.
+ * answer. Without this header, a client could send its next request while the connection ends, and would get no answer
+ * to the next request.
  */
 export function closeUnlessBodyIsRead(request: IncomingMessage, response: ServerResponse): void {
   if (!bringsBody(request)) return;
@@ -177,7 +179,8 @@ function isChunked({ headers }: Pick<GatedRequest, 'headers'>): boolean {
 
 /**
  * Number of bytes up to the end of a head. If the end mark of the head has not arrived, the gate holds back the last
- * bytes that may be the start of the mark. Therefore the passed bytes never contain bytes of the next request.
+ * bytes that may be the start of the mark. The gate therefore also finds a mark that arrives in two chunks, and never
+ * passes on bytes of the next request together with a head.
  */
 function upToHeadEnd(bytes: Buffer): number {
   const end = bytes.indexOf(HEAD_END);

@@ -1,8 +1,8 @@
 /**
- * Limits on the requests and connections of clients, for all processes that answer HTTP together. One process counts,
- * and the other processes ask that process. Before a process asks, it applies its own limits on connections, and
- * refuses the requests of a client that has already reached the rate limit. A flood of requests therefore does not
- * become a flood of messages between the processes.
+ * Limits on the requests and connections of clients. Each limit covers all processes that answer HTTP. One process
+ * counts, and the other processes ask that process. Before a process asks, it applies the limits to its own
+ * connections, and refuses the requests of a client that has already reached the rate limit. A flood of requests
+ * therefore does not become a flood of messages between the processes.
  */
 
 import type { Allowance } from './allowance.ts';
@@ -49,7 +49,7 @@ export interface SharedLimits {
   /** Called when a counted connection of a stranger was closed. */
   left(key: string): void;
   /**
-   * Counts a replay (`replays.ts`) for an address until `replayEnded` is called.
+   * Counts a replay (`events/replays.ts`) for an address until `replayEnded` is called.
    *
    * @returns false when the address, or all addresses together, already have the maximum number of replays
    * @throws ProtocolError like `take`

@@ -16,14 +16,14 @@ export class ChainAsOf {
     this.sequence = sequence;
   }
 
-  /** Height of the newest block after the record; 0 if the chain had no block. */
+  /** Height of the tip when the record had just been written; 0 if the chain had no block. */
   tipHeight(): number {
     const next = this.#next();
     if (next === undefined) return this.#api.chain.tip()?.height ?? 0;
     return next.kind === 'applied' ? next.height - 1 : next.height;
   }
 
-  /** Height of the newest block that was final after the record; 0 if no block was final. */
+  /** Finalized height when the record had just been written; 0 if no block was final. */
   finalizedHeight(): number {
     return this.#next()?.finalizedBefore ?? this.#api.log.finalized();
   }
@@ -54,7 +54,8 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
 }
 
 /**
- * Returns the place after which a stream starts that sends all blocks from `height` on, and then the following events.
+ * Returns the place at which a stream must start, so that it sends all blocks from `height` on, and then the later
+ * events of the log.
  *
  * @returns undefined when the block at `height - 1` does not exist yet; with `final`, undefined when this block is not
  *   final yet

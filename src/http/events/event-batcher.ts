@@ -1,7 +1,8 @@
 /**
  * Collects events that are not in the event log, such as changes of peers, and writes the events of 25 ms together to
- * each subscriber. A write for each single event would cost as much time again as making the event. When a batch is
- * full, the batcher drops further events until the next write, because a usual connection cannot carry more data.
+ * each subscriber. A separate write for each event would double the time that the node spends on the event. When a
+ * batch is full, the batcher drops further events until the next write, because a usual connection cannot carry more
+ * data.
  */
 
 import { eventText, type NodeEvent } from './event.ts';

@@ -44,8 +44,8 @@ export function eventsOf(
  * Makes the events of a block that the stream reads from the chain and not from the log. The events are the same as
  * when the block was applied.
  *
- * @param finalizedHeight for the last block that the stream reads from the chain: the finalized height, whose event
- *   follows if any block is final; undefined for all earlier blocks
+ * @param finalizedHeight the finalized height if `block` is the last block that the stream reads from the chain;
+ *   undefined for an earlier block. A finalized height of at least 1 adds the event `finalized/change`
  */
 export function pastEvents(
   api: NodeApi,

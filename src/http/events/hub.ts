@@ -3,7 +3,8 @@
  * the event log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
  * hub disconnects a subscriber that takes no data for `stallMs`. The subscriber can connect again and resume at its
  * place. The time that the hub spends on strangers (clients that are not trusted) counts towards their share of the
- * main thread's time (`FairScheduler`). The time for sending events that are not in the log counts for all subscribers.
+ * main thread's time (`FairScheduler`). The time for sending events that are not in the log also counts towards this
+ * share, even for trusted subscribers.
  */
 
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
@@ -47,7 +48,8 @@ export interface EventHub {
    *
    * @param after place of the last event that the subscriber has; undefined to start with the next event
    * @returns false when there are too many subscribers or too many replays (subscribers that receive old events). Also
-   *   false when the hub or the connection closes before the replay is counted. Rejects like `SharedLimits.replay`
+   *   false when the hub or the connection closes while the hub waits for the counter of replays. Rejects like
+   *   `SharedLimits.replay`
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
@@ -217,7 +219,10 @@ class Hub implements EventHub {
     this.#serveLater(key);
   }
 
-  /** Sends events in a later iteration of the event loop, after the end of the change that caused the events. */
+  /**
+   * Serves the subscribers in a later iteration of the event loop, so that a change of the chain is complete before
+   * the hub reads the chain.
+   */
   #serveLater(key: string): void {
     setImmediate(() => {
       if (key === TRUSTED) this.#serveSubscribers(key);
@@ -281,7 +286,8 @@ class Hub implements EventHub {
 
   /** Starts timers and listeners; they run only while there are subscribers. */
   #beginToLook(): void {
-    // The first check with an answer only stores the state. In a reading process, a check can fail.
+    // The first check that succeeds only stores the state. A check can fail in a reading process, because this process
+    // asks the node for the state.
     this.#peers.forget();
     this.#forging = undefined;
     this.#look();

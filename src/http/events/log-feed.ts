@@ -15,9 +15,10 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 /** Maximum number of records, or of blocks read from the chain, whose events one subscriber gets in one turn. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
- * Maximum number of records whose events the feed caches with their texts. A stranger counts as a replay if its place
- * is more than this number of records before the end of the log. A stranger also counts as a replay if its place is a
- * requested height or belongs to another log.
+ * Maximum number of records whose events the feed caches with their texts. A stranger that wants events of the log
+ * counts as a replay (a subscriber that receives old events) if its place is more than this number of records before
+ * the end of the log. Such a stranger also counts as a replay if its place is a requested height or belongs to another
+ * log.
  */
 export const RECORDS_CACHED_MAX = 64;
 
@@ -77,7 +78,7 @@ export class LogFeed<S extends FedSubscriber> {
 
   /**
    * Returns the events of a record. Does not read the block, and returns no events, if the events are not cached and
-   * the filter excludes all of them.
+   * `mayWant` returns false for the record.
    */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;

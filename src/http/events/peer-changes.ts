@@ -12,12 +12,12 @@ export class PeerChanges {
    */
   #reported: Map<string, PeerEntry> | undefined;
 
-  /** Makes the next check the first one. */
+  /** Forgets the reported peers, so that the next check counts as the first check. */
   forget(): void {
     this.#reported = undefined;
   }
 
-  /** @returns at most `CHANGES_PER_LOOK_MAX` changes; later checks return the others. The first check has no changes. */
+  /** @returns at most `CHANGES_PER_LOOK_MAX` changes; later checks return the others. The first check returns none. */
   look(entries: readonly PeerEntry[]): readonly PeerEntry[] {
     const now = connectedOf(entries);
     if (this.#reported === undefined) {

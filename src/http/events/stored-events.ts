@@ -1,6 +1,6 @@
 /**
- * Reads the events of an event log to which no process writes. A subscriber of the event stream would get the same
- * events up to the end of the log.
+ * Reads the events of an event log that does not change, such as the log in a snapshot of the store. A subscriber of
+ * the event stream would get the same events up to the end of the log.
  */
 
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -25,8 +25,8 @@ export interface StoredEvent {
  * `fromHeight` selects no events.
  *
  * @param query query text of `GET /events`, without `?`
- * @throws Problem if the route refuses a parameter, or if the chain has no block at `fromHeight - 1` yet (with `final`,
- *   no final block); `refusalOf` returns the message of this error
+ * @throws Problem if the route refuses a parameter, or if the block at `fromHeight - 1` does not exist yet; with
+ *   `final`, also if this block is not final yet. `refusalOf` returns the message of the error
  */
 export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent> {
   const dialect = { generation: api.params.generation, strict: false };

@@ -8,7 +8,8 @@ import { listOf, objectOf, TEXT } from '../views/shapes.ts';
 const PREFIX = '/api';
 
 /**
- * @param routes all other routes; the answer lists the GET routes that have no parameter in the path
+ * @param routes all other routes except `/spec` and `/docs`; the answer lists the GET routes that have no parameter in
+ *   the path
  * @param hasDashboard true when the node serves the dashboard at `/`
  */
 export function indexRoute(routes: readonly Route[], hasDashboard: boolean): EnvelopeRoute {

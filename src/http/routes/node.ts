@@ -163,7 +163,7 @@ const SWITCH_FORGING_ROUTE: Route = {
   errors: {
     403: NOT_LISTED,
     404: 'The delegate is not configured, the password is wrong, or the account is not registered as a delegate.',
-    422: 'The signing record of the delegate was moved to another node, so this node must not sign.',
+    422: 'The request enables forging, but the signing record of the delegate was exported from this node, so this node must not sign.',
   },
   access: 'forging',
   handle: async (api, request) => {

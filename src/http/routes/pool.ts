@@ -33,8 +33,9 @@ const RECIPIENT_KEY = keyParameter(
 type SortField = (typeof SORT_FIELDS)[number];
 
 /**
- * Returns the routes of the pool. The first route lists the signers of a transaction. The second route lists the queue
- * that its path names. The third route names no queue in its path, and lists the queue `verified`.
+ * Returns the routes of the pool. The first route shows which members of a multisignature group have signed a
+ * transaction. The second route lists the queue that its path names. The third route names no queue in its path, and
+ * lists the queue `verified`.
  */
 export function poolRoutes(dialect: HttpDialect): readonly Route[] {
   const state: Parameter = {

@@ -153,7 +153,7 @@ function accountOf(api: NodeApi, request: CheckedRequest): Account {
   return account;
 }
 
-/** Errors for a request without any of the four parameters, in the same order as in the answer of a real node. */
+/** Errors if all four parameters are absent or empty, in the same order as in the answer of a real node. */
 const NOTHING_GIVEN = (
   [
     ['address', 'publicKey, secondPublicKey and username'],

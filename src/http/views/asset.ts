@@ -1,4 +1,4 @@
-/** Shows the asset of a transaction in the form of the generation, and compares the recipient with an address. */
+/** Shows the asset of a transaction in the form of the dialect's generation. Compares the recipient with an address. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';

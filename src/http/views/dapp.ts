@@ -2,7 +2,7 @@
 
 import type { TransactionEntry } from '../../ports/queries.ts';
 
-/** Shows the application that the transaction registers. If it registers none, the list is empty. */
+/** Returns a list with the application that the transaction registers; an empty list if it registers none. */
 export function dappView({ transaction }: TransactionEntry): readonly Readonly<Record<string, unknown>>[] {
   const { payload } = transaction;
   if (payload.kind !== 'dapp') return [];

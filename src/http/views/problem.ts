@@ -1,4 +1,4 @@
-/** Defines the shapes of the refusals that `problems.ts` makes. */
+/** Defines the shapes of the bodies with which the node refuses requests. */
 
 import type { Schema } from '../schema.ts';
 import { FLAG, INTEGER, listOf, objectOf, TEXT } from './shapes.ts';

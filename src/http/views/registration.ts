@@ -1,4 +1,4 @@
-/** Shows a second-signature registration as `routes/second-signature.ts` answers it, with amounts as numbers. */
+/** Shows a second-signature registration in the form that `routes/second-signature.ts` sends: amounts are numbers. */
 
 import type { Transaction } from '../../protocol/types.ts';
 import type { HttpDialect } from '../dialect.ts';

@@ -64,7 +64,7 @@ export class Notifier {
   }
 
   take({ code, timeMs, message, fields }: Pick<Diagnostic, 'code' | 'timeMs' | 'message' | 'fields'>): void {
-    // Slot events are sent by `takeSlots`, which knows the events that an earlier run has sent.
+    // `takeSlots` sends the slot events, because it leaves out the slots that an earlier run has reported.
     if (!this.#isSubscribed(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
     this.#count += 1;
     const id = `${code}-${this.#options.nonce}-${this.#count}`;
@@ -107,7 +107,10 @@ export class Notifier {
     }
   }
 
-  /** Saves the waiting events. An event that is being delivered may be delivered again by the next run. */
+  /**
+   * Ends the deliveries, and saves the waiting events. If `close` interrupts a delivery, the next run delivers the
+   * event again.
+   */
   async close(): Promise<void> {
     await Promise.all(this.#deliveries.map((delivery) => delivery.close()));
   }
@@ -131,7 +134,7 @@ class Delivery {
   #failingSinceMs = 0;
   #loggedMs = 0;
   #deliveredMs: number | undefined;
-  /** True when the last attempt to save the waiting events on the disk failed. */
+  /** True if `#run` could not save the waiting events on the disk before its last deliveries. */
   #isUnkept = false;
   #timer: Timer | undefined;
   #work: Promise<void> | undefined;
@@ -199,7 +202,7 @@ class Delivery {
     }
   }
 
-  /** Reports the first failure in a row, and later failures at most once in `FAILURE_LOG_MS`. */
+  /** Reports the first of several failures in a row, and the later failures at most once in `FAILURE_LOG_MS`. */
   #logFailure(reason: string): void {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();
@@ -216,8 +219,8 @@ class Delivery {
 
   /**
    * Returns the delay before the next attempt. The delay doubles with each failure after the first
-   * `BACKOFF_CONSTANT_FAILURES`, up to `BACKOFF_MS_MAX`. A random part keeps nodes with the same receiver from trying
-   * again at the same time.
+   * `BACKOFF_CONSTANT_FAILURES`, up to `BACKOFF_MS_MAX`. A random factor from 0.75 to 1.25 keeps nodes with the same
+   * receiver from trying again at the same time.
    */
   #backoffMs(): number {
     const doublings = Math.min(Math.max(this.#failures - BACKOFF_CONSTANT_FAILURES, 0), 20);

@@ -1,6 +1,6 @@
 /**
  * Stores events that wait for delivery, in an append-only file. Each line of the file has a checksum. Unless the disk
- * fails, an event is on the disk before its first delivery. The outbox records a delivery after it has succeeded, so a
+ * fails, an event is on the disk before its first delivery. The outbox records only successful deliveries, so a
  * kill loses no event that was on the disk. If a kill comes between a delivery and its record, the notifier delivers
  * the event again after the restart, with the same id.
  */
@@ -26,16 +26,15 @@ export const EVENTS_MAX = 1000;
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
 /**
- * The outbox rewrites the file, with only the waiting events, when its size exceeds this number of bytes plus
- * `EVENT_BYTES_MAX` times the number of waiting events.
+ * The file may have `EVENT_BYTES_MAX` bytes for each waiting event, and this number of bytes in addition. If a write
+ * would exceed this size, the outbox instead rewrites the file with only the notifier's position and the waiting
+ * events.
  */
 const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;
 
 export interface OutboxEvent {
-  /**
-   * Id of the event. The id is the same after any restart, so that receivers recognise an event that they already have.
-   */
+  /** The id is the same after any restart, so that receivers recognise an event that they already have. */
   readonly id: string;
   /** ISO 8601. */
   readonly time: string;
@@ -45,7 +44,10 @@ export interface OutboxEvent {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Position of the notifier: what it has examined and reported. After a restart, the notifier continues from there. */
+/**
+ * Position of the notifier: what it has examined and reported. After a restart, the notifier continues from this
+ * position.
+ */
 export interface OutboxPlace {
   /** The notifier has looked for missed slots in all blocks up to this height. */
   readonly height: number;

@@ -51,8 +51,8 @@ export interface NotifierSources {
 export async function startNotifier(sources: NotifierSources): Promise<Notifier | undefined> {
   const { config, network, directory, observer, engine, store, identity } = sources;
   const { ownSlotOutcomes, chain } = engine;
-  // Failed deliveries appear in `bloomery why`. If `notify.events` includes `NOTIFY_FAILED`, failed deliveries to one
-  // of two receivers are reported to the other.
+  // Failed deliveries appear in `bloomery why`. If `notify.events` includes `NOTIFY_FAILED` or `all`, and deliveries to
+  // one of two receivers fail, the other receiver gets an event about these failures.
   const module = engine.diagnostics.listenIn(observer).module('notify');
   const channels =
     directory === undefined

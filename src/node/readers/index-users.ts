@@ -20,7 +20,8 @@ export function indexUsersAmong(readers: () => Iterable<Reader>): IndexUsers {
 }
 
 /**
- * Delegates to `IndexUsers` that do not exist yet. Until they exist, the node must not defer indexing.
+ * Returns `IndexUsers` that forward each call to the result of `users`. While `users` returns undefined, the node does
+ * not defer indexing.
  *
  * @param users returns undefined before the readers start
  */

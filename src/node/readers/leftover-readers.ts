@@ -42,9 +42,9 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
 /**
  * Kills the readers whose node has ended. If the node of a reader is still ending, the function first waits for the
  * end of this node. After the kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`.
- * The function never kills a reader of a running node: the parent of such a reader is still the node that wrote the
- * file. If a file does not contain the process number of the node, the function does not kill the reader, because its
- * node may still run.
+ * The function never kills a reader of a running node: the parent process of such a reader is still the node that wrote
+ * the reader's file. If a file does not contain the process number of the node, the function does not kill the reader,
+ * because its node may still run.
  *
  * @param directory folder of the node's data; it need not exist
  * @returns process numbers of the killed readers

@@ -3,8 +3,8 @@
  * connections and replays of events. A question of the reader to the node about these limits is called a limit check.
  * The reader sends its limit checks to the node in batches. Each batch waits for the answers to the batch before it, so
  * that a flood of requests takes only a small part of the node's time. A limit check without an answer fails after
- * `LIMIT_ANSWER_MS_MAX`. If the failed limit check was in a batch that the reader had sent, the node is silent: until
- * the node answers, new limit checks fail at once.
+ * `LIMIT_ANSWER_MS_MAX`. If a limit check fails after the reader has sent it, the reader regards the node as silent:
+ * until the node answers, new limit checks fail immediately.
  *
  * The key of a client (`clientKey`) is its IPv4 address, or the /64 network of its IPv6 address.
  */
@@ -44,11 +44,11 @@ export class LimitClient implements SharedLimits {
   /** True from the time when a sent limit check fails until the node answers. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of strangers' connections that closed since the last message to the node, by key of the client. */
+  /** Number of strangers' connections that closed since the last `LimitReport` to the node, by key of the client. */
   readonly #left = new Map<string, number>();
   /**
-   * Number of times that the reader refused a client since the last message to the node, by key of the client. The map
-   * has at most `LIMIT_REPORTED_MAX` keys. Refusals of further clients are not counted.
+   * Number of times that the reader refused a client since the last `LimitReport` to the node, by key of the client.
+   * The map has at most `LIMIT_REPORTED_MAX` keys. Refusals of further clients are not counted.
    */
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();

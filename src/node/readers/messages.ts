@@ -64,8 +64,9 @@ export const LIMIT_ASKS_AT_ONCE = 500;
  */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
- * Milliseconds after which a limit check without an answer fails. The client then gets an error. The reader does not
- * decide without the node, because each reader would then grant the full limit to each client.
+ * Milliseconds after which a limit check without an answer fails. The reader then refuses the request, the connection
+ * or the replay. The reader does not decide without the node, because each reader would then grant the full limit to
+ * each client.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read without an answer fails. For the largest reads, a busy node needs a second. */
@@ -239,7 +240,7 @@ export function silent(): ProtocolError {
   );
 }
 
-/** Returns the members that can be sent to another process: all members except objects and functions. */
+/** Returns the members that are neither objects nor functions, so that the result can be sent to another process. */
 function plain(data: ErrorData): ErrorData {
   return Object.fromEntries(
     Object.entries(data).filter(([, value]) => typeof value !== 'object' && typeof value !== 'function'),

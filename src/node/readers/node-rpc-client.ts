@@ -57,7 +57,7 @@ export class NodeRpcClient {
    * Asks the node. The answer shows the state of the node at a moment after this call.
    *
    * @throws ProtocolError `NODE_BUSY` when too many reads wait, `NODE_SILENT` when no answer comes in time, or the
-   *   error of the node. After a `NODE_SILENT` for a read that was sent, further reads fail at once until the node
+   *   error of the node. After a `NODE_SILENT` for a read that was sent, further reads fail immediately until the node
    *   answers again.
    */
   async read(method: Read, ...args: readonly unknown[]): Promise<unknown> {

@@ -26,8 +26,8 @@ export class NodeRpcServer {
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
   /**
-   * Whether the node has sent the first update after the latest call of `indexesCompleted`, and whether the reader has
-   * confirmed this update. Before the first call of `indexesCompleted`, the value is `confirmed`.
+   * State of the first update after the latest call of `indexesCompleted`: not sent, not confirmed by the reader, or
+   * confirmed. Before the first call of `indexesCompleted`, the value is `confirmed`.
    */
   #move: 'unsent' | 'unconfirmed' | 'confirmed' = 'confirmed';
   #times: ReceivedTime[] = [];
@@ -42,7 +42,7 @@ export class NodeRpcServer {
   chainChanged(times: readonly ReceivedTime[]): void {
     this.#isChainChanged = true;
     this.#times.push(...times);
-    // The transaction pool, too, keeps the times of at most this number of confirmed transactions.
+    // The transaction pool also keeps the times of at most `CONFIRMED_TIMES_MAX` confirmed transactions.
     if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
     this.#sendUpdate();
   }
@@ -54,8 +54,8 @@ export class NodeRpcServer {
   }
 
   /**
-   * True if the reader shows the chain as of the last backfill, or a newer chain. While false, the node must not begin
-   * to defer indexing.
+   * For a ready reader: true if the reader shows the chain as of the last backfill, or a newer chain. While this value
+   * is false, the node must not begin to defer indexing.
    */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';

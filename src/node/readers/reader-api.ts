@@ -104,7 +104,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
-    // Any request can trigger this call, so the reader moves to a new view only if the chain has changed.
+    // Any request can trigger this call. To limit the number of moves (`ChainReader.move`), the reader moves to a new
+    // view only if the chain has changed.
     refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
     async status() {
       const status = await read<NodeStatus>('status');

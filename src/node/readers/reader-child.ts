@@ -7,14 +7,14 @@ import { programBeside } from '../../workers/job-threads.ts';
 import type { FromReader } from './messages.ts';
 
 /**
- * Maximum heap of a reader in megabytes. A reader whose heap reaches this size ends at once, and the reader pool
+ * Maximum heap of a reader in megabytes. A reader whose heap reaches this size ends immediately, and the reader pool
  * replaces it. The pool also measures the memory of each reader, and normally starts a replacement earlier.
  */
 const HEAP_MB_MAX = 512;
 
 export interface ReaderChild {
   readonly process: ChildProcess;
-  /** Calls the listener when the modules of the program are loaded; at once if the modules are already loaded. */
+  /** Calls the listener when the modules of the program are loaded; immediately if the modules are already loaded. */
   whenLoaded(listener: () => void): void;
   hasEnded(): boolean;
 }
@@ -46,8 +46,8 @@ export function forkReader(program?: string): ReaderChild {
 
 /**
  * The environment of a reader: the environment of the node without `BLOOMERY_` variables and `NOTIFY_SOCKET`. A reader
- * does not need these variables, and parses input of untrusted clients. The `BLOOMERY_` variables are options of the
- * node and may contain passwords. `NOTIFY_SOCKET` is the address of the socket of systemd.
+ * does not need these variables, and a client that exploits a fault of the reader must not get them. The `BLOOMERY_`
+ * variables are options of the node and may contain passwords. `NOTIFY_SOCKET` is the address of the socket of systemd.
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';

@@ -4,7 +4,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
  * Signals with which a person or the system ends a process. Other signals, for example SIGSEGV, come from a fault of
- * the reader itself, which would end the next reader, too.
+ * the reader itself. Such a fault would also end the next reader.
  */
 const SIGNALS_FROM_OUTSIDE: readonly unknown[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
 

@@ -31,19 +31,24 @@ const PING_MS = 250;
 const SILENT_PINGS_MAX = 3;
 /**
  * Number of unanswered pings in a row after which the pool kills a hanging reader. If a replaced reader answers a ping
- * before that, it serves clients until `processes` other readers are ready. Then the pool drains it (`drainOne`).
+ * before the pool kills it, the reader serves clients until `processes` other readers are ready. Then the pool drains
+ * the replaced reader (`drainOne`).
  */
 const HANGING_PINGS_MAX = 20;
 /**
- * If a reader ends within this time after its start, the pool replaces it only after a pause, because a lasting fault
- * would probably end each new reader, too. The pause doubles with each such reader in a row.
+ * If a reader ends within this time after its start, the pool pauses before it starts a replacement, because a lasting
+ * fault would probably also end the replacement. The pause doubles with each such reader in a row, up to
+ * `REPLACED_AFTER_MS_MAX`.
  */
 const SHORT_LIFE_MS = 2_000;
 const REPLACED_AFTER_MS_MIN = 200;
 const REPLACED_AFTER_MS_MAX = 5_000;
 /** Time in which a replaced reader must exit after the message `drain`. `HttpServer.drain` takes less time. */
 const DRAIN_MS_MAX = 20_000;
-/** Time in which the first reader must be ready. If the reader ends earlier, its replacement gets only the rest. */
+/**
+ * Time in which the first reader must be ready. If the reader ends before it is ready, its replacement gets only the
+ * rest of this time.
+ */
 const START_MS_MAX = 60_000;
 /**
  * The pool kills a starting reader that sends no message for this number of ping intervals (20 s). A start takes about
@@ -201,7 +206,7 @@ export function createReaderPool({
 
   const lost = (reader: Reader, how: string): void => {
     if (isClosed || ports === undefined) return;
-    // A drained reader ends as it should, and its replacement already runs.
+    // If a drained reader ends with exit code 0, nothing is lost, because its replacement already runs.
     if (!reader.isDraining || reader.process.exitCode !== 0) {
       const { pid } = reader.process;
       observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', { pid, how });
@@ -275,10 +280,7 @@ export function createReaderPool({
   const isReplaceable = ({ isReady, isReplaced }: Reader): boolean =>
     isReady && !isReplaced && readers.size < 2 * processes;
 
-  /**
-   * Starts a replacement while the old reader still runs. The old reader continues to answer until the new reader is
-   * ready.
-   */
+  /** Starts a replacement while the old reader still runs. `ping` drains or kills the old reader later. */
   const replaceLiving = (reader: Reader, code: string, message: string, fields: LogFields = {}): void => {
     reader.isReplaced = true;
     observer.log('warn', code, message, { pid: reader.process.pid, ...fields });

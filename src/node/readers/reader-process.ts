@@ -61,8 +61,8 @@ async function openComplete(
  * @param rulesOf creates the rules of a network
  */
 export function runReader(rulesOf: (params: ChainParams) => Rules): void {
-  // A terminal sends these signals to the whole process group. The reader ignores the signals, because the node ends
-  // its readers itself.
+  // A terminal sends SIGINT, SIGHUP and SIGQUIT to the whole process group, and systemd sends SIGTERM to all processes
+  // of a service. The reader ignores these signals, because the node ends its readers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
   // If the node ended while this program was still loading, no event reports the end of the node.

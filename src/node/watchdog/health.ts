@@ -5,8 +5,8 @@ import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
   /**
-   * Maximum of `Sample.ownBytes`. If the memory exceeds this number, the watchdog requests a garbage collection, and
-   * ends the process if the memory stays above the number. The watchdog ends the process at once if the memory is far
+   * Maximum of `Sample.ownBytes`. Above this number, the watchdog requests a garbage collection. If the memory stays
+   * above the number, the watchdog ends the process. The watchdog ends the process immediately if the memory is far
    * above the number (`FLOOD_SHARE`), or if the main thread cannot start a collection.
    */
   readonly memoryLimitBytes: number;
@@ -56,13 +56,13 @@ const COLLECT_INTERVAL_MS = 120_000;
  */
 const COLLECT_GRACE_MS = 2000;
 /**
- * Multiple of the memory limit above which the watchdog ends the process at once. At such a size, the memory probably
- * grows faster than garbage collections can free it.
+ * Multiple of the memory limit above which the watchdog ends the process immediately. At such a size, the memory
+ * probably grows faster than garbage collections can free it.
  */
 const FLOOD_SHARE = 1.25;
 /**
  * Time in milliseconds without a beat after which the watchdog assumes that the main thread cannot start a collection.
- * While its event loop runs, the main thread increments a counter of beats at short intervals (`pulse.ts`).
+ * While the event loop runs, the main thread increments a counter of beats at short intervals (`pulse.ts`).
  */
 const UNRESPONSIVE_MS = 1000;
 /**
@@ -79,7 +79,7 @@ const GC_SHARE_MAX = 0.8;
 /**
  * The watchdog does not end the process because of `GC_SHARE_MAX` if the processor time of the process is below this
  * share of the period. Other programs then use the machine, and a collection takes long because it waits for a
- * processor. A new process would wait as long.
+ * processor. A new process would also have to wait for a processor.
  */
 const PROCESSOR_SHARE_MIN = 0.5;
 
@@ -90,11 +90,11 @@ export class Health {
   readonly #limits: HealthLimits;
   #last: Sample | undefined;
   /**
-   * Clock of this object: the sum of the times between samples, in milliseconds. The sum excludes the part of a gap
-   * above `STEP_MS_MAX`, and the time for which the main thread waited for a processor.
+   * Clock of this object: the sum of the times between samples, in milliseconds. Each time counts as at most
+   * `STEP_MS_MAX`. The sum excludes the time for which the main thread waited for a processor.
    */
   #nowMs = 0;
-  /** Part of the main thread's waits for a processor that is not yet excluded from `#nowMs`. */
+  /** Time in milliseconds for which the main thread waited for a processor, but which `#nowMs` does not exclude yet. */
   #uncountedMs = 0;
   /**
    * Value of `#nowMs` at the last sample that had a new beat of the main thread. A sample also counts as a beat if the
@@ -177,8 +177,8 @@ export class Health {
     if (oldest === undefined || this.#nowMs - oldest.nowMs < blockedMsMax) return undefined;
     this.#gcMarks.shift();
     const spentMs = gcMs - oldest.gcMs;
-    // The duration of a collection includes the waits of the main thread for a processor, so this period includes them,
-    // too. `#nowMs` excludes these waits.
+    // The duration of a collection includes the waits of the main thread for a processor, so `passedMs` must include
+    // these waits, too. `#nowMs` excludes the waits.
     const passedMs = atMs - oldest.atMs;
     if (spentMs < GC_SHARE_MAX * passedMs || usedMs - oldest.usedMs < PROCESSOR_SHARE_MIN * passedMs) return undefined;
     const reason = `garbage collection took ${seconds(spentMs)} of the last ${seconds(passedMs)} s (watchdog.blockedMaxS)`;

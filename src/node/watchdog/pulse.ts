@@ -17,13 +17,19 @@ const HEAP_LIMIT = 1;
 const GC_MS = 2;
 const FRACTIONS = 3;
 
-/** State that the main thread has written to the shared memory, most of it at the last beat. */
+/**
+ * State that the main thread has written to the shared memory: `isArmed` when the node has started, all other members
+ * at each beat.
+ */
 export interface PulseReading {
   /** Number of beats since the watchdog started. */
   readonly beats: number;
-  /** True when the watchdog treats a main thread without beats as blocked; false while the node starts. */
+  /**
+   * True when the watchdog also checks whether the main thread is blocked or mostly collects garbage; false while the
+   * node starts.
+   */
   readonly isArmed: boolean;
-  /** True when the inspector of Node.js is active, so that a debugger can stop the main thread. */
+  /** True when the inspector of Node.js is active. A debugger can then stop the main thread. */
   readonly isDebugged: boolean;
   readonly heapUsedBytes: number;
   readonly heapLimitBytes: number;

@@ -1,4 +1,7 @@
-/** Runs in the thread of a watchdog: samples the state of the process, and ends the process if it exceeds a limit. */
+/**
+ * Runs in the thread of the watchdog: takes samples of the state of the process, and ends the process when the samples
+ * exceed a limit.
+ */
 
 import { close, open, write } from 'node:fs';
 import { performance } from 'node:perf_hooks';
@@ -60,8 +63,8 @@ function end(code: EndCode, reason: string): void {
     unwritten -= 1;
     if (unwritten === 0) leave();
   };
-  // The writes run in the thread pool of Node.js, so they cannot block this thread. This thread can end the process
-  // even if no program reads the pipe of the log, or if a disk hangs.
+  // The writes run in the thread pool of Node.js, so they cannot block this thread. This thread can therefore end
+  // the process even if no program reads the pipe of the log, or if a disk hangs.
   if (log.file !== undefined) append(log.file, `${line}\n`, written);
   write(STANDARD_ERROR, log.file === undefined ? `${line}\n${message}` : message, written);
   setTimeout(leave, MESSAGE_MS_MAX);
@@ -87,7 +90,7 @@ function leave(): void {
     try {
       process.kill(process.pid, SIGNAL);
     } catch (error) {
-      // The system may not know this signal, for example Windows.
+      // Some systems, for example Windows, do not know this signal.
       write(STANDARD_ERROR, `bloomery: ${SIGNAL} cannot be sent: ${messageOf(error)}\n`, () => undefined);
     }
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), EXIT_MS_MAX);

@@ -19,8 +19,8 @@ export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' |
 /**
  * Checks that a block follows the tip, and returns the header of the block's parent.
  *
- * @param text returns the generation's message for a block that does not follow the tip; `parent` is the chain's header
- *   directly below the block's height
+ * @param text returns the generation's message for a block that does not follow the tip; `parent` is the header that
+ *   the chain has one height below the block
  * @throws BlockRejected `BLOCK_KNOWN` if the chain already has the block; `BLOCK_PREVIOUS_INVALID` if the block does
  *   not follow the tip
  */
@@ -116,9 +116,9 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 }
 
 /**
- * Verifies each transaction of a block alone against the state before the block. Then applies the transactions one
- * after another. Inert transactions are part of the block, but are neither verified nor applied. The caller must call
- * `refuseConfirmed` first, because this function does not check whether the chain already has a transaction.
+ * Verifies each transaction of a block separately, against the state before the block. Then applies the transactions
+ * one after another. Inert transactions are part of the block, but are neither verified nor applied. The caller must
+ * call `refuseConfirmed` first, because this function does not check whether the chain already has a transaction.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first invalid transaction; or
  *   `BLOCK_UNSTORABLE` if lisk-sdk could not store the block
@@ -148,8 +148,9 @@ const COLUMN_INTEGER_MAX = 2_147_483_647;
 
 /**
  * Refuses a block that lisk-sdk cannot store, for example because a number is too large for its column. The reference
- * (lisk-sdk) verifies the transactions of a block, then stores the block, then applies its transactions. This function
- * makes the check at the same point, so that a block with several faults is refused for the same reason.
+ * (lisk-sdk) verifies the transactions of a block, then stores the block, then applies its transactions.
+ * `applyTransactions` calls this function at the point at which lisk-sdk stores the block, so that the node refuses a
+ * block with several faults for the same reason as lisk-sdk.
  */
 function refuseUnstorable(block: Block): void {
   const { maxHeightPreviouslyForged, maxHeightPrevoted, totalAmount, totalFee, transactions } = block;

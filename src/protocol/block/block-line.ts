@@ -21,8 +21,8 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the JSON of the block that was read from it; undefined if there is none.
-   * A difference shows that someone changed the line, even if no signature covers the changed member.
+   * The first difference between the line and the JSON of `block`; undefined if there is no difference. A difference
+   * shows that someone changed the line, even if no signature covers the changed member.
    */
   readonly fault: string | undefined;
 }
@@ -30,8 +30,8 @@ export interface ReadBlock {
 /**
  * Reads the block of a line. In the line, amounts, fees, rewards and totals may also be JSON numbers.
  *
- * @throws BlockRejected `BLOCK_MALFORMED` if the line is not JSON; the errors of `codec.blockFromJson` if a member is
- *   wrong
+ * @throws BlockRejected `BLOCK_MALFORMED` if the line is not JSON; the errors of `codec.blockFromJson` and
+ *   `codec.genesisFromJson` if a member is wrong
  */
 export function blockOfLine(line: string, codec: Codec): ReadBlock {
   const json = jsonOf(line);
@@ -72,8 +72,8 @@ function jsonOf(line: string): unknown {
 }
 
 /**
- * Matches a member whose value is an amount written as a number. Inside a JSON string, a backslash precedes each
- * quotation mark, so the expression matches nothing inside a string.
+ * Matches a member whose value is an amount written as a JSON number without a fraction or an exponent. Inside a JSON
+ * string, a backslash precedes each quotation mark, so the expression matches nothing inside a string.
  */
 const AMOUNT_AS_NUMBER = /("(?:totalAmount|totalFee|reward|amount|fee)"\s*:\s*)(-?[0-9]+)(?![0-9.eE])/g;
 
@@ -83,8 +83,8 @@ function withAmountsAsText(json: string): string {
 }
 
 /**
- * Members that HTTP answers add to a block or to a transaction. The comparison ignores a member with one of these names
- * if the block that was read has no member of this name at the same position.
+ * Members that HTTP answers add to a block or to a transaction. `contradiction` ignores such a member if the block that
+ * was read has no member of this name at the same position.
  */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 

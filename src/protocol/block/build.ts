@@ -1,6 +1,6 @@
 /**
- * Builds the next block. The code of each generation passes the members in `PlacedHeader`. The code here is the same
- * for both generations.
+ * Builds the next block. The code here is the same for both generations. The code of each generation computes the
+ * header members of `PlacedHeader`, and passes them to `buildBlock`.
  */
 
 import type { Ed25519 } from '../../crypto/ed25519.ts';
@@ -27,7 +27,7 @@ export interface BuildParts {
   mayBeForged(transaction: Transaction): boolean;
 }
 
-/** The members of the header that each generation computes in its own way. */
+/** The members of the header that the code of each generation computes. */
 export type PlacedHeader = Pick<
   BlockHeader,
   'version' | 'generatorPublicKey' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted' | 'reward'
@@ -103,7 +103,7 @@ function applicable(
     .filter((_, index) => verdicts[index]?.status === 'ok')
     .slice(0, params.transactionsPerBlockMax);
   // `fault` is present only if an amount that no signature covers (`countedAmount`) leads to a vote weight that the
-  // database of lisk-sdk cannot store. A block without the transactions with these amounts has no fault.
+  // database of lisk-sdk cannot store. After the removal of all transactions with such amounts, the block has no fault.
   return fault === undefined ? together : together.filter((transaction) => !hasUnsignedAmount(transaction));
 }
 

@@ -16,8 +16,8 @@ const FACTS_BYTES = 2 * NUMBER_BYTES;
 
 /**
  * Packs a block into three parts: the header, the ids and addresses, and the transactions. The second part contains the
- * id of the block, and the id and the sender's address of each transaction. The length of each part precedes the part.
- * Because of the second part, unpacking need not compute a hash for each id and each address.
+ * id of the block, and the id and the sender's address of each transaction. Because of the second part, unpacking need
+ * not compute a hash for each id and each address.
  */
 export function packBlock(block: Block, codec: Codec): Buffer {
   const { transactions } = block;
@@ -87,8 +87,8 @@ export function unpackTransactions(packed: Buffer, codec: Codec): Transaction[] 
 }
 
 /**
- * Unpacks the transaction at an index, counted from 0; undefined if `packed` has fewer transactions. The result does
- * not share memory with the packed bytes.
+ * Unpacks the transaction at an index, counted from 0; undefined if `packed` has no transaction at this index. The
+ * result does not share memory with the packed bytes.
  */
 export function unpackTransaction(packed: Buffer, index: number, codec: Codec): Transaction | undefined {
   let left = index;

@@ -78,10 +78,10 @@ export function readCount(json: unknown, name: string, missing?: number): number
 }
 
 /**
- * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads (`+7`, ` 7.0`, `7e0`),
- * because the block's bytes contain the number, not its text. The amount may also be a JSON number up to 2^53 - 1,
- * which some peers send. A list with one element is read like this element, as in lisk-sdk's number library. A missing
- * amount is 0.
+ * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads as an unsigned 64-bit
+ * integer (`+7`, ` 7.0`, `7e0`), because the block's bytes contain the number, not its text. The amount may also be a
+ * JSON number up to 2^53 - 1, which some peers send. A list with one element is read like this element, as in
+ * lisk-sdk's number library. A missing amount is 0.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`
  */
@@ -97,11 +97,11 @@ export function readTotal(json: unknown, name: string): bigint {
 }
 
 /**
- * Reads a total like `readTotal`, but for a total that includes amounts which no signature covers.
+ * Reads a total like `readTotal`, but for a total that includes amounts which no signature covers. A lisk-sdk node may
+ * forge and send a block with a total that lisk-sdk cannot store.
  *
- * @throws BlockRejected `BLOCK_UNSTORABLE` for `Infinity`, `NaN`, a positive fraction, or a number of more than 64
- *   bits: a lisk-sdk node may forge and send a block with such a total, although the node cannot store the block.
- *   `BLOCK_MALFORMED` for any other invalid total
+ * @throws BlockRejected `BLOCK_UNSTORABLE` for such a total: `Infinity`, `NaN`, a positive fraction, or a number of
+ *   more than 64 bits; `BLOCK_MALFORMED` for any other invalid total
  */
 export function readOpenTotal(json: unknown, name: string): bigint {
   const value = member(json, name);

@@ -1,6 +1,6 @@
 /**
- * Contains the checks of blocks that both generations share and that do not depend on the other blocks of the chain.
- * `gen2/blocks.ts` and `gen3/blocks.ts` call these checks and make further checks.
+ * Checks blocks without the other blocks of the chain. Both generations share these checks. `gen2/blocks.ts` and
+ * `gen3/blocks.ts` call the checks and make further checks.
  */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
@@ -56,7 +56,7 @@ export function hasProperPrevious(header: BlockHeader, params: Pick<ChainParams,
   return header.height !== 1 && header.id !== params.genesisBlockId;
 }
 
-/** All faults of the payload, as messages of lisk-sdk, in the order in which lisk-sdk checks them. */
+/** All faults of the payload, as messages of lisk-sdk, in the order in which lisk-sdk finds them. */
 export function* payloadFaults(
   block: Block,
   params: Pick<ChainParams, 'transactionsPerBlockMax'>,

@@ -23,7 +23,7 @@ const LISTS_KEPT = 2;
  * Adds the block to its generator's count of forged blocks. After the last block of a round, the function also counts
  * missed blocks, pays earnings, updates the vote weights and stores the list of the next round. For the genesis block,
  * the function pays no earnings and counts no missed blocks. But it updates the vote weights and stores the list of
- * round 1. The votes of the genesis block therefore take effect at once.
+ * round 1. The votes of the genesis block therefore take effect immediately.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));

@@ -39,7 +39,7 @@ type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 /**
  * The reason why a delegate that signed the header `last` must not sign `next`; undefined if the delegate may sign it.
  * Generation 2 does not punish contradictions. But a delegate that signs two blocks for one slot or height splits the
- * network. The signing journal has only the last header of each delegate, so all earlier slots count as used.
+ * network. The function knows only the last signed header of the delegate, so all earlier slots count as used.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

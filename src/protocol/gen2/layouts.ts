@@ -293,7 +293,7 @@ function integerIn(text: string): bigint | undefined {
 }
 
 /**
- * Amount and recipient; undefined for a wrong amount (see `beddowsOf`), and for a wrong recipient. A recipient must be
+ * Reads amount and recipient; undefined if the amount (see `beddowsOf`) or the recipient is wrong. A recipient must be
  * `NaNL` or digits and an `L`, with at most `RECIPIENT_DIGITS_MAX` characters. The transaction rules may still refuse
  * the returned values.
  */

@@ -54,8 +54,8 @@ export function createGen2Rules(params: ChainParams, options: Gen2Options = {}):
       return contradictionWith(last, next, params);
     },
     // In generation 3, a delegate whose earlier headers are unknown waits for finality. Generation 2 has no finality,
-    // so `handOver` never asks for a wait. The engine itself first leaves one slot of the delegate unused if another
-    // node may be signing (`DoubleForgingGuard`).
+    // so `handOver` never asks for a wait. If another node may be signing, the engine (`DoubleForgingGuard`) leaves one
+    // slot of the delegate unused before the delegate signs.
     handOver: (_state, _tip, { last }) => ({ ready: true, previouslyForged: last }),
   };
 }

@@ -65,8 +65,8 @@ const STATIC_FEES = [
 /**
  * Reads a transaction, and makes all checks that need neither the state nor a block, except the checks of its
  * signature, id and fee. Id and fee come from the document. The node checks id, fee and signature together later
- * (`statedErrors`), as lisk-sdk does. The function accepts a malformed transaction if the network has an exception for
- * it.
+ * (`validateTransaction`), as lisk-sdk does. The function accepts a malformed transaction if the network has an
+ * exception for it.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
  *   is empty where lisk-sdk throws a single `Error` instead of a list of errors
@@ -293,8 +293,8 @@ function transactionOf(document: CheckedDocument, payload: Payload): Transaction
 }
 
 /**
- * Returns the value for the member `written` of the transaction: the members of the document whose form the parsed
- * transaction does not show. These are a sender's key with upper-case letters, a second public key with upper-case
+ * Returns the value for the member `written` of the transaction: the members whose original form cannot be computed
+ * from the parsed transaction. These are a sender's key with upper-case letters, a second public key with upper-case
  * letters, and an empty `data` of a transfer. Generation 2 does not keep unknown members of assets.
  *
  * @returns undefined if the document has no such member

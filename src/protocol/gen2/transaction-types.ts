@@ -42,8 +42,8 @@ export interface PayloadMembers {
 }
 
 /**
- * The byte layout of a transaction type, and the functions that read and write the asset of the type in JSON of
- * generation 2.
+ * A transaction type of generation 2: its byte layout, and the functions that read its payload from JSON and write its
+ * asset to JSON.
  */
 export interface Gen2Type extends TransactionLayout {
   readPayload(members: PayloadMembers, id: string): AssetReading;
@@ -93,8 +93,9 @@ function wrapped(name: string, schema: object): Shape {
 
 /**
  * Copies only the member `name` of an asset. If the value of this member is an object, the copy of the value has only
- * the members that the argument `members` lists. A value that is not an object stays unchanged. An asset that is not an
- * object also stays unchanged. For a missing asset, the result is an asset whose member `name` is an empty object.
+ * the members that the argument `members` lists. A value that is not an object stays unchanged. For a missing or falsy
+ * asset, the result is an asset whose member `name` is an empty object. Any other asset that is not an object stays
+ * unchanged.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };
@@ -309,7 +310,7 @@ function isPositive(amount: string): boolean {
  * The error of a recipient; undefined if the recipient is correct. The reference (lisk-sdk) checks a JSON list, or any
  * other JSON value, in the same way as the text of an address. A list with a wrong number of elements therefore gets
  * the error for a wrong length. All other lists and values get the error for a missing `L` at the end. For a list whose
- * last element is `L`, the reference reports another error than this node.
+ * last element is `L`, the reference and this node report different errors.
  */
 function recipientFault(recipientId: unknown): string | undefined {
   if (typeof recipientId === 'string') return recipientTextFault(recipientId);

@@ -8,8 +8,8 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * Maximum number of earlier lists in which `minHeightActive` looks for the delegate. Older lists have no effect,
- * because a header votes only for heights of the last three rounds.
+ * Maximum number of lists before the active list in which `minHeightActive` looks for the delegate. Older lists have no
+ * effect, because a header votes only for heights in its own round and in the three rounds before this round.
  */
 const LISTS_LOOKED_BACK = 3;
 
@@ -18,7 +18,7 @@ const LISTS_LOOKED_BACK = 3;
  * `newestList`. The active list is the frozen list from which the forgers of this last round come. The function looks
  * at three earlier rounds at most.
  *
- * @param newestList number of the last round; in this round, the list with the same number is the newest frozen list
+ * @param newestList number of the last of these rounds; in this round, the newest frozen list has the same number
  * @param offset number of rounds between freezing a list and using it
  * @returns undefined if the delegate is not in the active list
  */
@@ -39,8 +39,9 @@ export function minHeightActive(
   return firstHeightOf(since === 1 ? Math.max(newestList - LISTS_LOOKED_BACK, 1) : since + offset, params);
 }
 
-// Caches the members of each list as a set, because every block of a round looks up members in the same list. The key
-// of the cache is the list object. If a state reader returns the same list object again, the set is not built again.
+// Caches the delegates of each list as a set, because the node searches the same list for every block of a round. The
+// key of the cache is the list object. If a state reader returns the same list object again, the set is not built
+// again.
 const members = new WeakMap<readonly PublicKey[], ReadonlySet<PublicKey>>();
 
 function isListed(state: StateReader, index: number, publicKey: PublicKey): boolean {

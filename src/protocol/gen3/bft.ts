@@ -88,8 +88,8 @@ export function lastHeightIn(bftState: BftState): number {
 
 /**
  * Checks a new header in two ways. If the BFT state has at least `range` headers, the `maxHeightPrevoted` of the header
- * must be the `maxPrevoted` of the BFT state. If the delegate of the header made one of the last `range` headers, the
- * new header must not contradict the newest of them.
+ * must be the `maxPrevoted` of the BFT state. If the delegate of the header made any of the last `range` headers, the
+ * new header must not contradict the delegate's newest header.
  *
  * @returns the message of lisk-sdk; undefined if the header passes both checks
  */
@@ -107,9 +107,9 @@ export function headerFault(bftState: BftState, header: BftHeader, limits: BftLi
 export type SignedHeights = Pick<BftHeader, 'height' | 'maxHeightPreviouslyForged' | 'maxHeightPrevoted'>;
 
 /**
- * Whether two headers of one delegate contradict each other. The order of the two arguments has no effect.
+ * Checks whether two headers of one delegate contradict each other. The order of the two arguments has no effect.
  *
- * @returns the message of lisk-sdk; undefined if the delegate may sign both
+ * @returns the message of lisk-sdk for the contradiction; undefined if the delegate may sign both headers
  */
 export function contradictionOf(one: SignedHeights, other: SignedHeights): string | undefined {
   const [earlier, later] = isOrdered(one, other) ? [one, other] : [other, one];
@@ -163,14 +163,14 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
   lists.minHeightActive[last] = minHeightActive;
   const { maxPrevoted, finalized } = bftState;
   const next = { firstHeight, generators, ...lists, maxPrevoted, finalized };
-  // If `maxHeightPreviouslyForged` is the height of the header or above, the delegate has forged at that height on
-  // another chain. The header therefore does not vote.
+  // If `maxHeightPreviouslyForged` is the height of the header or above, the delegate has already forged at this
+  // height or above on another chain. The header therefore does not vote.
   if (header.maxHeightPreviouslyForged >= header.height) return next;
 
   const own = newestVoteOf(next, header.generatorPublicKey);
   let lastPrecommit = own < 0 ? 0 : at(next.lastPrecommit, own);
-  // The precommits of a header depend only on the prevotes of earlier headers. The function therefore counts the
-  // precommits of a header before the prevotes of the same header.
+  // A header precommits for a height only if earlier headers have given this height enough prevotes. The function
+  // therefore counts the precommits of a header before the prevotes of the same header.
   const firstPrecommit = Math.max(minHeightActive, minPrecommitHeight(next, header, limits), lastPrecommit + 1);
   for (let height = firstPrecommit; height < header.height; height += 1) {
     const index = height - firstHeight;
@@ -200,8 +200,9 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
 }
 
 /**
- * The lowest height for which a header may precommit. From that height on, all blocks that the delegate forged are in
- * this chain, according to the `maxHeightPreviouslyForged` of its headers.
+ * The lowest of the last `range` heights for which a header may precommit. From this height on, all blocks that the
+ * delegate forged are in this chain, according to the `maxHeightPreviouslyForged` of its headers. `addHeader` applies
+ * further limits.
  */
 function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(bftState.firstHeight, header.height - limits.range);

@@ -191,7 +191,7 @@ export function createBlockRules(
 /**
  * The BFT state before the block at this height. Except for the genesis header, the BFT state contains no headers of
  * older versions. If the BFT state lacks the header directly below this height, the result contains no headers, because
- * votes do not reach across a gap.
+ * no header votes for heights below a missing header.
  */
 function bftStateBelow(state: StateReader, height: number): BftState {
   const bftState = loadBftState(state) ?? emptyBftState(FINALIZED_AT_START);

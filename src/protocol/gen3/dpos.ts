@@ -14,7 +14,7 @@ import { addVoteWeight, isStorableWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader } from '../types.ts';
 import { BlockRejected } from '../verdict.ts';
 
-/** Minimum number of frozen lists that stay in the state. The reference (lisk-sdk) stores all lists. */
+/** Minimum number of frozen lists that stay in the state. */
 const LISTS_KEPT_MIN = 8;
 
 /**
@@ -46,7 +46,8 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
 
 /**
  * Number of frozen lists that stay in the state. The oldest list that the finality protocol can read is `offset + 4`
- * lists before the newest list (see `minHeightActive`). With an offset of 4, no vote depends on this oldest list.
+ * lists before the newest list (see `minHeightActive`). No vote depends on this oldest list, so `LISTS_KEPT_MIN` lists
+ * are enough for an offset of 4.
  *
  * @param offset greatest number of rounds between freezing a list and using it on this network
  */

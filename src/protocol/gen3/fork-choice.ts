@@ -1,4 +1,4 @@
-/** Implements the fork choice rule of LIP-0014, with one predicate for each case of the rule. */
+/** Implements the fork choice rule of LIP-0014. */
 
 import type { ChainParams } from '../params.ts';
 import type { AnnouncedTip, TipView } from '../rules.ts';

@@ -1,8 +1,8 @@
 /**
  * Decides when a delegate may sign again although this node does not know all earlier headers of the delegate
  * (LIP-0014). The node waits until a block that is newer than all unknown headers is final. Each unknown header is then
- * either on the chain of this node or on an abandoned branch. On an abandoned branch, the height of an unknown header
- * can exceed the height of the final block by at most the number of slots that the chain of this node missed. A new
+ * either on the chain of this node or on an abandoned branch. An unknown header on an abandoned branch can be higher
+ * than the final block by at most the number of slots that the chain of this node missed before the final block. A new
  * header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the unknown headers. On a
  * chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`).
  */
@@ -20,8 +20,9 @@ import { finalityOf } from './bft-state.ts';
  */
 const MONTH_S = 30 * 86_400;
 /**
- * If the last final block is older than the tip by more than this multiple of the usual time (`finalityBlocks` slots),
- * the node treats finality as stopped. The node then states no time at which the wait ends (`untilS`).
+ * Multiple of the usual time between the last final block and the tip (`finalityBlocks` slots). If the time between
+ * these two blocks exceeds this multiple, the node treats finality as stopped. The node then states no time at which
+ * the wait ends (`untilS`).
  */
 const STANDING_TIMES = 2;
 /**
@@ -104,9 +105,9 @@ function boundOfYoungChain(
   { blockTimeS }: Pick<ChainParams, 'blockTimeS'>,
 ): number | undefined {
   const first = state.header(FIRST_FORGED_HEIGHT);
-  // If nobody has forged yet, there are no unknown headers. There are also no unknown headers if the delegate is new,
-  // and `sinceS` is before the end of the first forged block's slot, because all unknown headers are older than
-  // `sinceS`.
+  // If nobody has forged yet, there are no unknown headers. There are also no unknown headers if the delegate is new
+  // and `sinceS` is before the end of the first forged block's slot. All unknown headers would then be older than
+  // `sinceS`, but nobody forged before this slot.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
   // The height of the tip of a branch that has a block in each slot since the first forged block.
@@ -121,16 +122,16 @@ function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pic
 }
 
 /**
- * Distance in blocks between tip and finality if all delegates take part. The distance is the sum of two thirds of a
- * round for prevotes and two thirds of a round for precommits.
+ * Distance in blocks between the tip and the last final block if all delegates take part. The distance is the sum of
+ * two thirds of a round for prevotes and two thirds of a round for precommits.
  */
 function finalityBlocks({ threshold }: BftLimits): number {
   return 2 * threshold;
 }
 
 /**
- * The delegate's headers among the last `range` headers of the chain. Nodes do not compare a new header with the
- * headers before these.
+ * The delegate's headers among the last `range` headers of the chain. Nodes do not compare a new header with headers
+ * before the last `range` headers.
  */
 function ownHeaders(
   state: StateReader,

@@ -34,9 +34,9 @@ function typeOf<K extends PayloadKind>(
   readAsset: TransactionType['readAsset'],
   assetToJson: (payload: Extract<Payload, { kind: K }>) => JsonObject,
   /**
-   * For a rebuilt asset, returns the known members as the sender wrote them. The argument `known` is the JSON that the
-   * node computes from the payload. The node stores the result only if the result differs from `known`. If the result
-   * is undefined, the node stores nothing.
+   * For a rebuilt asset, returns the known members in the form in which nodes pass them on. The argument `known` is the
+   * JSON that the node computes from the payload. The node stores the result only if the result differs from `known`.
+   * If the result is undefined, the node stores nothing.
    */
   keptOf?: (asset: unknown, known: JsonObject) => JsonObject | undefined,
 ): TransactionType {

@@ -26,14 +26,14 @@ const BASE_SHAPE = GEN3_SHAPES.compile({
 type Types = ReadonlyMap<number, TransactionType>;
 
 const NO_ID = 'incalculable-id';
-/** Maximum length of a document's id in an error message. A message about a longer id contains `NO_ID` instead. */
+/** Maximum length of a document's id in an error message. For a longer id, the message contains `NO_ID` instead. */
 const ID_CHARACTERS_MAX = 256;
 
 /**
  * Reads a transaction with all static checks, except the check of its signature. The function computes id, fee and
- * sender's address, and ignores their values in the document. The function accepts a malformed transaction if the
- * network has an exception for it. Only such a transaction keeps the id of the document, because the exceptions refer
- * to this id.
+ * sender's address, and ignores their values in the document. However, an id of a wrong form is an error. The function
+ * accepts a malformed transaction if the network has an exception for it. Only such a transaction keeps the id of the
+ * document, because the exceptions refer to this id.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -89,7 +89,7 @@ export function transactionToJson(transaction: Transaction, types: Types, blockI
   };
 }
 
-/** The members of a document that the base schema checks, with lisk-sdk's defaults for missing members. */
+/** The members that the base schema checks, with lisk-sdk's defaults for members that the document lacks. */
 interface BaseMembers extends SharedMembers {
   readonly type: number;
 }
@@ -136,8 +136,8 @@ interface Reading {
   /**
    * The transaction, with the id in the document, or with an empty id if that id is missing or invalid. The transaction
    * is present even if its payload or its list of signatures has errors, because the network may have an exception for
-   * the transaction. Undefined if the function cannot read the payload, if `signatures` is not a list, or if another
-   * member has an error.
+   * the transaction. Undefined if the function cannot read the payload, if `signatures` is not a list, or if the base
+   * schema reports an error at a path other than `EXCEPTABLE_PATH`.
    */
   readonly transaction: Transaction | undefined;
 }
@@ -160,7 +160,7 @@ function readTransaction(json: unknown, types: Types): Reading {
   errors.push(...assetErrors);
   if (isShapeless || payload === undefined) return { errors, transaction: undefined };
   const asset = errors.length > 0 ? undefined : type.writtenAsset(member(json, 'asset'), payload);
-  // The schema check above has verified the types that this cast states.
+  // `isPlainlyWritten` or the schema check has verified the types that this cast states.
   return { errors, transaction: draftOf(base as CheckedMembers, senderId, payload, type.fee(payload), asset) };
 }
 

@@ -30,7 +30,7 @@ const TIMESTAMP_AT = 1;
 /** Number of bytes of type, timestamp and sender's public key. */
 const HEAD_BYTES = SENDER_AT + 32;
 
-/** The parts of the bytes and the JSON that differ between the types of this generation. */
+/** The properties in which the transaction types of this generation differ. */
 interface AssetLayout<K extends PayloadKind> {
   readonly type: number;
   readonly kind: K;

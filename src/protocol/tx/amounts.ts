@@ -31,12 +31,12 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 }
 
 /**
- * The amount of a transaction that counts in totals, spending and vote weights. The amount is added to the total of the
- * block and to the spending of the sender. The amount is subtracted from the vote weights of the delegates for whom the
- * sender votes. If an account receives the amount, the amount is also added to the vote weights of the delegates for
- * whom this account votes. The payload of a registration has no member `amount`. The counted amount of a registration
- * is the unknown member `amount` of its asset, which no signature covers. Without this member, the counted amount is 0.
- * The member may have any form that lisk-sdk's number library reads.
+ * The amount with which a transaction counts in totals, spending and vote weights. The amount is added to the total of
+ * the block and to the spending of the sender. The amount is subtracted from the vote weights of the delegates for whom
+ * the sender votes. If an account receives the amount, the amount is also added to the vote weights of the delegates
+ * for whom this account votes. The payload of a registration has no member `amount`. The counted amount of a
+ * registration is the unknown member `amount` of its asset. No signature covers this member. Without this member, the
+ * counted amount is 0. The member may have any form that lisk-sdk's number library reads.
  *
  * @returns undefined if `decimalIn` cannot read the member; a block that contains the transaction is then invalid
  */
@@ -85,8 +85,8 @@ export function decimalIn(value: unknown): Decimal | undefined {
 
 /**
  * Returns the single element of a list as text, if the element is a text or a number. If the element is itself a list,
- * the same rule applies to this inner list. For any other list, the result is an empty text, which is not a number. The
- * reference (lisk-sdk) reads a list with a single element like the element itself.
+ * the same rule applies to this inner list. For any other list, the result is an empty text, which `decimalOf` refuses.
+ * The reference (lisk-sdk) reads a list with a single element like the element itself.
  */
 function textOfList(list: readonly unknown[]): string {
   let value: unknown = list;

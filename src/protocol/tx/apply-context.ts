@@ -14,7 +14,7 @@ export interface TransactionDialect {
   readonly usernamePath: string;
   /** The `dataPath` of errors about the minimum number of signatures. */
   readonly multisignatureMinPath: string;
-  /** Whether vote weights change at once (`live`) or at the end of the round (`pending`). */
+  /** Whether vote weights change immediately (`live`) or at the end of the round (`pending`). */
   readonly voteWeight: 'live' | 'pending';
 }
 

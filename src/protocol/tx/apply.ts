@@ -1,4 +1,4 @@
-/** Applies a transaction to the state, and reports all reasons why the transaction is invalid. */
+/** Applies a transaction to the state, and reports the errors that make the transaction invalid. */
 
 import { emptyAccount, withBalance, type Account, type StateWriter } from '../state.ts';
 import type { Transaction } from '../types.ts';
@@ -21,10 +21,10 @@ const OK: TransactionVerdict = { status: 'ok' };
  * state changes even if there are errors, because an exception of the network may turn a failure into a success. The
  * caller should therefore pass an overlay, and drop the overlay if the verdict is not `ok`.
  *
- * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. As in lisk-sdk, the state keeps the
- * public key of an account in the letter case in which a transaction of the block wrote the key. The sender's key of
- * each later transaction in the block must equal this key, including the letter case. `lowerKeys` converts the keys of
- * accounts to lower case after the block.
+ * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. If a transaction of a block sets the
+ * public key of an account, the key keeps its letter case until the end of the block, as in lisk-sdk. Later
+ * transactions of the account in the block must state the key in this letter case. After the block, `lowerKeys`
+ * converts the keys of accounts to lower case.
  */
 export function applyTransaction(
   state: StateWriter,

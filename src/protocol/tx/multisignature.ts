@@ -81,7 +81,7 @@ export function applyMultisignature(
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   // As in lisk-sdk, this comparison of keys is case-sensitive. The network therefore accepts a registration in which
-  // the sender names its own key in another letter case than that of the account's key.
+  // the sender names its own key in a letter case that differs from the account's key.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));

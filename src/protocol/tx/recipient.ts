@@ -17,7 +17,7 @@ export function recipientOf({ payload }: Pick<Transaction, 'payload'>): Address 
   return 'recipientId' in payload ? payload.recipientId : undefined;
 }
 
-/** The error of a recipient, with the message of lisk-sdk; undefined if the recipient is correct. */
+/** Returns the error message of lisk-sdk for a recipient of a wrong form; undefined if the recipient is correct. */
 export function recipientFault(recipientId: string): string | undefined {
   return recipientId === NAN_ADDRESS ? undefined : addressFault(recipientId);
 }
@@ -25,14 +25,14 @@ export function recipientFault(recipientId: string): string | undefined {
 /**
  * The number that encodes a recipient in the bytes of a transfer.
  *
- * @param recipientId a recipient without an error of `recipientFault`
+ * @param recipientId a recipient for which `recipientFault` returns undefined
  */
 export function recipientNumberOf(recipientId: Address): bigint {
   return recipientId === NAN_ADDRESS ? NAN_NUMBER : BigInt(recipientId.slice(0, -1));
 }
 
 /**
- * The text of a recipient that the bytes of a transfer do not express, so that the node stores it beside the bytes;
+ * The text that the node stores beside the bytes of a transfer to `NaNL`, because the bytes do not show this recipient;
  * undefined for every other recipient.
  */
 export function recipientTextBeside(recipientId: Address): Buffer | undefined {

@@ -95,7 +95,7 @@ export const BASE_PROPERTIES = {
   asset: { type: 'object' },
 } as const;
 
-/** The members of a transaction's JSON that the base schemas of both generations check with `BASE_PROPERTIES`. */
+/** The members of a transaction's JSON that `isPlainlyWritten` checks. */
 export interface SharedMembers {
   readonly id: unknown;
   readonly blockId: unknown;
@@ -111,8 +111,9 @@ export interface SharedMembers {
 
 /**
  * Whether the shared members have the form in which nodes write a transaction without signatures of group members.
- * Members in this form satisfy the base schema, so callers skip the schema check. The schema check takes longer than
- * all other steps of reading. If the result is false, the schema check decides.
+ * Members in this form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller
+ * skips the schema check, which takes longer than all other steps of reading a transaction. If the result is false, the
+ * schema check decides.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -145,7 +146,7 @@ function isMissingOrCount(value: unknown): boolean {
   return value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0);
 }
 
-/** The errors that the check of a transaction against its base schema finds. */
+/** Checks the members of a transaction against a base schema, and returns the errors. */
 export function baseErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
   return shape(value).map((error) =>
     transactionError(id, `'${error.dataPath}' ${error.message ?? ''}`, error.dataPath),
@@ -153,7 +154,7 @@ export function baseErrors(shape: Shape, value: unknown, id: string): Transactio
 }
 
 /**
- * The errors that the check of an asset against its schema finds. The paths of the errors are relative to the asset. An
+ * Checks an asset against its schema, and returns the errors. The paths of the errors are relative to the asset. An
  * error of the whole asset has the path `.asset`.
  */
 export function assetErrors(shape: Shape, value: unknown, id: string): TransactionError[] {
@@ -168,8 +169,8 @@ function isPublicKey(text: string): boolean {
 }
 
 /**
- * The format of ids in lisk-sdk accepts a sign and leading zeros. Only generation 3 uses this format. Generation 3
- * ignores the `id` that a transaction states, because it computes the id from the bytes.
+ * In generation 3, the format of ids accepts a sign and leading zeros, as in lisk-sdk. Nodes do not use the id that a
+ * valid transaction of generation 3 states, because they compute the id from the bytes.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;

@@ -122,8 +122,8 @@ interface Match {
 
 /**
  * For each transaction, caches the matches of its signatures. The next verification of the transaction tries the cached
- * member first, so it needs only one check for each signature. The signature cache has the result of this check,
- * because the check object is the same as before. The cache of matches only changes the order in which members are
+ * member first, so it needs only one check for each signature. A match keeps the check object, because the signature
+ * cache finds the result of the check by this object. The cache of matches only changes the order in which members are
  * tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
@@ -209,8 +209,8 @@ export function* searchSigners(
 }
 
 /**
- * Maximum number of members that are tried at once for one signature. The maximum is small, because at most one of the
- * members matches, and the checks of all others are wasted.
+ * Maximum number of members that are tried at the same time for one signature. The maximum is small, because at most
+ * one of the members matches, and the checks of all others are wasted.
  */
 const CANDIDATES_AT_ONCE_MAX = 8;
 

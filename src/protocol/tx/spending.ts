@@ -13,8 +13,8 @@ const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, Tr
 
 /**
  * Errors of the transactions that spend too much, or whose counted amount (`countedAmount`) is not a number. The errors
- * are in the order of the batch. As in lisk-sdk, a sender with only one transaction is skipped: applying the
- * transaction checks the balance of its sender. A transaction that gets an error is not counted in the
+ * are in the order of the batch. As in lisk-sdk, the function skips a sender with only one transaction, because
+ * applying the transaction checks the balance of its sender. A transaction that gets an error is not counted in the
  * total of its sender.
  */
 export function spendingErrors(

@@ -40,8 +40,9 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. This is a class, because V8 may use the old generation of its heap for the
- * objects of a frequently used object literal. Objects in the old generation stay in memory long after their last use.
+ * The cached results for one transaction. This is a class, because V8 may allocate the objects of a frequently used
+ * object literal in the old generation of its heap. Objects in the old generation stay in memory long after their last
+ * use.
  */
 class Known {
   /**
@@ -57,7 +58,7 @@ class Known {
   readonly basicLength: number;
   /**
    * The network identifier of the last call for this transaction. If the signatures cover it, `whole` contains it. The
-   * identifier stays in `whole`, because a process usually serves one network.
+   * next call for the same network therefore need not write it.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
@@ -126,7 +127,10 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     whole.set(identifier.bytes);
   }
 
-  /** Writes the network identifier into the cached bytes of a transaction, and returns the cached results. */
+  /**
+   * Returns the cached results of a transaction for the given network identifier. If the signatures cover the
+   * identifier, the function writes it into the cached bytes.
+   */
   function boundTo(transaction: Transaction, networkIdentifier: string): Known {
     const facts = knownOf(transaction);
     if (facts.networkIdentifier === networkIdentifier) return facts;

@@ -133,8 +133,8 @@ interface Extras {
   readonly fee?: bigint;
   readonly written?: OriginalJson;
   /**
-   * The members' signatures as they were sent, if one of them has upper-case letters. `signaturesIn` returns lower
-   * case.
+   * The members' signatures as they were sent, if one of them has upper-case letters. `signaturesIn` returns them in
+   * lower case.
    */
   readonly signatures?: readonly Signature[];
 }

@@ -84,8 +84,7 @@ export interface TransactionRules extends Pick<
    * Applies the transactions of a batch to `state`, one after another, limits the spending of each sender, and updates
    * vote weights. Returns a verdict for each transaction. A failing or pending transaction changes nothing.
    *
-   * @param tried for each transaction, the overlay that was passed to `tryTransaction` over the same `state`; the
-   *   verdict of each transaction must have been `ok`
+   * @param tried for each transaction, the overlay over `state` with which `tryTransaction` returned the verdict `ok`
    */
   applyInSequence(
     state: StateWriter,
@@ -114,7 +113,9 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
     secondSigningDigest: (transaction: Transaction) => bytes.secondSigningDigest(transaction, networkIdentifier),
   };
   let lastContext: ApplyTransactionContext = { dialect, digests, exceptions, verify: () => false };
-  /** Returns the same context object for the same oracle, so that all transactions of a block share one context. */
+  /**
+   * Returns the last context again if the oracle is the same, so that all transactions of a block share one context.
+   */
   const contextFor = (verify: SignatureOracle): ApplyTransactionContext => {
     if (lastContext.verify !== verify) lastContext = { ...lastContext, verify };
     return lastContext;

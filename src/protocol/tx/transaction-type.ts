@@ -5,7 +5,7 @@ import type { TransactionContext } from '../rules.ts';
 import type { TransactionError } from '../verdict.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 
-/** The result of reading an asset: all errors, and the payload if all members have the right types. */
+/** The result of reading an asset: all errors, and the payload if it can be built from the members of the asset. */
 export interface AssetReading {
   readonly errors: readonly TransactionError[];
   /** Present even if a list is too long, because the list of a vote in a genesis block may have any length. */
@@ -58,14 +58,15 @@ export interface TransactionLayout {
 /** A layout together with the JSON of assets in generation 3. */
 export interface TransactionType extends TransactionLayout {
   /**
-   * Returns the value that the base schema checks as the asset. The value is an empty object if the asset is missing,
-   * or if the codec rebuilds assets of this type from their known members. Otherwise, the value is the asset itself.
+   * Returns the value that the base schema checks as the asset. The value is an empty object if the asset is missing or
+   * falsy, or if the codec rebuilds assets of this type from their known members. Otherwise, the value is the asset
+   * itself.
    */
   assetForBaseCheck(asset: unknown): unknown;
   /** @param senderId address of the sender; empty if the sender's key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** The asset as JSON, in its original form; undefined if `assetToJson` returns the same content in the same form. */
+  /** The JSON text of the asset if nodes pass it on in another form than `assetToJson` returns; otherwise undefined. */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
   /** Whether the type may occur in this context. If `matches` is absent, the type may occur in every context. */
   matches?(context: TransactionContext): boolean;

@@ -16,13 +16,13 @@ import { keysWithSign } from './vote.ts';
 
 const NO_VOTES: readonly PublicKey[] = [];
 
-/** `live`: changes take effect at once. `pending`: changes are collected until the end of the round. */
+/** `live`: changes take effect immediately. `pending`: changes are collected until the end of the round. */
 export type VoteWeightMode = 'live' | 'pending';
 
 /**
- * Vote weights to check at the end of a block. Between the transactions of a block, weights may have fractions and any
- * size, because lisk-sdk computes with unbounded numbers. At the end of the block, lisk-sdk stores the weights. The
- * weights that lisk-sdk stores must be signed 64-bit integers.
+ * The vote weights that `finishWeights` completes and checks at the end of a block. Between the transactions of a
+ * block, weights may have fractions and any size, because lisk-sdk computes with unbounded numbers. At the end of the
+ * block, lisk-sdk stores each weight as a signed 64-bit integer.
  */
 export interface UnfinishedWeights {
   /**
@@ -60,8 +60,8 @@ export function finishWeights(
 }
 
 /**
- * Creates a function that returns the negated sum of a list of amounts; undefined if the sum is not a whole number. All
- * delegates with the same voters have the same list, and an amount may have a million digits. Lists with the same
+ * Creates a function that returns the negated sum of a list of amounts, or undefined if the sum is not a whole number.
+ * All delegates with the same voters have the same list, and an amount may have a million digits. Lists with the same
  * amounts are therefore summed up only once.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
@@ -90,7 +90,7 @@ export function isStorableWeight(weight: bigint): boolean {
 /**
  * Changes the vote weights for a transaction that has been applied to `state`.
  *
- * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`; this can happen only in a genesis block
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`; only in a genesis block, or for a vote with an exception
  */
 export function applyVoteWeight(
   state: StateWriter,
@@ -161,8 +161,8 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
 }
 
 /**
- * The address that receives the amount of a transaction. For a transfer to an application, this address is the owner of
- * the application.
+ * The address that receives the amount of a transaction. For a transfer to an application, this is the address of the
+ * application's owner.
  */
 function receiverOf(state: StateReader, payload: Payload): Address | undefined {
   if (payload.kind === 'inTransfer') return ownerOfApplication(state, payload.dappId);

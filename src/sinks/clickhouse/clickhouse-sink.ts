@@ -40,7 +40,7 @@ export class ClickHouseSink implements Sink {
   readonly #lease: ClickHouseLease;
   readonly #cluster: string | undefined;
   readonly #daySums: DaySums;
-  /** Number of calls of `#attemptId`: for ranges (only on a cluster), and for the sums of days. */
+  /** Number of ids that `#attemptId` has returned: for ranges (only on a cluster), and for the sums of days. */
   #attempts = 0;
   #rangeBlocks = 0;
   #finalHeight = 0;
@@ -205,7 +205,7 @@ export class ClickHouseSink implements Sink {
   async revertTail(toHeight: number): Promise<void> {
     await this.#lease.keep();
     // In the table `sink_tail`, each partition contains the markers of the blocks of one range. The server stores an
-    // insert partition by partition, from the lowest, and refuses an insert into more than 100 partitions. Therefore
+    // insert partition by partition, in ascending order, and refuses an insert into more than 100 partitions. Therefore
     // each insert contains the markers that revert the blocks of one range; the highest range comes first. After each
     // insert, the tail has no gap. A gap would be visible to queries between two inserts, and after a crash.
     for (;;) {

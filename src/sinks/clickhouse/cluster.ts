@@ -81,8 +81,8 @@ async function explained(statement: Promise<void>, cluster: string): Promise<voi
 }
 
 /**
- * @returns the cluster over which the existing final tables are spread, or undefined as the cluster if they are on one
- *   server; 'none' if the database has no final tables yet
+ * @returns 'none' if the database has no final tables yet. Otherwise, `cluster` names the cluster over which the final
+ *   tables are spread; undefined for tables on one server
  */
 async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster: string | undefined } | 'none'> {
   const [made] = await server.rows<{ readonly engine_full: string }>(
@@ -113,9 +113,9 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 
 /**
  * Refuses to create a sink if the shards have tables of a sink that was created through another server. The function
- * accepts existing tables only if all shards have these tables and the tables are empty. The markers of a sink are only
- * on the server through which the sink was created, but its rows are on all shards. Through another server, a process
- * finds the rows without their markers.
+ * accepts existing tables only if each shard has an empty table of blocks. The markers of a sink are only on the server
+ * through which the sink was created, but its rows are on all shards. Through another server, a process finds the rows
+ * without their markers.
  *
  * @throws ProtocolError `SINK_OF_OTHER_SERVER`
  */
@@ -194,7 +194,7 @@ export function rangeIdOf(token: string, number: number): string {
 
 /**
  * Removes the rows of attempts that have no marker. The function returns before the shards have removed the rows. A
- * shard that is down removes its rows when it runs again.
+ * shard that is down removes its part of these rows when it runs again.
  *
  * @param finalHeight last height of the ranges with a marker; the function looks only for attempts with rows above this
  *   height

@@ -1,8 +1,8 @@
 /**
  * Stores the sums of the balance changes for each day and address. The server computes the sums of a day when all
- * blocks of the day are in complete ranges. The rows of the sums contain the id of the attempt to compute them, and the
- * marker of the attempt makes them visible. The sums of a failed attempt never get a marker, so the sink can remove
- * them at any time.
+ * blocks of the day are in complete ranges. Each row of the sums contains the id of the attempt that computed it, and
+ * the marker of the attempt makes the row visible. The sums of a failed attempt never get a marker, so the sink can
+ * remove them at any time.
  */
 
 import { changesPerDay } from '../question-views.ts';
@@ -19,9 +19,9 @@ import {
 import type { ClickHouseServer } from './server.ts';
 
 /**
- * One statement computes the sums of several whole days, with at most this number of heights together. If the next day
- * alone has more heights, the statement computes the sums of this one day. The number limits the memory that the server
- * needs.
+ * One statement computes the sums of several whole days, which together have at most this number of heights. If the
+ * next day alone has more heights, the statement computes the sums of this one day. The number limits the memory that
+ * the server needs.
  */
 const HEIGHTS_AT_ONCE = 50_000;
 const DAY_S = 86_400;
@@ -61,7 +61,10 @@ export class DaySums {
   readonly #sink: DaySumsSink;
   /** Last height whose balance changes are in sums with a marker; 0 if no sums have a marker. */
   #height = 0;
-  /** Day of the last final block when `rangeAdded` last looked for missing sums, in days since 1970-01-01. */
+  /**
+   * The newest final block was on this day when `rangeAdded` last looked for missing sums. The unit is days since
+   * 1970-01-01.
+   */
   #day = 0;
 
   readonly #heightsAtOnce: number;

@@ -3,8 +3,9 @@
  * with the time at which the lease ends by the server's clock. Of several rows with the same token, only the row with
  * the highest `turn` is valid. A fence is a table that accepts only rows with the token of the lease's holder
  * (`schema.ts`). The sink inserts all markers through fences. If the final tables are on one server, the sink also
- * inserts their rows through fences. With a fence, one statement checks the lease and inserts the rows. The server
- * therefore refuses an insert that a process sends after the end of its lease, for example because it was paused.
+ * inserts the rows of ranges through fences. With a fence, one statement checks the lease and inserts the rows. The
+ * server therefore refuses an insert through a fence if the lease of the process has ended, for example because the
+ * process was paused.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -52,7 +53,7 @@ export class ClickHouseLease {
   /**
    * Takes the lease if no other process has it. The function looks for other holders, and inserts the row of this
    * process. Then it waits until the statements of an earlier holder have ended (`#endInserts`), and looks for other
-   * holders again. If several processes start at once, all of them may fail, but at most one of them succeeds.
+   * holders again. If several processes start at the same time, all of them may fail, but at most one of them succeeds.
    *
    * @throws ProtocolError `SINK_IN_USE`; `SINK_LEASE_LOST` if the lease ends during the wait
    */
@@ -76,7 +77,7 @@ export class ClickHouseLease {
   /**
    * Renews the lease if at least `#renewMs` have passed since the last renewal.
    *
-   * @throws ProtocolError `SINK_LEASE_LOST` if a renewal or a refused insert has shown that the lease has ended
+   * @throws ProtocolError `SINK_LEASE_LOST` if a renewal or a failed write has shown that the lease has ended
    */
   async keep(): Promise<void> {
     const sinceMs = this.#clock.nowMs() - this.#renewedMs;
@@ -113,7 +114,7 @@ export class ClickHouseLease {
     return isHeld ? error : this.lost(error);
   }
 
-  /** Ends the lease now, so that another process can take it at once. */
+  /** Ends the lease now, so that another process can take it immediately. */
   async release(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -8,7 +8,10 @@ import { escaped } from './lines.ts';
 import { leaseTable, migrations, onCluster, SHARD_SUFFIX } from './schema.ts';
 import type { ClickHouseServer } from './server.ts';
 
-/** Row of the table `sink`. There is a row for each version of the schema that the tables have had. */
+/**
+ * Row of the table `sink`. There is a row for each version of the schema that the tables have had. The sink stores the
+ * row of version 0 before it runs the migrations.
+ */
 interface VersionRow {
   readonly version: number;
   readonly network: string;
@@ -40,8 +43,8 @@ export async function createFirstTables(server: ClickHouseServer): Promise<void>
  * Refuses a database with tables that this sink cannot use.
  *
  * @returns the version of the schema of the tables; undefined for a database without a sink
- * @throws ProtocolError the error of `identityFault` for tables of another chain, or with ranges of another size;
- *   `SINK_OF_OTHER_CLUSTER`; `SINK_VERSION` for tables of a newer version of Bloomery
+ * @throws ProtocolError the error of `identityFault` if the tables belong to another chain or their ranges have another
+ *   size; `SINK_OF_OTHER_CLUSTER`; `SINK_VERSION` for tables of a newer version of Bloomery
  */
 export async function refuseOtherChain(
   server: ClickHouseServer,
@@ -65,15 +68,15 @@ export async function refuseOtherChain(
 /**
  * Runs all migrations that have not run on the tables of the sink yet. The caller must hold the lease.
  *
- * @throws ProtocolError like `refuseOtherChain`; `SINK_OF_OTHER_SERVER`; `SINK_LEASE_LOST`; like `runOnCluster` on a
- *   cluster
+ * @throws ProtocolError the errors of `refuseOtherChain`; `SINK_OF_OTHER_SERVER`; `SINK_LEASE_LOST`; on a cluster, also
+ *   the error of `runOnCluster`
  */
 export async function migrate(migration: Migration, identity: SinkIdentity): Promise<void> {
   const { server, cluster } = migration;
   const before = await refuseOtherChain(server, cluster, identity);
   if (before === undefined) {
     if (cluster !== undefined) await refuseRowsOfOtherServer(server, cluster);
-    // The partitions of the tables depend on the size of ranges, which is part of the identity. The sink stores the
+    // The partitions of the tail depend on the size of ranges, which is part of the identity. The sink stores the
     // identity before it creates the tables. After a crash between these two steps, `refuseOtherChain` refuses a start
     // with another size of ranges.
     await storeVersion(server, 0, identity);

@@ -7,9 +7,9 @@
  * same row with the sign -1.
  *
  * The final tables, such as `blocks_final`, contain the rows of ranges. A process that lost the lease of the sink must
- * not write markers. If the final tables are on one server, the process must not write rows of ranges either: these
- * rows contain no id of an attempt (see below), so readers could see them beside the rows of the new process. Therefore
- * the sink inserts markers, and rows of ranges on one server, through a fence.
+ * not write markers. If the final tables are on one server, such a process must not write rows of ranges either. These
+ * rows contain no id of an attempt (see below), so readers could see them beside the rows of the new holder of the
+ * lease. Therefore the sink inserts markers, and rows of ranges on one server, through a fence.
  *
  * A fence is a table that stores nothing, with a materialized view that copies inserted rows to the table behind the
  * fence. The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other
@@ -48,11 +48,12 @@ export const FENCED_SUFFIX = '_fenced';
 /** Column of a fence, with the token of the process that inserts the row. */
 export const LEASE_COLUMN = 'lease';
 
-/** Suffix of the names of the tables on a shard of a cluster. Each of them stores the shard's part of a final table. */
+/** Suffix of the names of the tables on a shard of a cluster. Each table stores the shard's part of a final table. */
 export const SHARD_SUFFIX = '_shard';
 /**
- * Column with the id of the attempt to write a range or sums of days. The tables of sums and of attempts always have
- * this column. `sink_ranges` and the final tables with the rows of ranges have it only on a cluster.
+ * Column with the id of the attempt to write a range or sums of days. The table of sums, the table of their markers and
+ * the table of attempts always have this column. `sink_ranges` and the final tables with the rows of ranges have it
+ * only on a cluster.
  */
 export const RANGE_ID_COLUMN = 'range_id';
 
@@ -277,8 +278,8 @@ function visibleRows(
 }
 
 /**
- * SQL condition for the rows whose attempt has a marker in `sink_ranges`. The text begins with ` AND `. It is empty for
- * tables on one server, where rows of ranges have no id of an attempt.
+ * SQL condition for the rows whose attempt has a marker in `sink_ranges`. On a cluster, the text begins with ` AND `.
+ * For tables on one server, the text is empty, because rows of ranges then have no id of an attempt.
  */
 export function markedRanges(database: string, cluster: string | undefined): string {
   return cluster === undefined

@@ -13,11 +13,11 @@ import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 
 export interface ClickHouseServer {
   readonly database: string;
-  /** Runs a statement without a result. */
+  /** Runs a statement and ignores its result. */
   run(statement: string): Promise<void>;
   /**
-   * Runs a statement that changes rows. The statement has a query id with a fixed prefix. By the prefix, the next
-   * holder of the lease finds the statements of this process that the server still runs, and kills them.
+   * Runs a statement that changes rows. The statement has a query id with a fixed prefix. With this prefix, the next
+   * holder of the lease can find and kill the statements of this process that the server still runs.
    */
   change(statement: string, options?: WriteOptions): Promise<void>;
   /** Runs a SELECT and returns its rows. Integers of 64 bits are text. */
@@ -59,9 +59,9 @@ function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickH
 }
 
 /**
- * Settings that the sink sends with its statements. Otherwise the settings of the ClickHouse user would apply. With
- * some values of these settings, the sink would lose or misread data without an error. An old server does not know all
- * of these settings, so the sink sends only those that the server knows.
+ * Settings that the sink sends with its statements. They replace the settings of the ClickHouse user, because with some
+ * other values the sink would lose or misread data without an error. An old server does not know all of these settings,
+ * so the sink sends only those that the server knows.
  */
 const PINNED: Readonly<Record<string, string>> = {
   // An insert must not end before its rows are stored. A row that the server cannot parse must make the insert fail.
@@ -94,13 +94,13 @@ const PINNED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Time limit of a request, in milliseconds. An insert of a range takes about a second, but a statement ON CLUSTER can
- * take minutes.
+ * A request fails after this time without traffic on its connection, in milliseconds. An insert of a range takes about
+ * a second. A statement ON CLUSTER can take minutes, and the server may send nothing before the statement ends.
  */
 const REQUEST_TIMEOUT_MS = 600_000;
 /**
- * Maximum number of requests at once. A sink inserts into six tables at once, the renewal of the lease needs one more
- * request at the same time, and one request is spare.
+ * Maximum number of requests at the same time: six for inserts into the six tables, one for the renewal of the lease,
+ * and one spare request.
  */
 const CONNECTIONS_MAX = 8;
 /** Databases that belong to the ClickHouse server itself. */
@@ -126,7 +126,7 @@ export function hasPassword(url: string): boolean {
  * @param url URL of the server, which may contain a user name and a password
  * @param database name of the database, which need not exist yet
  * @param givenPassword password that replaces the password in the URL
- * @throws ProtocolError `USAGE` for a URL or the name of a database that cannot be used
+ * @throws ProtocolError `USAGE` if the URL or the name of the database cannot be used
  */
 export function openServer(
   url: string,
@@ -158,8 +158,7 @@ export function openServer(
     keep_alive: { enabled: false },
     log: { level: ClickHouseLogLevel.OFF },
   });
-  // Query ids begin with this prefix, so that the next holder of the lease can find the statements that the server
-  // still runs for this process.
+  // `lease.ts` looks for query ids with this prefix.
   const queryPrefix = `bloomery-${database}-`;
   let queries = 0;
   const nextQueryId = (): string => `${queryPrefix}${process.pid}-${clock.nowMs()}-${(queries += 1)}`;
@@ -328,7 +327,7 @@ function refusalOf(place: string, error: unknown, password: string): ProtocolErr
 }
 
 /**
- * Replaces the password in a text of the server by `***`. A server, or another program at its address, may repeat the
+ * Replaces the password in an error message by `***`. A server, or another program at its address, may repeat the
  * password in its answer.
  */
 function withoutSecret(text: string, secret: string): string {

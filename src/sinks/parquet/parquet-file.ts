@@ -18,14 +18,14 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 };
 
 /**
- * Number of rows in a row group. A row group contains the minimum and maximum of each column. By these values, an
- * engine can see that a group has no row for a query, and skip the group.
+ * Maximum number of rows in a row group. A row group contains the minimum and maximum of each column. From these
+ * values, an engine can see that a group has no row for a query, and skip the group.
  */
 const ROW_GROUP_ROWS = 100_000;
 
 /**
  * Columns that are written without compression, because their texts are random. Compression with Snappy makes random
- * hexadecimal texts only 6 to 7 % shorter. Writing these texts takes two to four times as long with Snappy.
+ * hexadecimal texts only 6 to 7 % shorter, and writing them takes two to four times as long as without compression.
  */
 const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
 

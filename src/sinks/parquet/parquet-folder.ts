@@ -3,7 +3,7 @@
  * range, and `tail` contains a folder for each block of the tail. A part is the folder of a range or of a block. A part
  * contains a Parquet file for each table that has rows in the part, and a file with the sizes of the Parquet files. The
  * sink writes a part under a temporary name, and renames the part when it is complete. Therefore readers never see an
- * incomplete part. The names of the parts alone state which blocks the sink has.
+ * incomplete part. Only the names of the parts state which blocks the sink has.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -26,7 +26,7 @@ const SIZES_FILE = 'files.json';
 /** Number of digits of a height in the name of a part. Leading zeros make the names sort in the order of heights. */
 const HEIGHT_DIGITS = 10;
 
-/** Description of a part, read from its name; `height` and `blockId` are those of the last block of the part. */
+/** Description of a part, read from its name; `height` and `blockId` belong to the last block of the part. */
 export interface Part extends BlockPlace {
   readonly name: string;
   readonly fromHeight: number;
@@ -47,8 +47,8 @@ export function blockName({ height, blockId }: BlockPlace): string {
 export async function makeFolder(folder: string): Promise<void> {
   if (await isMade(folder)) return;
   await makeFolder(dirname(folder));
-  // `isMade` creates the folder now, or finds the folder that another process has created meanwhile. In any other case,
-  // `mkdir` throws the reason.
+  // `isMade` creates the folder now, or finds the folder that another process has created meanwhile. If `isMade`
+  // returns false again, for example below `/proc`, `mkdir` throws the reason.
   if (!(await isMade(folder))) await mkdir(folder);
 }
 

@@ -57,12 +57,12 @@ export async function withSnapshot<T>(folder: string, work: (snapshot: Snapshot)
 }
 
 async function snapshotOf(folder: string): Promise<Snapshot> {
-  // This function lists the tail first. Otherwise the sink could move blocks from the tail to a new range between the
-  // two reads, and these blocks would be in neither list.
+  // This function lists the tail before the ranges. If it listed the ranges first, the sink could move blocks from the
+  // tail to a new range before the function lists the tail. These blocks would then be in neither list.
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
-  // The views read all folders whose names begin with a digit (`views.ts`). Therefore this function refuses a folder of
-  // another program with such a name.
+  // The pattern of the views matches all folders whose names begin with a digit (`views.ts`). A folder of another
+  // program with such a name could add rows to the views, so this function refuses the folder.
   for (const kind of [RANGES, TAIL]) {
     const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
     if (other !== undefined) throw foreign(join(folder, kind, other));

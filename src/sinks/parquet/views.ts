@@ -10,8 +10,8 @@ import { digits, fileOf, RANGES, TAIL, type Part } from './parquet-folder.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Statements that create or replace the views, in the order in which they must run. The views have exactly the rows of
- * the snapshot.
+ * Statements that create or replace the views, in the order in which they must run. The view of each table has exactly
+ * the rows of the snapshot.
  *
  * @param folder folder of a Parquet sink
  * @throws ProtocolError `SINK_PATH_REFUSED` when the path of the folder contains `*`, `?`, `{` or `}`
@@ -37,7 +37,7 @@ function view(name: string, select: string): string {
  * Makes the SELECT of the rows of a table in the given parts.
  *
  * @param parts ascending
- * @returns a list with one SELECT. The list is empty if no part has rows of the table, because the engine refuses a
+ * @returns a list with only this SELECT; an empty list if no part has rows of the table, because the engine refuses a
  *   pattern that matches no file
  */
 function selectsOf(folder: string, parts: readonly Part[], table: SinkTable): readonly string[] {

@@ -22,12 +22,13 @@ import {
 } from '../tables/stored-transactions.ts';
 
 /**
- * Maximum number of delegates whose number of forged blocks is cached. A round has fewer delegates than this number.
+ * Maximum number of delegates whose number of forged blocks is cached. A round has fewer delegates than this maximum,
+ * so nearly all of these numbers come from the cache.
  */
 const GENERATORS_CACHED_MAX = 512;
 /**
  * Number of blocks that one generator has forged. These blocks are a list in the table `blocksByGenerator`. The number
- * changes when a block is appended or removed.
+ * changes when a block of this generator is appended or removed.
  */
 interface List {
   items: number;

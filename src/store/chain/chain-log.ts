@@ -19,11 +19,14 @@ export interface ChainLogOptions {
   readonly recordsMax?: number;
 }
 
-/** Default for `recordsMax`: the records of about eleven days with slots of 10 s, which take about ten megabytes. */
+/**
+ * Default for `recordsMax`. With slots of 10 s, these are the records of about eleven days. They take about ten
+ * megabytes.
+ */
 const RECORDS_MAX = 100_000;
 /**
  * Maximum number of old records that a new record deletes. After a tool has changed the chain without opening the log,
- * the log must delete all earlier records. Deleting a hundred thousand records at once would delay a block.
+ * the log must delete all earlier records. Deleting a hundred thousand records in one step would delay a block.
  */
 const DELETED_AT_ONCE_MAX = 100;
 const HEAD = 'chain-log-head';
@@ -33,7 +36,10 @@ interface Head {
   readonly last: number;
   /** Number of the oldest record that the log still returns; `last` + 1 if the log returns no record. */
   readonly floor: number;
-  /** Finalized height when this head was made: with the newest record, or by `openHead`. */
+  /**
+   * Highest finalized height that the log has computed. A revert may lower the finalized height of the state, but not
+   * this height.
+   */
   readonly finalized: number;
   /** Id of the tip when this head was made. */
   readonly tipId: string | undefined;

@@ -144,7 +144,7 @@ function sortedUndo(bytes: Buffer): string {
   return texts.sort().join();
 }
 
-/** Finds a key whose first byte is not the number of a table. */
+/** Finds a key whose first byte (0 to 254) is not the number of a table. */
 function surplusTable(examined: KeyValueReader): Buffer | undefined {
   const numbers = Object.values(TABLES).map(({ number }) => number);
   for (let number = 0; number < 255; number += 1) {

@@ -1,5 +1,5 @@
 /**
- * Reads and writes the stored note of the finalized height. The note decides which blocks may be reverted, and no other
+ * Encodes and decodes the note of the finalized height. The note decides which blocks may be reverted, and no other
  * data in the store would reveal a wrong note. The note therefore has a checksum.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Opens a chain store. This module refuses a database that is not a chain store, and a store with a damaged state. It
- * also refuses a store of another network or generation, with other consensus parameters, or of an unknown layout.
+ * also refuses a store with another network, another generation, other consensus parameters or an unknown layout.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -69,8 +69,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /**
    * Called before the store writes the index entries that a killed import or sync has not written.
    *
-   * @param lag measure of the missing work: the number of blocks whose transactions are not in the indexes yet, plus the
-   *   number of these transactions, because both take time
+   * @param lag measure of the missing work: the number of blocks whose transactions are not in the indexes yet, plus
+   *   the number of these transactions, because both take time
    */
   readonly onBackfill?: ((lag: number) => void) | undefined;
 }
@@ -206,8 +206,8 @@ export function openedStore(
 
 /**
  * If the database is empty, writes the layout version and the identity of the store from `params` (generation, network
- * and parameters). Otherwise, refuses a store with another identity or an unknown layout, and a database that is not a
- * chain store.
+ * and parameters). If the database is not empty, refuses a store with another identity or an unknown layout, and a
+ * database that is not a chain store.
  */
 function checkIdentity(keyValue: KeyValue, params: ChainParams, directory: string): void {
   const text = metaOf(keyValue, META_LAYOUT);

@@ -1,7 +1,7 @@
 /**
  * Writes consensus parameters as a text, which is stored with the chain. Two networks have the same text if and only if
- * all their parameters are equal. By this text, the node refuses a chain that was built under other parameters, even if
- * the genesis block is the same.
+ * all their parameters are equal. The node compares the stored text with the text of its own network. If the texts
+ * differ, the node refuses the chain, even if the genesis block is the same.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';

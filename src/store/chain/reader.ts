@@ -11,8 +11,8 @@ import type { StoredChain } from './stored-chain.ts';
 import { openedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
- * Longest time for which an old snapshot stays open for the queries that began in that snapshot. After this time, these
- * queries fail, and the database can reuse the pages of the old snapshot.
+ * Longest time for which an old snapshot stays open, so that the queries that began in this snapshot can end. After
+ * this time, these queries fail, and the database can reuse the pages of the old snapshot.
  */
 const SNAPSHOT_MS_MAX = 30_000;
 
@@ -39,8 +39,8 @@ export class ChainReader {
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    // A reader checks no pages. The node has checked the pages of the state before it starts a reader, and checks all
-    // pages while it runs. A check of all pages of a long chain would take longer than the start of a node.
+    // A reader checks no pages. The node has checked the pages of the state before a reader opens the store, and checks
+    // all pages while it runs. A check of all pages of a long chain would take longer than the start of a node.
     this.#disk = openLmdbReader(options.directory, clock, true);
     try {
       const store = readChainStore(this.#disk.snapshot(), options);
@@ -84,8 +84,8 @@ export class ChainReader {
   }
 
   /**
-   * Frees the LMDB reader slots of processes that ended without closing the store. While a slot is in use, the database
-   * cannot reuse the pages of its snapshot. @returns number of reader slots that were freed
+   * Frees the LMDB reader slots of processes that ended without closing the store. Until a slot is freed, the database
+   * cannot reuse the pages that the ended process was reading. @returns number of reader slots that were freed
    */
   clearStale(): number {
     return this.#disk.clearStale();

@@ -36,7 +36,12 @@ export class StateChecksum {
     return checksumBytes(this.#sum);
   }
 
-  /** Updates the checksum for a write. `before` is undefined for a new entry, and `after` for a removed entry. */
+  /**
+   * Updates the checksum for a write.
+   *
+   * @param before the old value; undefined for a new entry
+   * @param after the new value; undefined for a removed entry
+   */
   replace(key: Uint8Array, before: Uint8Array | undefined, after: Uint8Array | undefined): void {
     const walk = this.#walk !== undefined && compareKeys(key, this.#walk.next) < 0 ? this.#walk.sum : undefined;
     if (before !== undefined) changeSums(key, before, -1, this.#sum, walk);

@@ -30,7 +30,7 @@ import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenV
 
 /** Maximum number of cached delegates. A delegate takes about 500 bytes. */
 export const DELEGATES_CACHED_MAX = 4096;
-/** Maximum number of cached round lists. A state has at most eight if `delegateListRoundOffset` is 3 or less. */
+/** Maximum number of cached round lists. A state has at most eight if `delegateListRoundOffset` is 4 or less. */
 const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;

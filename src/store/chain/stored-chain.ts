@@ -13,8 +13,9 @@ import type { StateCheck } from './stored-checksum.ts';
 /** Records each applied or reverted block. The record is part of the transaction that applies or reverts the block. */
 export interface ChangeRecorder {
   /**
-   * Called when a transaction begins. @returns a function that drops the records of the transaction; the store calls
-   * this function if the transaction fails
+   * Called when a transaction begins.
+   *
+   * @returns a function that drops the records of the transaction; the store calls it if the transaction fails
    */
   begin(): () => void;
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;

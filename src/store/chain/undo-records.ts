@@ -1,9 +1,9 @@
 /**
- * Stores the undo records. The records of a running transaction stay in memory until the transaction ends, because a
- * long transaction drops most of them earlier. On the disk, each record ends with a checksum over its key and its
- * content. The store checks this checksum before it reverts a block. Without this check, a damaged record could put
+ * Stores the undo records. A transaction keeps its records in memory and writes them only at its end, because a long
+ * transaction drops most of its records before its end. On the disk, each record ends with a checksum over its key and
+ * its content. The store checks this checksum before it reverts a block. Without this check, a damaged record could put
  * a wrong balance or vote into the state. The checksum of the state would then include the wrong value, so a check of
- * the state could not find it.
+ * the state could not find the wrong value.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';

@@ -1,7 +1,8 @@
 /**
- * Encodes undo records: the entries of consensus state that a block overwrote. An entry is a key with its earlier
- * value, or with a mark if the key had no value. The block is not recorded, because the store has it. Indexes and
- * counters are not recorded, because the node can compute them from the block and the overwritten values.
+ * Encodes and decodes undo records. An undo record has the entries of consensus state that a block overwrote. An entry
+ * is a key with its earlier value, or with a mark if the key had no value. The block is not recorded, because the store
+ * has it. Indexes and counters are not recorded, because the node can compute them from the block and the overwritten
+ * values.
  */
 
 import type { Account, Delegate } from '../../protocol/state.ts';

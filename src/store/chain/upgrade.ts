@@ -1,8 +1,9 @@
 /**
  * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums of the state and of
  * the undo records. It adds inner blocks to the trees of counted keys (`index/counted-key-sets.ts`), but does not
- * change their leaf blocks. The upgrade makes all its changes in one transaction of the database. If the process is
- * killed during the upgrade, the store does not change, and the next process begins the upgrade again.
+ * change the leaf blocks of these trees. It moves the index watermark from the text of the layout into a separate
+ * entry. The upgrade makes all its changes in one transaction of the database. If the process is killed during the
+ * upgrade, the store does not change, and the next process that opens the store begins the upgrade again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';
@@ -51,8 +52,8 @@ export function isLayoutRead(layout: number): boolean {
 }
 
 /**
- * True if the layout of the store is not the present one. The caller must have checked with `isLayoutRead` that the
- * layout can be upgraded.
+ * True if the layout of the store is not the present one. The caller must have checked with `isLayoutRead` that this
+ * version of the node can open the layout.
  */
 export function isOlder(keyValue: KeyValueReader): boolean {
   return layoutOf(layoutTextOf(keyValue)).layout !== String(LAYOUT_VERSION);

@@ -13,8 +13,8 @@ import { makeFolder } from './folder.ts';
  * free pages, so the file of the copy may be smaller than the file of the store.
  *
  * @param clock needed to find a process of another container that uses the store
- * @throws ProtocolError like `openForReading` (for example `STORE_MISSING`) if the store cannot be opened, or
- *   `STORE_COPY_FAILED` with the reason
+ * @throws ProtocolError like `openForReading` (for example `STORE_MISSING`) if the store cannot be opened;
+ *   `STORE_COPY_FAILED` with the reason if the copy fails
  */
 export async function copyStore(directory: string, target: string, clock?: Clock): Promise<void> {
   const environment = openForReading(directory, clock);

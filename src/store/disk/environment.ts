@@ -1,7 +1,7 @@
 /**
  * Opens the LMDB environment (the database) in a folder, for one writing process and several reading processes. Under
  * some conditions, LMDB ends the process with a signal, reads pages that a writer overwrites, or accepts a damaged
- * file. This module first looks for these conditions, and throws an error with advice if it finds one.
+ * file. This module first looks for these conditions, and throws an error with advice if it finds one of them.
  */
 
 import {
@@ -46,16 +46,17 @@ const MAP_BYTES = 64 * 2 ** 30;
 /**
  * Limits, in entries, of the list of free pages that the library keeps in memory. A commit loads free pages up to the
  * first limit, and drops a list that exceeds the second limit. The library inserts each loaded page into a sorted
- * array, so the time of a commit grows with the square of these limits. With the defaults (50,000 and 75,000), a store
- * with 10 million transactions loads and drops the list at each commit, and an import is 10 times slower than with
- * these limits. The TypeScript types of the library lack these options.
+ * array, so the time of a commit grows with the square of these limits. With the defaults (50,000 and 75,000), the
+ * library loads and drops the list at each commit to a store with 10 million transactions. An import is then 10 times
+ * slower than with 4,000 and 6,000. The TypeScript types of the library lack these options.
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
- * Before opening for writing, two checks run (`refuseDamagedPages`). The first reads all pages of the state. The second
- * reads at most this number of pages, beginning at the first key of the store, so it covers a small store completely.
- * The second check takes about 15 ms if the operating system has the file in memory. With a maximum of 50,000, a start
- * that read the pages from a disk took 12 s longer. Later, the page scrubber of the running node checks all pages.
+ * Before opening for writing, two checks run (`refuseDamagedPages`). The first check reads all pages of the state. The
+ * second check reads the tree of free pages, and then at most this number of other pages, beginning at the first key of
+ * the store. The second check therefore covers a small store completely. The second check takes about 15 ms if the
+ * operating system has the file in memory. With a maximum of 50,000 instead of 5,000, a start that read the pages from
+ * a disk took 12 s longer. Later, the page scrubber of the running node checks all pages.
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
@@ -134,8 +135,9 @@ export interface ReadingOptions {
 /**
  * Opens the environment for reading. Another process of the same container may write to the folder at the same time.
  * But on a read-only medium, LMDB reads without locks, so the function throws an error if a process holds the lock on
- * the folder. After opening, the function checks the pages of the store, unless `arePagesChecked` is true. The check
- * takes about 5 s for each million pages if the operating system has the file in memory.
+ * the folder. After opening, the function checks the pages of the store, unless `arePagesChecked` is true. If the store
+ * has more than `PAGES_CHECKED_BEFORE_READING` pages, the function checks only a part of the store. The check takes
+ * about 5 s for each million pages if the operating system has the file in memory.
  *
  * @param clock needed to find a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` like `openForWriting`;
@@ -284,7 +286,6 @@ function refuseForeignFiles(directory: string, names: readonly string[], access:
     try {
       access(path, constants.R_OK | constants.W_OK);
     } catch (error) {
-      // On a read-only medium, the library reads without the right to write.
       if (isReadOnlyMedium(error)) continue;
       throw storeNotAllowed(directory, 'write to', path, error);
     }
@@ -315,7 +316,8 @@ function refuseSharedFile(directory: string): void {
  * could not open that file, or if the disk had no room for it. A new file is written under another name and then linked
  * to its final name, so that no other process opens an incomplete file.
  *
- * @throws system error if the file cannot be opened or created; Error if the file is a symbolic link without a target
+ * @throws system error if the file cannot be opened or created for another reason than missing write access; Error if
+ *   the file is a symbolic link without a target
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);
@@ -380,10 +382,10 @@ function refuseDamagedFile(directory: string): Exclude<DataFile['kind'], 'damage
 
 /**
  * Checks pages before the library reads these pages, because a damaged page can end the process (see `page-check.ts`).
- * All pages of the state are checked first, because the node reads the whole state at its start.
+ * All pages of the state are checked first, because the node reads the whole state at its start. A second check reads
+ * the tree of free pages, and then pages from the first key of the store on.
  *
- * @param pagesMax maximum number of pages of the second check, which begins at the first key of the store; the tree of
- *   free pages is always checked completely
+ * @param pagesMax maximum number of pages that the second check reads after the tree of free pages
  * @throws ProtocolError `STORE_DAMAGED`
  */
 function refuseDamagedPages(directory: string, pagesMax: number): void {

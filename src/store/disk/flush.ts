@@ -2,7 +2,7 @@
 
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Error codes of file systems and users that cannot flush a folder. */
+/** Error codes for a file system that cannot flush a folder, and for a user who may not flush the folder. */
 const UNFLUSHABLE: ReadonlySet<string> = new Set(['EACCES', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM']);
 
 /**

@@ -54,7 +54,7 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   }
 }
 
-/** Opens snapshots of the store in one folder. Several snapshots may be open at once. */
+/** Opens snapshots of the store in one folder. Several snapshots may be open at the same time. */
 export interface LmdbReader {
   /**
    * A snapshot of the store as it is now, valid until the snapshot's `close` or the `close` of this reader. While a
@@ -307,7 +307,8 @@ interface SharedReads {
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;
-  // The library sets the length of the shared buffer to the length of the value.
+  // For each value, the library sets only the property `length` of the shared buffer. The array itself is longer, so
+  // `subarray` selects the bytes of the value.
   const size = shared.length;
   const value = Buffer.allocUnsafe(size);
   value.set(shared.subarray(0, size));

@@ -15,7 +15,7 @@ import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValu
  */
 const CHUNK_KEYS_MAX = 512;
 
-/** A key as Latin-1 text. Each character is one byte, so texts sort like bytes. */
+/** A key as Latin-1 text. Each character is one byte of the key, so the texts sort like the keys. */
 type KeyText = string;
 
 export class MemoryKeyValue implements KeyValue {
@@ -168,7 +168,8 @@ export class MemoryKeyValue implements KeyValue {
 }
 
 /**
- * Returns the index of the first key in the chunk that is equal to `key` or higher; the length of the chunk if none is.
+ * Returns the index of the first key in the chunk that is equal to `key` or higher; the length of the chunk if there is
+ * no such key.
  */
 function lowerBound(chunk: readonly KeyText[], key: KeyText): number {
   let low = 0;

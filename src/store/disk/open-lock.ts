@@ -1,9 +1,10 @@
 /**
- * Lets processes open and close the database of a folder one at a time. To do so, a process takes the lock `turn` in
- * the folder (the open lock). The reason is that LMDB has a lock file of its own. The first process that opens a
- * database initialises the locks in this file, and the last process that closes the database removes them. If a process
- * opens the database during the removal, the process gets invalid locks, and the opening fails. After a failed opening,
- * lmdb 3.5 sooner or later frees memory twice, which ends the process with a signal.
+ * Lets processes open and close the database of a folder one at a time. Before a process opens or closes the database,
+ * it takes the lock `turn` in the folder (the open lock). This lock is needed because of `lock.mdb`, the lock file of
+ * LMDB. The first process that opens a database initialises the locks in `lock.mdb`, and the last process that closes
+ * the database removes these locks. If a process opens the database during the removal, the process gets invalid locks,
+ * and the opening fails. After a failed opening, lmdb 3.5 sooner or later frees memory twice, which ends the process
+ * with a signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -16,7 +17,7 @@ const LOCK_NAME = 'turn';
  * the open lock.
  */
 const WAIT_MS_MAX = 5_000;
-/** Pauses between tries to take the lock. They differ, so that two waiting processes do not always try at once. */
+/** Pauses between tries to take the lock. They differ, so that two processes do not always try at the same time. */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**

@@ -11,7 +11,8 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 // Format of the file, for lmdb 3.5 on 64-bit machines. Each `..._AT` is an offset in bytes. `DEPTH_AT`, `ENTRIES_AT`
 // and `ROOT_AT` count from `FREE_TREE_AT` or `MAIN_TREE_AT`, where the description of a tree starts. All other offsets
-// count from the start of a page: `FLAGS_AT`, `LOWER_AT` and `UPPER_AT` of any page, the others of the first two pages.
+// count from the start of a page. Every page has the fields at `FLAGS_AT`, `LOWER_AT` and `UPPER_AT`. Only the first
+// two pages have the other fields.
 const PAGE_BYTES_AT = 48;
 const FREE_TREE_AT = 48;
 const MAIN_TREE_AT = 96;
@@ -65,8 +66,9 @@ export interface PageCheck {
 class Damage extends Error {}
 
 /**
- * Checks the trees of the last commit, but the tree of free pages only if `from` is undefined. If a process writes to
- * the file during the check, the caller must keep a read transaction open, so that LMDB does not reuse the pages.
+ * Checks the tree of entries of the last commit. If `from` is undefined, the function also checks the tree of free
+ * pages of this commit. If a process writes to the file during the check, the caller must keep a read transaction open,
+ * so that LMDB does not reuse the pages.
  *
  * @param path data file for which `examineDataFile` returned `whole`
  */
@@ -101,7 +103,7 @@ class Walk {
   readonly #options: PageCheckOptions;
   /**
    * One buffer for each level of the tree. The keys of a page are bounds for the keys of its children, so all pages
-   * from the root to the present page are in memory at once.
+   * from the root to the present page are in memory at the same time.
    */
   readonly #buffers: Buffer[] = [];
   #left = Infinity;

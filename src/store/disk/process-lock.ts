@@ -2,8 +2,8 @@
  * Takes locks in a folder. Each lock has a name, and only one process at a time can hold the lock. The holder has a
  * lock file in the folder. The name of this file contains the number of the process and its start time. The lock file
  * of a killed process therefore does not block a restart: no running process has the same number and start time. The
- * next process that takes the lock removes the stale lock file. This removal never removes a new lock file, because the
- * names differ.
+ * next process that takes the lock removes the stale lock file. It cannot remove a new lock file by mistake, because
+ * the names of the files differ.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
  * For a lock that several containers use, a process therefore passes a clock to `takeLock`. The process then updates
@@ -54,17 +54,18 @@ const ownLockFiles = new Set<string>();
 
 /**
  * Takes the lock. The function first writes its own lock file, and then looks for other lock files. If several
- * processes start at once, the lock may therefore refuse all processes, but never accepts two.
+ * processes start at the same time, the lock may therefore refuse all processes, but never accepts two.
  *
  * @param directory an existing folder
  * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. If a clock is
  *   given and the system reports a PID namespace, `-in<number of the PID namespace>` follows
- * @param clock needed for a lock that other containers can reach. A lock file that was taken without a clock does not
- *   protect against other containers, because they may remove the file as stale
- * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. Also `LOCKED` for up to
- *   `ELSEWHERE_MS_MAX` after a holder of another container was killed. The `data` of the error has `directory`, `name`,
- *   `pid` (process number of the holder) and `owner` (text that names the holder, such as `process 123`). A system
- *   error if the lock file cannot be written or the folder cannot be read
+ * @param clock needed for a lock that other containers can reach. Without a clock, the lock file does not protect
+ *   against processes of other containers, because these processes may treat the lock file as stale and remove it
+ * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. After a holder of
+ *   another container was killed, also `LOCKED` for up to `ELSEWHERE_MS_MAX`, or without a clock until a restart of the
+ *   machine. The `data` of the error has `directory`, `name`, `pid` (process number of the holder) and `owner` (text
+ *   that names the holder, such as `process 123`). A system error if the lock file cannot be written or the folder
+ *   cannot be read
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -163,7 +164,11 @@ function socketOf(lockFile: string): string {
   return `${basename(lockFile)}.sock`;
 }
 
-/** Updates the modification time of the lock file every `TOUCH_MS`. @returns a function that ends the updates */
+/**
+ * Updates the modification time of the lock file every `TOUCH_MS`.
+ *
+ * @returns a function that ends the updates
+ */
 function keepTouching(file: string, clock: Clock): () => void {
   let timer: Timer;
   const touch = (): void => {

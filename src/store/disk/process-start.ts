@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 /**
  * Returns a text that identifies the start of a process: the first eight characters of the machine's boot id, `-`, and
  * the clock ticks from the boot to the start. The result is `ended` for a zombie process. The result is undefined if
- * the process does not run, or if the system has no `/proc`.
+ * no process has this number, or if the system has no `/proc`.
  */
 export function startOf(pid: number): string | undefined {
   try {
@@ -43,7 +43,7 @@ function isZombie([state]: readonly string[]): boolean {
   return state === 'Z' || state === 'X';
 }
 
-/** Returns the process number of the parent of a process; undefined if the process does not run. */
+/** Returns the process number of the parent of a process; undefined if no process has the number `pid`. */
 export function parentOf(pid: number): number | undefined {
   try {
     return Number(statOf(pid)[1]);
@@ -52,7 +52,7 @@ export function parentOf(pid: number): number | undefined {
   }
 }
 
-/** Fields of `/proc/<pid>/stat` from the third on. @throws a system error if the process does not run */
+/** Fields of `/proc/<pid>/stat` from the third on. @throws a system error if no process has the number `pid` */
 function statOf(pid: number): readonly string[] {
   return fieldsOf(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }

@@ -62,7 +62,7 @@ export function storeNotAllowed(
   );
 }
 
-/** True for the errors with which LMDB reports a damaged page. False for others, such as `MDB_READERS_FULL`. */
+/** True for LMDB errors that a damaged page can cause. False for all other errors, such as `MDB_READERS_FULL`. */
 export function isDamage(error: unknown): boolean {
   return /MDB_(CORRUPTED|INVALID|PAGE_NOTFOUND|BAD_TXN|PANIC|CURSOR_FULL|PAGE_FULL|TXN_FULL)/.test(messageOf(error));
 }

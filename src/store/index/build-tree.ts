@@ -16,7 +16,7 @@ export interface CountedLeaf {
 }
 
 /**
- * @param table number of the table, with which each of its keys begins
+ * @param table number of the table; each key of the table begins with this number
  * @param leaves all leaf blocks of the table, in ascending order
  * @returns the inner blocks of all levels, from the level above the leaf blocks up to the root; empty if there are no
  *   leaf blocks

@@ -1,6 +1,6 @@
 /**
- * Stores counted tables. A counted table is a set of keys without values, which counts the keys of any range fast. Each
- * counted table is split into leaf blocks of neighbouring keys. A leaf block is one value on the disk (see
+ * Stores counted tables. A counted table is a set of keys without values, and can count the keys of any range fast.
+ * Each counted table is split into leaf blocks of neighbouring keys. A leaf block is one value on the disk (see
  * key-block.ts). Inner blocks form a tree above the leaf blocks. An inner block stores the number of keys in the
  * subtree of each of its child blocks. Counting a range, or skipping its first million keys, therefore reads only a few
  * blocks. Callers work with single keys, not with blocks; only `putSorted` takes a block of keys.
@@ -16,8 +16,9 @@ import type { CachedBlocks, BlockSizes } from './order-statistic-tree.ts';
 import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
- * If more than this number of leaf blocks of a table have unwritten changes, `putSorted` writes these leaf blocks.
- * Otherwise, the changed leaf blocks stay in memory until the end of the transaction, and take up to 12 MB.
+ * If more than this number of leaf blocks of a table have unwritten changes, `putSorted` writes these leaf blocks. Up
+ * to this number, the changed leaf blocks of a table stay in memory until the end of the transaction. They take up to
+ * 12 MB, because a changed leaf block can take three times its bytes in memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block has up to 8,000 bytes. */
@@ -39,8 +40,8 @@ export interface CountedWriter extends KeyValueWriter {
 export class CountedKeySets implements KeyValue {
   readonly #inner: KeyValue;
   /**
-   * For the number of each counted table, the leaf blocks of the table; undefined before the first use of the table,
-   * and after a failed transaction.
+   * Maps the number of each counted table to the leaf blocks of the table. The leaf blocks are undefined before the
+   * first use of the table, and after a failed transaction.
    */
   readonly #tables = new Map<number, LeafBlocks | undefined>();
   readonly #read: CachedLeaves = new LruMap(LEAVES_CACHED_MAX);
@@ -113,7 +114,8 @@ export class CountedKeySets implements KeyValue {
   /**
    * Finds a damaged block. A block is damaged if its value cannot be read as a block, or if its keys contradict the
    * stored number of keys or the neighbouring blocks. A block that is on the disk but not in the tree is also damaged.
-   * Returns the start of the block; undefined if no block is damaged.
+   * Returns the start of the damaged block, but the start of the root if the damaged block is an inner block of the
+   * tree. Returns undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     for (const table of this.#tables.keys()) {

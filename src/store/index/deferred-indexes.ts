@@ -1,8 +1,9 @@
 /**
  * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. Reading
- * processes then keep their last snapshot with complete indexes. A process that starts waits for complete indexes.
+ * processes then keep their last snapshot with complete indexes. A reading process that starts waits for complete
+ * indexes.
  *
- * Writing the entries of many blocks at once is faster than writing them block by block. The reason: the entries of a
+ * Writing the entries of many blocks together is faster than writing them block by block. The reason: the entries of a
  * hundred blocks are mostly far apart in an index, but the entries of several thousand blocks form groups of about ten
  * neighbours. Writing such a group takes as long as writing one entry.
  *
@@ -25,7 +26,7 @@ import { TransactionLists } from './transaction-lists.ts';
 
 /**
  * If the chain has at most this number of transactions, `defer` puts all their ids into a Bloom filter. Reading this
- * number of ids takes a fraction of a second. For a longer chain, `defer` creates no Bloom filter.
+ * number of ids takes a fraction of a second. If the chain has more transactions, `defer` creates no Bloom filter.
  */
 const IDS_READ_MAX = 200_000;
 /**
@@ -58,9 +59,9 @@ export class DeferredIndexes {
   #drops = 0;
 
   /**
-   * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to the sum of its
-   *   two lists (sent and received). Short lists are stored in the order of the chain only, and longer lists also in
-   *   other sort orders
+   * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to the items of
+   *   its two lists (sent and received) together. Short lists are stored in the order of the chain only, and long lists
+   *   also in other sort orders
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -114,9 +115,10 @@ export class DeferredIndexes {
   }
 
   /**
-   * Called at the end of a transaction of the store. If indexing is not deferred, the method writes all missing
-   * entries. If indexing is deferred and the indexes had no lag before this transaction, the method writes the
-   * index watermark. Between two steps of a backfill, the method writes nothing.
+   * The store calls this method at the end of each of its transactions. If indexing is not deferred, the method writes
+   * all missing entries. If indexing is deferred, the method writes the index watermark, but only if entries are
+   * missing and the indexes had no lag before this transaction. Between two steps of a backfill, the method writes
+   * nothing.
    */
   flush(keys: CountedWriter): void {
     if (this.#isBackfilling) return;
@@ -143,9 +145,9 @@ export class DeferredIndexes {
 
   /**
    * Writes the missing entries, in one short transaction for each step. If the store is closed or the process is killed
-   * between two steps, a later backfill completes the work. The method computes the entries that are not in memory from
-   * the blocks, in parts of about `transactionsMax` transactions. A part is computed only after the part before it is
-   * written.
+   * between two steps, a later backfill completes the work. If the missing entries are not in memory, the method
+   * computes them from the blocks, in parts of about `transactionsMax` transactions. The method writes each part before
+   * it computes the next part.
    */
   *backfill(keyValue: CountedKeySets, limits: BackfillLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
@@ -201,7 +203,10 @@ export class DeferredIndexes {
     return this.#knownWatermark.height;
   }
 
-  /** @param to height of the last block to load, if it is not the tip; the caller adds later blocks one by one */
+  /**
+   * @param to height of the last block to load; by default the tip. The caller adds the transactions of later blocks
+   *   one by one
+   */
   #loadAllPending(to?: number): void {
     assert(this.#partEnd === undefined, 'no id is queried during a backfill in chunks');
     if (!this.#isLoaded) this.#loadPending(to ?? tipHeight(this.#keys), Infinity);

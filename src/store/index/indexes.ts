@@ -2,7 +2,7 @@
  * Computes the index entries of blocks, transactions and accounts. Blocks, accounts and the data of transfers each have
  * one function, which computes both the entries to add and the entries to remove. The store therefore always removes
  * exactly the entries that it added. The functions `transactionEntries` and `longListEntry` compute only entries to
- * remove. When transactions are added, posting-lists.ts computes these entries for many transactions at once.
+ * remove. The module posting-lists.ts computes the entries to add to the same tables, for many transactions together.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -26,8 +26,8 @@ export class InnerBlock {
   }
 
   /**
-   * @param packed result of `packed`. If these bytes are damaged, the result has the readable children, or one child
-   *   without keys
+   * @param packed result of `packed`. If these bytes are damaged, the returned block has the readable children, or one
+   *   child without keys
    */
   static read(level: number, start: Buffer, packed: Buffer): InnerBlock {
     const starts = KeyBlock.read(packed);

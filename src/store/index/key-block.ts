@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * Size of Node's pool of small buffers. If the memory behind a block is larger than twice its packed length plus this
- * size, `packed` moves the block to a buffer of the right size.
+ * Size of Node's pool of small buffers. If the memory behind a block is larger than this size plus twice the packed
+ * length of the block, `packed` moves the block to a buffer of the right size.
  */
 const UNUSED_BYTES_MAX = 8192;
 
@@ -32,8 +32,8 @@ export class KeyBlock {
   }
 
   /**
-   * @param packed result of `packed`. If these bytes are damaged, the result has the keys that can be read, and may be
-   *   unsorted
+   * @param packed result of `packed`. If these bytes are damaged, the returned block has the keys that can be read, and
+   *   may be unsorted
    */
   static read(packed: Buffer): KeyBlock {
     const count = packed.length < COUNT_BYTES ? 0 : packed.readUInt16LE(0);
@@ -123,8 +123,8 @@ export class KeyBlock {
   }
 
   /**
-   * Adds the keys at the positions from `from` to `to - 1` of another block. Adding a few dozen keys at once takes only
-   * a little longer than adding one key.
+   * Adds the keys at the positions from `from` to `to - 1` of another block. Adding a few dozen keys in one call takes
+   * only a little longer than adding one key.
    *
    * @returns number of keys that were new
    */
@@ -216,7 +216,7 @@ export class KeyBlock {
   }
 
   /**
-   * Number of keys in this block that are below one key of another block.
+   * Number of keys in this block that are below the key of `other` at position `index`.
    *
    * @param from number of keys at the start of this block that the caller knows to be below the key
    */
@@ -241,8 +241,8 @@ export class KeyBlock {
   }
 
   /**
-   * Compares two keys; the result is negative if the key at the position is smaller. Keys are short, so this loop is
-   * faster than a call of a native function.
+   * Compares the key at position `at` with `other`; the result is negative if the key at `at` is smaller. Keys are
+   * short, so this loop is faster than a call of a native function.
    */
   #compare(at: number, other: Uint8Array): number {
     const bytes = this.#bytes;

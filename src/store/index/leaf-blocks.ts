@@ -134,7 +134,7 @@ export class LeafBlocks {
     if (keys.remove(key)) this.#tree.grow(place, -1);
   }
 
-  /** Writes the changed leaf blocks and removes the empty leaf blocks. */
+  /** Writes the changed leaf blocks and inner blocks, and removes the leaf blocks that have become empty. */
   save(writer: KeyValueWriter): void {
     this.#latest = undefined;
     for (const [name, keys] of this.#changed) {

@@ -1,10 +1,11 @@
 /**
- * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. For each of its leaf blocks, an
- * inner block of the lowest level has the start (`LeafPlace.start`) and the number of keys. A higher inner block has
- * the same data for each of its inner blocks. Both the leaf blocks and the inner blocks are entries of the store's
- * database. The tree reads an inner block only when a search needs it: one inner block of each level. The trees of all
- * tables share a cache of at most `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore, neither the time to open a store
- * nor the memory of this cache depends on the number of leaf blocks.
+ * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. An inner block of the lowest level
+ * contains the start (`LeafPlace.start`) and the number of keys of each leaf block below it. An inner block of a higher
+ * level contains the start of each inner block directly below it, and the number of keys in the subtree of that block.
+ * Both the leaf blocks and the inner blocks are entries of the store's database. The tree reads an inner block only
+ * when a search needs it: one inner block of each level. The trees of all tables share a cache of at most
+ * `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore, neither the time to open a store nor the memory of this cache
+ * depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -112,8 +113,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Start of the next leaf block; undefined for the last one. The function reads nothing from the disk, because the
-   * start of an inner block is the start of its first leaf block.
+   * Start of the next leaf block; undefined for the last leaf block. The method reads nothing from the disk, because
+   * the start of an inner block is the start of its first leaf block.
    */
   endOf({ path }: LeafPlace): Buffer | undefined {
     const step = path.find(({ block, child }) => child + 1 < block.children);
@@ -181,8 +182,9 @@ export class OrderStatisticTree {
 
   /**
    * Checks the inner blocks on the disk. Returns the start of the root if the starts in an inner block are not in
-   * order, or if an inner block is missing or has another number of keys than its parent states. Returns the start of
-   * an inner block that is on the disk but not in the tree. Undefined if there is no such fault.
+   * order, or if an inner block is missing or has another number of keys than its parent states. If an inner block is
+   * on the disk but not in the tree, returns the start of this inner block. Returns undefined if all inner blocks are
+   * correct.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

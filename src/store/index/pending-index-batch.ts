@@ -30,8 +30,8 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * For each sort order, the bigint values below 0 or above 2^53 - 1, by row. For such a value, the column of the sort
-   * order has the nearest double. If the doubles of two rows differ, the doubles sort like the values.
+   * For each sort order, a map from rows to the bigint values below 0 or above 2^53 - 1. For such a value, the column
+   * of the sort order has the nearest double. If the doubles of two rows differ, the doubles sort like the values.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
@@ -46,7 +46,10 @@ export class PendingIndexBatch {
     return this.#size;
   }
 
-  /** The list of addresses. The methods `sender` and `recipient` return indexes into this list. */
+  /**
+   * Addresses of all senders and recipients in the batch, each address once. The methods `sender` and `recipient`
+   * return indexes into this list.
+   */
   get addresses(): readonly Address[] {
     return this.#addresses;
   }

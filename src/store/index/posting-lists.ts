@@ -1,5 +1,6 @@
 /**
- * Sorts the transactions of a pending batch into posting lists, and returns the sorted keys of the new index entries.
+ * Sorts the transactions of a pending batch into posting lists. Returns the sorted keys of the new entries in these
+ * lists and in the tables of all transactions.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -72,8 +73,8 @@ export class PostingLists {
 
   /**
    * Keys for the tables that list all transactions by amount, by fee and by timestamp. The caller must use each
-   * `KeyBlock` before it asks for the next one, which overwrites the memory of the keys. The generators `inLists` and
-   * `inOrders` have the same rule.
+   * `KeyBlock` before it asks for the next one, because the next `KeyBlock` overwrites the memory of the keys. The same
+   * rule applies to the generators `inLists` and `inOrders`.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
@@ -87,7 +88,7 @@ export class PostingLists {
     }
   }
 
-  /** Keys for the lists by type, sender and recipient, which are in the order of the chain. */
+  /** Keys for the lists in the order of the chain: the lists by type, by sender and by recipient. */
   *inLists(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     const rows = this.#pending.rows();

@@ -6,9 +6,9 @@
  * as long. Removals of entries do not wait in the batch.
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
- * the chain only. A query sorts the transactions of a short list itself. This takes less time than writing three or
- * four more entries for each transaction. For an address, the number of its sent and received transactions together
- * decides whether its lists are long. The two lists of an address therefore become long at the same time.
+ * the chain only, because each further sort order would need one more entry for each transaction of the list. A query
+ * sorts the few transactions of a short list itself. For an address, the number of its sent and received transactions
+ * together decides whether its lists are long. The two lists of an address therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -35,7 +35,7 @@ import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
  * together.
  */
 export const SHORT_LIST_ITEMS_MAX = 256;
-/** Maximum number of addresses whose number of transactions is cached. An address takes some hundred bytes. */
+/** Maximum number of addresses whose number of transactions is cached. An address takes about 150 bytes. */
 export const ADDRESSES_CACHED_MAX = 65_536;
 /**
  * Maximum number of types whose number of transactions is cached. A generation has fewer transaction types than this
@@ -162,7 +162,8 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // When lists become long, the chunks first write the old entries in all sort orders, and then the new entries.
+    // When lists become long, the chunks first write the old entries of these lists in the other sort orders, and then
+    // the new entries in all orders.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));
@@ -255,9 +256,9 @@ export class TransactionLists {
   }
 
   /**
-   * Reads the old entries of lists that have become long, about `MEMBERS_AT_ONCE` at a time.
+   * Reads the old transactions of lists that become long, about `MEMBERS_AT_ONCE` at a time.
    *
-   * @param end a place above all old entries
+   * @param end a place above all old transactions
    */
   *#membersOf(
     types: readonly number[],
@@ -303,7 +304,7 @@ export class TransactionLists {
     return batch;
   }
 
-  /** @param end the function counts only entries below this place; by default all entries */
+  /** @param end if the length is not cached, the method counts only entries below this place; by default all entries */
   #lengthOf(address: Address, end?: TransactionPlace): number {
     return (
       this.#lengths.get(address) ??
@@ -317,7 +318,9 @@ export class TransactionLists {
   }
 }
 
-/** Lists that get new entries from the pending batch. `T` is a type, or an address, which stands for its two lists. */
+/**
+ * Lists that get new entries from the pending batch. `T` is a type or an address. An address stands for its two lists.
+ */
 interface Grown<T> {
   /** Length of each list with its new entries. */
   readonly lengths: ReadonlyMap<T, number>;

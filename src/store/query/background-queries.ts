@@ -24,8 +24,8 @@ export const ITEMS_KEPT_MAX = 2_000_000;
 export interface BackgroundQueryOptions {
   readonly pause: Pause;
   /**
-   * Maximum number of items that a query reads and sorts at once, without a pause. A query with more items runs in the
-   * background. Reading and sorting this number of items takes some milliseconds.
+   * Maximum number of transactions, blocks or voters that a query reads and sorts without a pause. A query that must
+   * read and sort more of them runs in the background. Reading and sorting the default number takes some milliseconds.
    */
   readonly atOnceMax: number;
   /**
@@ -59,8 +59,8 @@ export class BackgroundQueries {
    *
    * @param name the key of the list among the lists in memory
    * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
-   * @param read returns the wanted part of the list, with data from `store`, the store or snapshot from which the list
-   *   was made
+   * @param read returns the wanted part of the list, with data from `store`: the chain store if the list was in memory,
+   *   or the snapshot from which the query has just made the list
    * @throws ProtocolError `QUERIES_BUSY` if `WAITING_MAX` queries already wait or run, `STORE_CLOSED` if the store is
    *   closed before the query ends; the errors of `find` and `read`
    */
@@ -122,7 +122,7 @@ export class BackgroundQueries {
   }
 }
 
-/** Number of items that a query reads in one chunk. Reading them takes some milliseconds. */
+/** Number of transactions or voters that a query reads in one chunk. Reading them takes some milliseconds. */
 export const CHUNK_ITEMS = 200;
 
 /** Sorts the items in chunks and then merges the sorted chunks. Other work can run between two chunks. */

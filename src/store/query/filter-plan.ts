@@ -1,5 +1,5 @@
 /**
- * Combines the filters of a query for transactions. The results are a predicate, the lists that contain all matching
+ * Combines the filters of a query for transactions. The results are a predicate, lists that each contain all matching
  * transactions, bounds of the sort value, and the smallest set of candidates.
  */
 
@@ -32,8 +32,8 @@ export function listFiltersOf(store: StoredChain, query: TransactionQuery): read
 }
 
 /**
- * The list that contains exactly the transactions that match all filters, apart from the filters that limit the amount
- * or the timestamp. Undefined if there is no such list.
+ * The list that contains exactly the transactions that match the filters. Filters that limit the amount or the
+ * timestamp are ignored. Undefined if there is no such list.
  */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const withoutRange = filtersInUse(store, query).filter(({ valueRange }) => valueRange === undefined);
@@ -91,8 +91,8 @@ function inAllRanges(store: StoredChain, order: TransactionSort, ranges: readonl
 }
 
 /**
- * Joins the bounds of all ranges, as bytes. At most one range may have a lower bound, and at most one range may have an
- * upper bound. Undefined if a bound excludes all values that keys can represent.
+ * Returns the bounds of all ranges together, as bytes; undefined if a bound excludes all values that keys can
+ * represent. At most one range may have a lower bound, and at most one range may have an upper bound.
  */
 function bytesOfRanges(order: TransactionSort, ranges: readonly ValueRange[]): ValueBounds | undefined {
   const kind = TRANSACTION_ORDERS[order].value;

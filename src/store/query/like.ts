@@ -40,8 +40,8 @@ export class LikePattern {
     const tokens = this.#tokens;
     let token = 0;
     let at = 0;
-    // Position of the last `%` of the pattern that the match has reached; -1 before the first `%`. After a mismatch,
-    // the match continues behind this `%`, which then takes one more element. Earlier `%` need not take more elements,
+    // Position in the pattern of the last `%` that the match has reached; -1 before the first `%`. After a mismatch,
+    // the match continues after this `%`, which then takes one more element. Earlier `%` need not take more elements,
     // because this `%` can take them.
     let lastMany = -1;
     let takenUpTo = 0;

@@ -44,7 +44,8 @@ export class OrderedKeys {
   constructor(keys: KeyValueReader, { prefixes, twice, valueEnd, bounds = {} }: OrderedKeysOptions) {
     this.#keys = keys;
     const parts = prefixes.map((prefix) => partOf(prefix, bounds));
-    // Indexes without keys are left out. If only one index remains, its keys need no merge.
+    // Indexes without keys in the bounds are left out, but one index always stays. The keys of a single index need no
+    // merge.
     const filled = parts.length === 1 ? parts : parts.filter((part) => sizeOf(keys, part) > 0);
     this.#parts = filled.length === 0 ? parts.slice(0, 1) : filled;
     this.#twice = this.#parts.length === 1 || twice === undefined ? undefined : partOf(twice, bounds);
@@ -184,8 +185,9 @@ export class OrderedKeys {
   }
 
   /**
-   * Finds the key tail at a position by a binary search over all indexes. In each index, a range of keys remains in
-   * which the wanted key tail may be. Each step halves the largest of these ranges.
+   * Returns the key tail at a position in ascending order. If there are several indexes, the method does a binary
+   * search. For each index, it keeps a range of keys in which the wanted key tail may be. Each step halves the largest
+   * of these ranges.
    */
   #at(position: number): Buffer {
     const [only, ...others] = this.#parts;

@@ -40,7 +40,8 @@ export type ListFilter =
  * order of the chain only. The result is always defined for the list of all transactions, and for the list of one type
  * in the order by type.
  *
- * @param shortListMax maximum number of items in a short list; for an address, in its two lists together
+ * @param shortListMax maximum number of items in a short list; for an address, in its two lists (sent and received)
+ *   together
  * @param bounds bounds of the value by which the list is sorted; the order by type has no bounds
  */
 export function orderedPlaces(

@@ -83,7 +83,7 @@ export function compareWithUnknown<T>(compare: Compare<T>): Compare<T | null | u
   };
 }
 
-/** Compares texts by their UTF-8 bytes. Recordings of real nodes of both generations have this order. */
+/** Compares texts by their UTF-8 bytes. Recorded answers of real nodes of both generations have this order. */
 export function compareTexts(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

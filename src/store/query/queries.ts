@@ -14,8 +14,8 @@ import { DelegateQueries } from './query-delegates.ts';
 import { TransactionQueries } from './query-transactions.ts';
 
 /**
- * Creates the queries over a store. A query that runs at once shows the chain at the moment of the call. A query that
- * runs in the background shows the chain at the moment when it begins to run. Call a query between two database
+ * Creates the queries over a store. A query that runs immediately shows the chain at the moment of the call. A query
+ * that runs in the background shows the chain at the moment when it begins to run. Call a query between two database
  * transactions of the store: inside a transaction, a query could read changes that are rolled back later.
  *
  * @param options limits of background queries; `pause` lets other work run between chunks

@@ -270,7 +270,10 @@ function orderBy(field: BlockAmountSort): Compare<BlockHeader> {
   return (a, b) => compareValues(a[field], b[field]) || a.height - b.height;
 }
 
-/** Reads an index of blocks in the given direction. Returns its heights from `first` to `last`, in this direction. */
+/**
+ * Reads an index of blocks in the given direction. Returns the heights that are at least `first` and at most `last`, in
+ * the order of reading.
+ */
 async function walk(
   { tables }: StoredChain,
   prefix: Buffer,

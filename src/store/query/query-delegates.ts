@@ -167,7 +167,7 @@ function entriesOf(store: StoredChain, params: ChainParams, height: number): Rea
   return new Map(
     delegates.map((delegate, index) => {
       const account = store.account(delegate.address) ?? emptyAccount(delegate.address);
-      // Generation 3 stores no rank, so the rank is the position in the list sorted by vote weight.
+      // Generation 3 stores no rank, so the rank is the position in the list. The highest vote weight comes first.
       const rank = params.generation === 3 ? index + 1 : delegate.rank === 0 ? null : delegate.rank;
       const entry: DelegateEntry = {
         delegate,

@@ -1,7 +1,7 @@
 /**
  * Defines the filters of a query for transactions, in a table with one row for each filter. The compiler reports a
  * missing row. A row has the predicate of its filter and a source that contains all matching transactions. The source
- * is the list of all transactions of an address or a type, a range of sort values, or a set of candidates.
+ * is a list (the transactions of an address or of a type), a range of sort values, or a set of candidates.
  * `filter-plan.ts` combines the filters of a query.
  */
 
@@ -34,11 +34,14 @@ interface FilterContext {
 /** A list of the store that contains all transactions that match one filter. */
 interface ContainingList {
   readonly list: ListFilter;
-  /** True if the list contains no other transactions. */
+  /** True if all transactions of the list match the filter. */
   readonly isExact: boolean;
 }
 
-/** A range of sort values, bounds included. A transaction matches if and only if its sort value is in this range. */
+/**
+ * A range of sort values, bounds included. A transaction matches the filter if and only if its sort value is in the
+ * range.
+ */
 export interface ValueRange {
   readonly order: TransactionSort;
   readonly from?: SortInteger;
@@ -48,7 +51,7 @@ export interface ValueRange {
 interface TransactionFilter<T> {
   /** The predicate for a value of the filter; undefined if no transaction can match. */
   predicate(value: T, context: FilterContext): Predicate | undefined;
-  /** A list of the store that contains all matching transactions; undefined if the store has no list for the value. */
+  /** A list of the store that contains all matching transactions; undefined if the store has no such list. */
   readonly containingList?: (value: T, context: FilterContext) => ContainingList | undefined;
   /** The range of the sort values of matching transactions. */
   readonly valueRange?: (value: T) => ValueRange;
@@ -113,7 +116,7 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
       filters.senderIdOrRecipientId === undefined ? listOf('recipient', address) : undefined,
   },
   // If a query has this filter, the predicate of this row also applies the filters `senderId` and `recipientId`. The
-  // predicates of their own rows then match everything.
+  // predicates of the rows `senderId` and `recipientId` then match everything.
   senderIdOrRecipientId: {
     predicate: (address, { filters: { senderId, recipientId } }) =>
       matchesIf(isAddress(address), (transaction) => {
@@ -186,8 +189,8 @@ const TRANSACTION_FILTERS: TransactionFilterTable = {
 };
 
 /**
- * A filter that the query uses. Each member is the result of the function with the same name in the row of the filter,
- * called with the query's value.
+ * A filter that the query uses. Each member is the result of the function with the same name in `TRANSACTION_FILTERS`.
+ * The argument of the function is the query's value for this filter.
  */
 interface FilterInUse {
   readonly predicate: Predicate | undefined;

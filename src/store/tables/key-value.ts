@@ -1,7 +1,7 @@
 /**
  * Defines the interface of a database with ordered binary keys and small values. The interface has only the operations
  * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array that a method
- * received or returned, because the caller and the store use the same memory.
+ * received or returned, because the caller and the store may use the same memory.
  */
 
 /** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order unless `reverse` is true. */
@@ -61,9 +61,8 @@ export interface KeyValueWriter extends KeyValueReader {
 
 export interface KeyValue extends KeyValueReader {
   /**
-   * Runs `work` as one transaction. When the call returns, all writes are on the disk, except in a temporary database:
-   * one in memory, or one opened as not durable. If the call throws an error, nothing has changed. Transactions cannot
-   * be nested.
+   * Runs `work` as one transaction. When the call returns, all writes are on the disk, unless the database is in memory
+   * or was opened as not durable. If the call throws an error, nothing has changed. Transactions cannot be nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**

@@ -22,7 +22,7 @@ page is generated from the declarations in \`layout.ts\` and \`key-parts.ts\` (b
 | \`index\` | indexes, which can be rebuilt from \`state\` and \`chain\` |
 | \`local\` | data of this node only |
 
-In a table with the value "none; counted", the keys have no values. The store packs a few hundred neighbouring keys of such a table into one stored value. The table \`innerBlocks\` contains numbers of keys. With these numbers, the store counts the keys of a range without reading all of them ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
+In a table with the value "none; counted", the keys have no values. The store packs a few hundred neighbouring keys of such a table into one stored value, which is called a leaf block. The table \`innerBlocks\` contains the number of keys in each leaf block. With these numbers, the store counts the keys of a range without reading all of them ([decision 6](decisions/0006-an-index-is-kept-in-leaf-blocks.md)).`;
 
 /** The page as Markdown. */
 export function layoutMarkdown(): string {

@@ -42,7 +42,7 @@ export const TABLES = {
     role: 'local',
     key: ['table', 'level', 'start'],
     value:
-      'the starts of all child blocks (`key-block.ts`), then for each child block the number of keys below it, u32 (`inner-block.ts`)',
+      'the starts of all child blocks (`key-block.ts`), then for each child block the number of keys in its subtree, u32 (`inner-block.ts`)',
   }),
 
   transactions: new Table({
@@ -134,8 +134,8 @@ export const TABLES = {
   }),
   /**
    * The transactions of each long list, in each sort order that the store keeps for this list
-   * (`index/transaction-lists.ts`). A long list is a list of one of the three tables above that has become long, or the
-   * list of the transactions from an address to itself (`SELF_LIST`).
+   * (`index/transaction-lists.ts`). Such a list is in one of the three tables above, or is the list of the transactions
+   * from an address to itself (`SELF_LIST`).
    */
   longLists: new Table({
     number: 55,
@@ -225,8 +225,8 @@ export interface TransactionOrder {
   /** Number of the order in the keys of long lists. The number must never be used for another order. */
   readonly number: number;
   /**
-   * Table of all transactions in this order. The table is undefined for the order by type, which reads the lists of all
-   * types one after the other.
+   * Table of all transactions in this order. Undefined for the order by type, which consists of the lists of all types,
+   * one after the other.
    */
   readonly table: TableName | undefined;
   /** Form of the value in keys. The place of the transaction follows the value. */

@@ -84,7 +84,7 @@ export function writeOrderedNumber(bytes: Buffer, value: number, at: number): nu
   return at + size + 1;
 }
 
-/** Reads the integer that `orderedBigint` wrote and that begins at `offset`. */
+/** Reads the integer that begins at `offset` in the form of `orderedBigint`. */
 export function orderedBigintAt(bytes: Buffer, offset: number): bigint {
   const end = offset + orderedBigintBytes(bytes, offset);
   const isNegative = (bytes[offset] ?? 0) < 128;
@@ -96,7 +96,7 @@ export function orderedBigintAt(bytes: Buffer, offset: number): bigint {
   return isNegative ? -magnitude : magnitude;
 }
 
-/** Length in bytes of the integer that `orderedBigint` wrote and that begins at `offset`. */
+/** Length in bytes of the integer that begins at `offset` in the form of `orderedBigint`. */
 export function orderedBigintBytes(bytes: Buffer, offset: number): number {
   return 1 + Math.abs((bytes[offset] ?? 128) - 128);
 }

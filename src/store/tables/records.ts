@@ -82,7 +82,7 @@ function groupOf(record: RecordReader): MultisignatureGroup {
   const min = record.count();
   const lifetime = record.count();
   const members: PublicKey[] = [];
-  // The array grows with each member that is read, because a damaged record may state any number of members.
+  // The array is not allocated in advance, because a damaged record may state any number of members.
   for (let left = record.count(); left > 0; left -= 1) members.push(record.key());
   return { min, lifetime, members };
 }
@@ -127,8 +127,8 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
 }
 
 /**
- * The buffer of the last writer, which the next writer reuses; undefined while a writer uses it. A buffer of more than
- * `SPARE_BYTES_MAX` bytes is not kept.
+ * The buffer of the last finished writer, for reuse by the next writer; undefined while a writer uses the buffer. A
+ * buffer of more than `SPARE_BYTES_MAX` bytes is not kept.
  */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
@@ -199,7 +199,7 @@ export class RecordWriter {
       this.#bytes[at] = size;
       return;
     }
-    // A number above 127 takes more than the byte reserved for it, so the bytes after the number must move.
+    // A number above 127 takes more than one byte, but only one byte is reserved, so the bytes of `write` must move.
     const bytes = Buffer.from(this.#bytes.subarray(at + 1, this.#length));
     this.#length = at;
     this.sized(bytes);
@@ -217,7 +217,7 @@ export class RecordWriter {
     this.#length += bytes.length;
   }
 
-  /** The record, in memory that no other object uses. After this call, no method of the writer may be called. */
+  /** Returns a copy of the record. After this call, no method of the writer may be called. */
   bytes(): Buffer {
     const record = Buffer.allocUnsafe(this.#length);
     this.#bytes.copy(record, 0, 0, this.#length);

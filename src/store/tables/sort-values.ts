@@ -51,7 +51,6 @@ export const SORT_VALUES = {
   },
 } as const satisfies Record<string, SortValue>;
 
-/** The bytes of a value. */
 export function bytesOf(kind: SortValue, value: SortInteger): Buffer {
   const bytes = Buffer.allocUnsafe(kind.bytesMax);
   return bytes.subarray(0, kind.write(bytes, value, 0));

@@ -42,7 +42,7 @@ export function transactionsAt(keys: KeyValueReader, codec: Codec, height: numbe
   return transactions;
 }
 
-/** Lowest height from `above + 1` to `last` whose block has transactions; undefined if no block there has any. */
+/** Lowest height from `above + 1` to `last` whose block has transactions; undefined if all these blocks are empty. */
 export function heightWithTransactions(keys: KeyValueReader, above: number, last: number): number | undefined {
   const [first] = above < last ? keys.keys({ ...rangeOf(above + 1, last), limit: 1 }) : [];
   return first === undefined ? undefined : placeAtEnd(first).height;

@@ -1,6 +1,6 @@
 /**
  * Defines the class of the store's tables. Each table is declared by one `TableRow` (`layout.ts`). The class uses the
- * `TableRow` to write and read keys. The page docs/store-layout.md is generated from the same `TableRow`.
+ * `TableRow` to write and read keys. The page docs/store-layout.md is generated from the declarations of all tables.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -34,7 +34,7 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly role: TableRole;
   /**
    * The parts of a key in their order. At most one part has bytes that do not show where the part ends. All parts after
-   * this part have a fixed size, so its end follows from the length of the key.
+   * this part have a fixed size, so the end of this part follows from the length of the key.
    */
   readonly key: P;
   /** Text that describes the content of a value; empty if the keys have no values. */
@@ -85,7 +85,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     return spanOf(this.#write(values));
   }
 
-  /** Reads the values of a key. */
+  /** Reads the values of the parts from a key. */
   read(key: Buffer): ValuesOf<P> {
     assert(key[0] === this.number, 'a key is read by its table');
     let at = 1;

@@ -1,4 +1,4 @@
-/** Copies the chain of the source to the nodes of a forked devnet. The source stays unchanged. */
+/** Copies the chain of the source (`source.ts`) to the nodes of a forked devnet. The source stays unchanged. */
 
 import { constants, statSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
@@ -46,9 +46,8 @@ export interface ForkRequest {
 }
 
 /**
- * Number of newest rounds of the chain in which `prepareFork` looks for the last header of each delegate. `prepareFork`
- * records these headers in the signing journals. Within this number of rounds, the headers of a delegate must not
- * contradict each other.
+ * `prepareFork` looks for the last header of each delegate in this number of newest rounds, and records these headers
+ * in the signing journals. Within this number of rounds, the headers of a delegate must not contradict each other.
  */
 const JOURNAL_ROUNDS = 3;
 /**
@@ -107,10 +106,10 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
 }
 
 /**
- * Prepares the chain of the first node, before `prepareFork` copies the chain to the other nodes: checks the state,
- * stores the identity of the devnet's network, and deletes the stored peer book. Creates the signing journals of all
- * nodes. For each delegate that forged in the newest `JOURNAL_ROUNDS` rounds, records the delegate's last header in the
- * signing journal of the node that forges for this delegate.
+ * Prepares the chain of the first node: checks the state, stores the identity of the devnet's network, and deletes the
+ * stored peer book. Creates the signing journals of all nodes. For each delegate that forged in the newest
+ * `JOURNAL_ROUNDS` rounds, records the delegate's last header in the signing journal of the node that forges for this
+ * delegate. `prepareFork` copies the prepared chain to the other nodes afterwards.
  */
 async function adopt(
   { path, network: earlier }: ForkSource,
@@ -144,8 +143,8 @@ async function adopt(
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
     writeIdentity(keyValue, network.params);
-    // Deletes the peer book. Otherwise the nodes would dial peers of the original network, and send blocks of the fork
-    // to these peers.
+    // With the stored peer book, the nodes would dial peers of the original network, and send blocks of the fork to
+    // these peers.
     store.transact((writer) => {
       writer.setNote(PEER_BOOK_NOTE, undefined);
     });
@@ -157,8 +156,8 @@ async function adopt(
 }
 
 /**
- * Returns the newest header of each delegate among the last `depth` blocks. The delegate's next header must not
- * contradict this header.
+ * Returns the newest header of each delegate that forged at least one of the last `depth` blocks. The delegate's next
+ * header must not contradict this header.
  */
 function lastSigned(store: StoredChain, height: number, depth: number): ReadonlyMap<PublicKey, SignedHeader> {
   const signed = new Map<PublicKey, SignedHeader>();

@@ -50,8 +50,8 @@ async function networkOfSnapshot(path: string, file: string): Promise<string> {
     return (await readSnapshotManifest(file)).network;
   } catch (error) {
     const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-    // If the cause is a system error, the message already names the fault, so the error is thrown unchanged. Any other
-    // error means that the file is not a snapshot.
+    // If the cause is a system error, the message of `error` already names the fault, so `error` is thrown unchanged.
+    // Any other cause means that the file is not a snapshot.
     if (cause?.syscall !== undefined) throw error;
     throw usageError(`--fork ${path}: is not a file of bloomery snapshot create`);
   }

@@ -49,8 +49,8 @@ export function junitOf({ scenario, results, error }: ScenarioOutcome): string {
 }
 
 /**
- * Escapes text for an XML attribute. Tabs and line breaks become spaces. XML forbids other control characters, even in
- * escaped form, so these characters become `?`.
+ * Escapes text for an XML attribute. Tabs and line breaks become spaces. XML forbids the other control characters
+ * below U+0020 and a few further characters, even in escaped form, so all these characters become `?`.
  */
 function escaped(text: string): string {
   return text

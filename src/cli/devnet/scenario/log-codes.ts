@@ -1,4 +1,7 @@
-/** Counts the log lines of nodes by their codes. Each call reads only the lines that were added since the last call. */
+/**
+ * Counts the log lines of nodes by their codes. Each count of a file reads only the lines that were added to the file
+ * since the last count.
+ */
 
 import { closeSync, openSync, readSync } from 'node:fs';
 

@@ -23,7 +23,7 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
   mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
   warp: (value) => {
-    // This code checks only the form of the time. When the step runs, `warp` checks that the time is not in the past.
+    // Checks only that the text is a time. When the step runs, `warp` checks that the time is not in the past.
     value.parsed('`warp`', (text) => parseTime(text, 0));
     return operation('warp', { to: value.text('`warp`') });
   },
@@ -137,8 +137,9 @@ function partsIn(yaml: YamlValue, nodes: number): readonly (readonly number[])[]
 }
 
 /**
- * Reads the amount of a fault: a text such as `150ms`, or a map. In the map, the parameter `name` is the key of the
- * amount, and the key `nodes` is optional.
+ * Reads the amount of a fault: a text such as `150ms`, or a map with the amount and optionally the key `nodes`.
+ *
+ * @param name key of the amount in the map
  */
 function amountIn(
   yaml: YamlValue,

@@ -29,7 +29,8 @@ const POLL_MS = 200;
  *
  * @returns the results of the finished steps. Only the last of them can have failed. A step during which the user
  *   stopped the run has no result
- * @throws any error that is not a ProtocolError: a defect of the program. A ProtocolError makes only its step fail
+ * @throws any error of a step that is not a ProtocolError: a system error, or a defect of the program. If a step throws
+ *   a ProtocolError, the step counts as failed
  */
 export async function runScenario(run: ScenarioRun): Promise<readonly StepResult[]> {
   const results: StepResult[] = [];
@@ -64,8 +65,8 @@ class Player {
       const failure = await this.#work(step);
       return failure ?? (await this.#death());
     } catch (error) {
-      // A ProtocolError means that the operation was refused or failed, so the step fails. Any other error is a defect
-      // of the program, so it is thrown.
+      // A ProtocolError means that the operation was refused or failed, so the step fails. Any other error is a system
+      // error or a defect of the program, and ends the whole run.
       if (error instanceof ProtocolError) return messageOf(error);
       throw error;
     }
@@ -115,7 +116,7 @@ class Player {
 
   /**
    * Returns why the process of a node ended, if no step of the scenario killed or restarted the node. The running step
-   * then fails. Returns undefined if no process ended in this way, or if the user stopped the run.
+   * then fails. Returns undefined if all processes still run or were ended by steps, or if the user stopped the run.
    */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;

@@ -14,7 +14,7 @@ export interface ScenarioDevnet {
   readonly mine: MiningMode;
   readonly generation: Generation;
   readonly delegates?: number;
-  /** Seconds between two blocks. Below 2, the clock of the chain runs ahead of the machine's clock. */
+  /** Seconds between two blocks. If this time is below 2 s, the chain clock runs ahead of the machine's clock. */
   readonly blockTime?: number;
   /** The network of the devnet: its name or its folder. */
   readonly network?: string;
@@ -39,7 +39,7 @@ export type StepWork =
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
   /**
    * Adds a transfer from a known account (`KnownAccount`) to the pool of a node. In the mode `instant`, the devnet then
-   * mines a block; in the other modes, the step mines no block.
+   * mines one or more slots. In the other modes, the step mines no block.
    */
   | {
       readonly kind: 'transfer';
@@ -77,14 +77,14 @@ export type Condition =
    * (`expectations.ts`).
    */
   | { readonly kind: 'noPenalty' }
-  /** Bounds of a metric on each node: the sum of all samples of the metric that have these labels. */
+  /** Bounds of a metric on each node: the sum of all samples of the metric that have all `labels`. */
   | {
       readonly kind: 'metric';
       readonly name: string;
       readonly labels: ReadonlyMap<string, string>;
       readonly bounds: Bounds<number>;
     }
-  /** Bounds of the number of log lines with the code that each node has written since the start of the devnet. */
+  /** Bounds, on each node, of the number of log lines with `code` since the start of the devnet. */
   | { readonly kind: 'log'; readonly code: string; readonly bounds: Bounds<number> };
 
 export interface Bounds<T extends number | bigint> {

@@ -1,4 +1,4 @@
-/** Reads the values of a YAML file. Each value knows its line in the file, for error messages. */
+/** Reads the values of a YAML file. Each value contains its line in the file, for error messages. */
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Node } from 'yaml';
 import { ProtocolError } from '../../../primitives/errors.ts';
@@ -10,9 +10,8 @@ interface Source {
 }
 
 /**
- * A value in a YAML file. Methods that find a wrong kind of value throw ProtocolError `SCENARIO_INVALID` with the file,
- * the line and a sentence about the fault. The parameter `what` of these methods is the name of the value in the
- * sentence.
+ * A value in a YAML file. If a method finds an invalid value, it throws ProtocolError `SCENARIO_INVALID` with the file,
+ * the line and a sentence about the fault. The parameter `what` of a method is the name of the value in the sentence.
  */
 export class YamlValue {
   readonly #source: Source;
@@ -68,7 +67,7 @@ export class YamlValue {
     );
   }
 
-  /** The same result as `members`. Each name must be one of `names`. */
+  /** Returns the same as `members`, but throws if a name is not one of `names`. */
   known(what: string, names: readonly string[]): ReadonlyMap<string, YamlValue> {
     const members = this.members(what);
     for (const [name, yaml] of members) if (!names.includes(name)) throw yaml.unknown(what, name, names);

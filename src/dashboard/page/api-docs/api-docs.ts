@@ -43,7 +43,7 @@ SwaggerUIBundle({
   url: specUrl,
   dom_id: '#api-docs',
   deepLinking: true,
-  // With a URL here, the library would send the document to a validator on the internet.
+  // Without this option, the page would send the URL of the document to a validator on the internet.
   validatorUrl: null,
   tryItOutEnabled: false,
   displayRequestDuration: true,
@@ -79,6 +79,6 @@ async function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
   }
   clearTimeout(timer);
   await reader.cancel();
-  // If no event arrived, the answer is a line with a colon at its start, which is a comment in an event stream.
+  // If no event arrived, the result is a line that begins with a colon. Such a line is a comment in an event stream.
   return text.trim() === '' ? `: no event arrived in the ${STREAM_SHOWN_MS / 1000} s that are shown here\n` : text;
 }
