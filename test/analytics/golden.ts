@@ -31,8 +31,9 @@ export function goldenChain(generation: 2 | 3, folder: string): GoldenChain {
 }
 
 /**
- * @returns a text for each account whose recorded values differ from the sums of the rows that a sink would store for
- *   the account
+ * Compares the recorded values of each account with the sums of the rows that a sink would store for the account.
+ *
+ * @returns a text for each account whose values differ
  */
 export function goldenDifferences({ rules, blocks, accounts }: GoldenChain): readonly string[] {
   const maker = new RowMaker(rules);

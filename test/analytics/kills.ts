@@ -1,4 +1,7 @@
-/** Fills a sink by a sequence of processes that are killed before they finish. */
+/**
+ * Fills a sink with a sequence of processes. All processes except the last may kill themselves before the sink is
+ * complete.
+ */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,7 +51,7 @@ const KILL_SPAN_MS = 1500;
 
 /**
  * Starts `kills` processes one after the other, with different values of `killAfterMs`. Each process continues the sink
- * of the process before. If a process completes the sink before its kill, the function removes the sink, so that the
+ * of the previous process. If a process completes the sink before its kill, the function removes the sink, so that the
  * next process starts with an empty sink. At the end, one more process runs without a kill and completes the sink.
  *
  * @returns the engine of the complete sink, and the number of killed processes

@@ -20,7 +20,7 @@ export interface LagReport {
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Number of slots without a block between the first and the last measured block. */
+  /** Number of slots without a block, from the tip at the start of the measurement to the last measured block. */
   readonly missedSlots: number;
   /** Number of complete copies of the chain that the second sink made without an error. */
   readonly wholeReads: number;
@@ -50,7 +50,8 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     };
     const isFollowing = async (): Promise<boolean> => {
       const { height } = await node.client.status();
-      // `missedSlots` counts from the slot of the first block. The genesis block has no slot, so wait for block 2.
+      // `missedSlots` counts from the slot of the tip at the start of the measurement. The genesis block has no slot,
+      // so wait for block 2.
       return height > 1 && (await shownHeight()) >= height;
     };
     await waitFor('the sink', isFollowing, START_MS_MAX);

@@ -1,7 +1,7 @@
 /**
  * Tests a ClickHouse sink that follows the first of the two nodes of a devnet. The test disconnects the first node from
- * the second node again and again. Each time, the first node forges a branch, and reverts the branch after the
- * reconnection. During the run, the test kills the sink, the first node and the ClickHouse server at random moments. At
+ * the second node again and again. If the first node has forged a branch meanwhile, it reverts the branch after the
+ * reconnection. During the run, the test kills the sink, the first node and a ClickHouse server at random moments. At
  * the end, the tables must contain each row of the first node's chain exactly once.
  */
 
@@ -33,7 +33,7 @@ import { sameTables } from './same-tables.ts';
 import type { TestServer } from './servers.ts';
 
 export interface LiveKillsOptions {
-  /** Number of kills of the sink. This is also the number of kills of the node, and the number of kills of a server. */
+  /** Number of kills of the sink. This is also the number of kills of the node, and of all servers together. */
   readonly kills: number;
   /** Planned duration of all kills. The run fails if a kill would begin after 1.5 times this duration. */
   readonly minutes: number;
@@ -128,7 +128,7 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
     ];
     for (const each of work) each.catch(() => (hasFailed = true));
     // If one job fails, wait until the other jobs end, because a killed server must run again before `engine.remove`
-    // below. Otherwise `engine.remove` would fail too, and its error would hide the first failure.
+    // below. Without this server, `engine.remove` would fail too, and its error would hide the first failure.
     await Promise.allSettled(work);
     await Promise.all(work);
     await waitForCommonBlock(devnet.nodes, await highestHeight(devnet.nodes), START_MS_MAX);

@@ -23,8 +23,8 @@
  * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
  *   three times. With `--spread`, the program then repeats the run with the tables on the cluster.
  * - `--backfill N` measures three times how fast a sink writes N full blocks to ClickHouse. For comparison, the run
- *   also measures how fast clickhouse-client inserts the same rows from files. With `--spread`, the tables are on the
- *   cluster.
+ *   also measures how fast clickhouse-client inserts the rows of two of the tables from files. With `--spread`, the
+ *   tables of the sink are on the cluster.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -106,7 +106,7 @@ if (missing !== undefined && namedUrl === undefined)
   say(
     'skipped: clickhouse; install `clickhouse-server`, or name a server in BLOOMERY_TEST_CLICKHOUSE_URL, for example http://127.0.0.1:8123',
   );
-// With `--replica-faults`, `runReplicaFaults` starts a cluster with other shards, so this file starts none.
+// With `--replica-faults`, `runReplicaFaults` starts its own cluster, so this file starts none.
 const isOfReplicas = Number(flags['replica-faults']) > 0;
 const cluster = missing === undefined && !isOfReplicas ? await startCluster(folder) : undefined;
 const clusterUrl = cluster?.servers[0]?.url;
@@ -313,9 +313,9 @@ async function tryGeneration(generation: 2 | 3): Promise<void> {
 
 /**
  * Runs all queries of docs/guides/analytics.md. Reports each query that fails, and each query whose rows differ from
- * the rows of an earlier engine.
+ * its rows in `answers`.
  *
- * @param answers rows from earlier engines as JSON, by title of the query; the function adds the rows of this engine
+ * @param answers rows from earlier calls as JSON, by title of the query; the function adds the rows of this call
  * @param mayBeEmpty false if a query that returns no rows is a fault
  * @returns time in milliseconds of each query that succeeded, by title of the query
  */

@@ -11,13 +11,13 @@ import { exampleValues, questionsOfGuide, type ExampleValues } from './questions
 export interface AskedPanels {
   readonly asked: number;
   /**
-   * A text for each query of a panel that failed, or that did not return the rows of the matching query of
-   * docs/guides/analytics.md. Also a text for each query of a dashboard variable that failed or returned no row.
+   * Texts about each panel whose query failed, or did not return the rows of the matching query of
+   * docs/guides/analytics.md. Also texts about each dashboard variable whose query failed or returned no row.
    */
   readonly differences: readonly string[];
 }
 
-/** @param answers for each query of docs/guides/analytics.md, its rows as JSON, by title of the query */
+/** @param answers rows of each query of docs/guides/analytics.md as JSON, by title of the query */
 export async function askPanels(engine: Engine, answers: ReadonlyMap<string, string>): Promise<AskedPanels> {
   const asked = await engine.ask();
   const differences: string[] = [];

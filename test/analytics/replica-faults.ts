@@ -22,7 +22,10 @@ export interface ReplicaFaultsReport {
    * Number of times that the sink ended with an error. Each time, the test starts the sink again.
    */
   readonly restarts: number;
-  /** Number of `lags` faults in which the sink had not ended when the test restarted the replica with all rows. */
+  /**
+   * Number of `lags` faults in which the sink had not written all blocks when the test restarted the replica that lacks
+   * no rows.
+   */
   readonly waits: number;
   /** For each comparison after a fault: a text for each table that differs from the rows of the chain. */
   readonly differences: readonly string[];
@@ -39,7 +42,10 @@ type Fault = (typeof FAULTS)[number];
 
 const HEIGHT = 103;
 const RANGE_BLOCKS = 4;
-/** Number of blocks that the sink writes during one fault. After five faults, the sink contains 100 blocks. */
+/**
+ * During each fault, the sink writes until its number of blocks is the next multiple of this number. After five faults,
+ * the sink contains 100 blocks.
+ */
 const STEP_BLOCKS = 20;
 const LAG_MS = 2_000;
 const RUNS_MAX = 60;
@@ -152,7 +158,10 @@ class ReplicaTrial {
     }
   }
 
-  /** Runs the sink until it has all blocks up to `finalHeight`. If the sink ends with an error, runs a new sink. */
+  /**
+   * Runs the sink until it has all blocks up to `finalHeight`. If a run ends with an error, the method starts another
+   * run, up to `RUNS_MAX` runs.
+   */
   async #fill(finalHeight: number): Promise<void> {
     const { maker, blocks } = this.#chain;
     for (let run = 1; ; run += 1) {

@@ -9,7 +9,10 @@ import type { Engine } from './engines.ts';
 /** A text about a table names at most this many surplus rows, and at most this many missing rows. */
 const ROWS_NAMED = 3;
 
-/** @returns a text for each table whose rows differ from the rows of `blocks` */
+/**
+ * @returns a text for each table whose rows differ from the rows of `blocks`, and a text if the view
+ *   `balance_changes_per_day` differs
+ */
 export async function sameTables(engine: Engine, rules: Rules, blocks: readonly Block[]): Promise<readonly string[]> {
   const maker = new RowMaker(rules);
   const expected: Rows = joinedRows(blocks.map((block) => maker.rowsOf(block)));

@@ -34,7 +34,7 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-/** @returns a text that names a missing program and how to install it; undefined if a cluster can start */
+/** @returns a text that names a missing program and tells how to install it; undefined if a cluster can start */
 export function missingForCluster(): string | undefined {
   if (missingServer() !== undefined) return missingServer();
   if (programAt('java') === undefined || !existsSync(ZOOKEEPER_JAR))
@@ -138,8 +138,8 @@ function startZooKeeper(folder: string, port: number): ChildProcess {
 }
 
 /**
- * Sends the command `srvr` to ZooKeeper. The answer of a ZooKeeper that is ready begins with `Zookeeper version`. Until
- * then, the result is an error message of ZooKeeper, or an empty text if ZooKeeper does not answer.
+ * Sends the command `srvr` to ZooKeeper. When ZooKeeper is ready, its answer begins with `Zookeeper version`. Before
+ * ZooKeeper is ready, the result is an error message of ZooKeeper, or an empty text if ZooKeeper does not answer.
  */
 async function zooKeeperAnswer(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1');

@@ -1,7 +1,8 @@
 /**
  * Copies the chain in the store of a node to a sink, and compares the sink with the store. The chain is too long to
- * compare every row. Instead, the function compares four values of each range of heights: the number of transactions,
- * the sum of amounts, the sum of fees, and the XOR of ids. The function also compares the balance of each account.
+ * compare every row. Instead, `fillFromStore` compares four values of each range of heights: the number of
+ * transactions, the sum of their amounts, the sum of their fees, and the XOR of their ids. `fillFromStore` also
+ * compares the balance of each account.
  */
 
 import { createQueries } from '../../src/store/query/queries.ts';
@@ -19,7 +20,10 @@ export interface StoredChainReport {
   readonly accounts: number;
   /** Duration of the run of the sink, including its reads of the store. */
   readonly fillMs: number;
-  /** A text for each range and each account whose values differ between the store and the sink. */
+  /**
+   * A text for each range and each account whose values differ between the store and the sink. Also a text if the
+   * numbers of accounts differ.
+   */
   readonly differences: readonly string[];
 }
 
@@ -54,7 +58,10 @@ export async function fillFromStore(engine: Engine, place: ChainLocation): Promi
   }
 }
 
-/** For each range of the store, a text with its number of transactions, sum of amounts, sum of fees, and XOR of ids. */
+/**
+ * Returns the total number of transactions in the store. Also returns, for each range of heights, a text with the
+ * number of transactions, the sum of their amounts, the sum of their fees, and the XOR of their ids.
+ */
 function rangesOf(store: StoredChain): { readonly sums: readonly string[]; readonly transactions: number } {
   const sums: string[] = [];
   let transactions = 0;

@@ -20,7 +20,7 @@ import type { ChainSource } from '../../src/sinks/source.ts';
 import { LSK, makeNetwork, publicKeyOf, type TestNetwork } from '../support/chain-maker.ts';
 
 export const TRANSACTIONS_PER_BLOCK = 25;
-/** Number of accounts that the genesis block funds. These accounts then send a first balance to each other account. */
+/** Number of accounts that the genesis block funds. These accounts then send a first balance to all other accounts. */
 const FUNDED = 500;
 const FUNDED_BALANCE = 80_000n * LSK;
 const FIRST_AMOUNT = 200n * LSK;

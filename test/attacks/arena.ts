@@ -42,7 +42,7 @@ export class Arena {
   /** Whether any address may use the HTTP API of the nodes. */
   readonly isPublic: boolean;
   /**
-   * If not empty, the report shows this text for the attack. If empty, the report shows how the connections of the
+   * Text that the report shows for the attack. If this text is empty, the report shows how the connections of the
    * attack ended.
    */
   remark = '';
@@ -116,7 +116,7 @@ export class Arena {
     return this.target.plan.wsPort;
   }
 
-  /** Prepares for the next attack: from now on, `newIp` returns addresses of another netgroup. */
+  /** Prepares for the next attack: clears `remark`. From now on, `newIp` returns addresses of another netgroup. */
   nextAttack(): void {
     this.#attack += 1;
     this.#addresses = 0;

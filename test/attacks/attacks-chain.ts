@@ -105,8 +105,8 @@ export const CHAIN_ATTACKS: readonly Attack[] = [
       await deliver(arena, untilMs, withManySignatures, false);
     },
     async after(arena) {
-      // During the attack, the node may not have read any of these transactions. Send them from one peer at a time,
-      // until the node bans a peer.
+      // During the attack, the node perhaps read none of the transactions with many signatures. Send such transactions
+      // from one peer at a time, until the node bans a peer.
       const deadlineMs = performance.now() + READ_MS_MAX;
       for (let isBanned = false; !isBanned;) {
         if (performance.now() > deadlineMs) throw new Error('nobody was banned for so many signatures');
@@ -195,13 +195,18 @@ function transferOf(arena: Arena, timestamp: number): Transaction {
   return makeTransaction(arena.devnet.network.params, sender, content, { timestamp });
 }
 
-/** Until `untilMs`, connects peers that each send an invalid transaction to the node. */
+/**
+ * Connects peers that each send a transaction that `corrupt` has changed. Repeats this step until `untilMs`.
+ *
+ * @param isAlwaysOffence true to throw an error if the node keeps one of these peers connected
+ */
 async function deliver(arena: Arena, untilMs: number, corrupt: Corrupt, isAlwaysOffence = true): Promise<void> {
   await repeatInParallel(untilMs, 3, async () => {
     const { peer, bring } = await bringer(arena, corrupt);
     bring();
-    // Repeat only in generation 2. In generation 3, the node also penalises frequent announcements, so the test could
-    // pass even if the node did not penalise the invalid transaction.
+    // Repeat the message only in generation 2. In generation 3, the message is an announcement, and the node also
+    // penalises frequent announcements. With repeated announcements, the test could therefore pass even if the node did
+    // not penalise the invalid transaction.
     const insist = arena.generation === 2 ? bring : undefined;
     if (isAlwaysOffence) await mustEnd(peer, 'a peer with a corrupted transaction', insist);
     else await sleep(100);

@@ -1,7 +1,9 @@
 /**
- * One attacker after the other sends signed blocks of a chain that does not exist. The attacker answers no request, and
- * disconnects when the tip of the victim changes. The next attacker comes from a different netgroup. The victim must
- * not miss a slot. A node that is behind must follow the true chain in spite of the false claims.
+ * The attack has two victims: the attacked node (`target`), and a node that is behind (`latecomer`). One attacker after
+ * the other sends each victim signed blocks of a chain that does not exist. An attacker answers no request. It
+ * disconnects when the tip of its victim changes, or after `STAY_MS_MAX` at the latest. The next attacker comes from a
+ * different netgroup. The attacked node must not miss a slot. The node that is behind must follow the true chain in
+ * spite of the false claims.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -15,7 +17,7 @@ const LEAD_BLOCKS = 5;
 const LOOK_MS = 50;
 /** The attacker sends its claim after this share of a slot. A sync of the victim can then last into the next slot. */
 const LATE_IN_SLOT = 0.75;
-/** Longest time for which an attacker stays connected. */
+/** Longest time for which an attacker stays connected after it has sent its blocks. */
 const STAY_MS_MAX = 10_000;
 /** The node that is behind (`latecomer`) must start and download the true chain in this time, on a busy machine too. */
 const FOLLOW_MS_MAX = 120_000;

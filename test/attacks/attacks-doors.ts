@@ -1,4 +1,7 @@
-/** Attacks that open connections: too many, from one address, from one netgroup, or without a complete handshake. */
+/**
+ * Attacks with connections to the peer port: too many connections, connections from one address or one netgroup,
+ * connections without a complete handshake, and connections of peers of other networks.
+ */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,9 +11,12 @@ import type { Attack } from './measure.ts';
 
 /** Largest number of inbound connections that a node of the devnet accepts. */
 const INBOUND_MAX = 100;
-/** Number of bytes of HTTP requests that each connection sends. Node.js reads at most this number of bytes at once. */
+/**
+ * Approximate number of bytes of HTTP requests on each connection. A single read of Node.js returns at most this number
+ * of bytes.
+ */
 const PLAIN_BYTES = 65_536;
-/** Pause after each connection in each of the two loops, which thus open at most 40 connections per second together. */
+/** Pause of each of the two loops after a connection. Together, the loops open at most 40 connections per second. */
 const PLAIN_INTERVAL_MS = 50;
 
 export const DOOR_ATTACKS: readonly Attack[] = [
@@ -111,7 +117,7 @@ export const DOOR_ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Runs `work` repeatedly in several concurrent loops until `untilMs`. Each loop runs `work` at least once. */
+/** Runs `work` repeatedly in `lines` concurrent loops until `untilMs`. Each loop runs `work` at least once. */
 export async function repeatInParallel(untilMs: number, lines: number, work: () => Promise<void>): Promise<void> {
   const line = async () => {
     do await work();
@@ -123,8 +129,8 @@ export async function repeatInParallel(untilMs: number, lines: number, work: () 
 /**
  * Waits until the node closes the connection of an attacker.
  *
- * @param insist commits the offence again, every 500 ms until the connection ends. One offence may not be enough: the
- *   node ignores a message that comes too late or exceeds a rate limit.
+ * @param insist commits the offence again; called every 500 ms until the connection ends. One offence may not be
+ *   enough: the node ignores a message that comes too late or exceeds a rate limit.
  * @throws Error if the connection is still open after `END_MS_MAX`
  */
 export async function mustEnd(peer: Presence, who: string, insist?: () => unknown): Promise<void> {
@@ -138,7 +144,7 @@ export async function mustEnd(peer: Presence, who: string, insist?: () => unknow
   }
 }
 
-/** The time is long, because a node on a busy machine can take several times as long to close a connection. */
+/** Long, because a node on a busy machine can close a connection much later than a node on an idle machine. */
 const END_MS_MAX = 60_000;
 const INSIST_MS = 500;
 
@@ -149,7 +155,7 @@ async function atMostInbound(arena: Arena): Promise<void> {
   if (inbound.length > INBOUND_MAX) throw new Error(`${inbound.length} inbound connections`);
 }
 
-/** Checks that a new honest peer still gets a connection during the attack. */
+/** Checks that a new honest peer gets a connection. Connections of the attacker may still be open. */
 async function letsIn(arena: Arena): Promise<void> {
   const peer = await arena.peer({ ip: '127.201.1.1', query: arena.query(5_002) });
   if (peer.end !== undefined) throw new Error('an honest newcomer was not let in');

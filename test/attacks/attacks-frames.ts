@@ -181,7 +181,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
           await sleep(10);
         }
         // Do not require that the node closes the connection: honest nodes send large events too, such as large blocks.
-        // The node lets excess messages wait in a queue of each peer.
+        // The node drops the frames that exceed a budget, without a penalty, and pauses the connection.
       });
     },
   },
@@ -239,7 +239,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Builds a request for the blocks after the genesis block, so that the answer has the maximum number of blocks. */
+/** Builds a request for the blocks after the genesis block, so that the answer has as many blocks as possible. */
 function blocksRequest({ generation, devnet }: Arena): object {
   const { genesisBlockId } = devnet.network.params;
   return generation === 2
@@ -248,8 +248,8 @@ function blocksRequest({ generation, devnet }: Arena): object {
 }
 
 /**
- * Connects peers that send the messages of `talk`. Each peer calls `talk` five times, or until the node closes the
- * connection. Then a peer from another address connects.
+ * Connects three peers at a time. For each peer, calls `talk` five times, or until the node closes the connection. Then
+ * a peer from another address connects. The repetition ends at `untilMs`.
  */
 async function texts(
   arena: Arena,

@@ -1,4 +1,7 @@
-/** Floods of HTTP requests to the HTTP port and the peer port. The addresses are not in `http.accessWhitelist`. */
+/**
+ * Floods of HTTP requests to the HTTP port and the peer port. The addresses of the attacker are not in
+ * `http.accessWhitelist`.
+ */
 
 import { fork } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
@@ -44,7 +47,7 @@ export function floodsFrom(counts: readonly number[]): readonly Attack[] {
   return KINDS.flatMap((kind) => counts.map((connections) => floodOf(kind, connections)));
 }
 
-/** @param sources number of addresses from which the attack connects; by default one for 50 connections */
+/** @param sources number of addresses from which the attack connects; by default one for every 50 connections */
 function floodOf(kind: FloodKind, connections: number, sources?: number): Attack {
   const from = sources ?? Math.ceil(connections / CONNECTIONS_PER_SOURCE);
   const count = `${connections.toLocaleString('en')} connection${connections === 1 ? '' : 's'}`;

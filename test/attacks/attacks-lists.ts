@@ -12,12 +12,15 @@ import { mustEnd } from './attacks-doors.ts';
 import type { End, Presence } from './intruder.ts';
 import type { Attack } from './measure.ts';
 
-/** For each liar, the number of entries in its list. A list may have at most `ENTRIES_MAX` entries. */
+/**
+ * For each liar, the number of entries in its list. The node must close the connection of a liar whose list has more
+ * than `ENTRIES_MAX` entries.
+ */
 const LENGTHS = [1_000, 1_000, 30_000, 30_000];
 const ENTRIES_MAX = 1_000;
 /**
- * The test fails if the node has not asked one liar of each list length for peers in this time. The test does not wait
- * for all liars, because false entries may evict a liar from the peer book again and again.
+ * The test fails unless the node asks at least one liar of each list length for peers within this time. The test does
+ * not wait for all liars, because false entries may evict a liar from the peer book again and again.
  */
 const ASKED_MS_MAX = 120_000;
 /**
@@ -85,7 +88,7 @@ class Liar implements Presence {
   }
 
   /**
-   * Connects to the node as a peer and disconnects at once, so that the node knows the address of the server. Does
+   * Connects to the node as a peer and disconnects immediately, so that the node knows the address of this server. Does
    * nothing if the previous such connection was less than `pauseMs` ago.
    */
   async introduce(pauseMs: number): Promise<void> {
@@ -101,7 +104,10 @@ class Liar implements Presence {
     return this.#end;
   }
 
-  /** Does nothing, because a later run of the attack needs this connection: the node may not dial the server again. */
+  /**
+   * Does nothing, so that the connection stays open for a later run of the attack. The node might never dial the server
+   * again.
+   */
   leave(): void {
     return undefined;
   }
@@ -113,7 +119,7 @@ class Liar implements Presence {
 
   #serve(webSocket: WebSocket, peers: string, info: object): void {
     let farewell: number | undefined;
-    // The connection must stay open until the node has dialled the other liars. Without pings, the node would close the
+    // The connection must stay open until the end of the attack's last run. Without pings, the node would close the
     // connection after 20 s.
     const pings = setInterval(() => webSocket.send('#1'), PING_MS).unref();
     webSocket.on('error', () => undefined);

@@ -16,7 +16,10 @@ import type { Attack } from './measure.ts';
 const PEERS = 95;
 const SIGNATURES_PER_MESSAGE = 25;
 const WINDOW_MS = 10_000;
-/** By generation, the number of messages with signatures that a peer may send within `WINDOW_MS` without a penalty. */
+/**
+ * By generation, the number of messages with signatures that each peer sends before a pause of `WINDOW_MS`. In
+ * generation 3, a reference node penalises the fourth such message within `WINDOW_MS`.
+ */
 const FREE_MESSAGES = { 2: 50, 3: 3 } as const;
 /** The test fails if the registration is not in the pool after this time (long, because the machine may be busy). */
 const PENDING_MS_MAX = 60_000;
@@ -36,7 +39,7 @@ export const MEMBERS_ATTACK: Attack = {
     const lookedBefore = await looks(arena);
     const startedMs = performance.now();
     const peers = [];
-    // Connect one peer at a time, because the node limits how many handshakes are unfinished at once.
+    // Connect one peer at a time, because the node limits how many handshakes are unfinished at the same time.
     for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer());
     const free = FREE_MESSAGES[arena.generation];
     for (let sent = 0; sent === 0 || performance.now() < untilMs; sent += 1) {

@@ -1,8 +1,8 @@
 /**
- * Invalid multisignature transactions that cost the node many signature checks and the attacker little. In most
- * transactions, all signatures of members are random. In the others, only the last signature is random, and the order
- * of the valid signatures is the order that takes the longest to check. The attacker owns a multisignature account with
- * fifteen members, and has paid once for the registration of the account.
+ * Attacks with invalid multisignature transactions. These transactions cost the node many signature checks, but cost
+ * the attacker little. In most transactions, all signatures of members are random. In the others, only the last
+ * signature is random, and the order of the valid signatures is the order that takes the longest to check. The attacker
+ * owns a multisignature account with fifteen members, and has paid once for the registration of the account.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -21,15 +21,18 @@ const MEMBERS: readonly KeyPair[] = Array.from({ length: 15 }, (_, index) =>
   keyPairOf(`member of a junk group ${index}`),
 );
 const PEERS = 5;
-/** Largest number of transactions in one message or answer. */
+/** Number of transactions in each message or answer, and of ids in each announcement: the maximum of one message. */
 const TRANSACTIONS_PER_MESSAGE = 25;
 const MESSAGE_INTERVAL_MS = 220;
-/** Pause between two announcements in generation 3. A node sends one peer a request for transactions only every 5 s. */
+/**
+ * Pause between two announcements in generation 3. A shorter pause would not cause more requests: the node requests
+ * transactions from one peer only every 5 s.
+ */
 const ANNOUNCEMENT_INTERVAL_MS = 1_000;
 const HTTP_LINES = 4;
 /**
- * In each group of this many transactions, the last has valid signatures and then a random signature. The node needs
- * less time to check the other transactions, and the attacker makes no new signatures for the others.
+ * In each series of this many transactions, the last has valid signatures and then a random signature. The node needs
+ * less time to check the other transactions, but the attacker makes no valid signatures of members for them.
  */
 const COSTLY_ONE_OF = 5;
 /** The test fails if no block contains the registration after this time (long, because the machine may be busy). */
@@ -52,8 +55,8 @@ export const SIGNATURE_ATTACKS: readonly Attack[] = [
       for (let opened = 0; opened < PEERS; opened += 1) peers.push(await arena.peer({ answers }));
       const [first] = peers;
       const startedMs = performance.now();
-      // The attack lasts until `untilMs`, or longer, until the node has closed the first connection. A busy node may
-      // read the messages of the first attacker only after `untilMs`.
+      // The attack lasts until `untilMs`, or longer if the node has not closed the connection of the first attacker by
+      // then. A busy node may read the messages of this attacker only after `untilMs`.
       while (performance.now() < untilMs || first?.end === undefined) {
         if (performance.now() - startedMs > CUT_MS_MAX) throw new Error('a peer with nothing but junk was kept');
         for (const peer of peers) sendJunk(arena, junk, peer);
@@ -129,8 +132,8 @@ export class Junk {
     this.#made += 1;
     const { codec } = this.#arena.rules;
     if (this.#made % COSTLY_ONE_OF !== 0) {
-      // Neither the signature of the sender nor the id depends on the members' signatures, so the attacker signs this
-      // transaction once, and sends it with new random signatures of members each time.
+      // The signature of the sender and the id do not depend on the members' signatures. The attacker therefore signs
+      // this transaction only once. Each copy that it sends has new random signatures of members.
       return codec.transactionToJson({ ...this.#cheap, signatures: MEMBERS.map(() => ofNobody()) });
     }
     const transaction = this.#transfer(MEMBERS.slice(1).reverse());

@@ -30,7 +30,7 @@ export const SETTINGS: readonly Setting[] = ['default', 'public', 'portable'];
 
 /**
  * The attacks for a setting. `default` has all attacks of the generation. `public` and `portable` have only the attacks
- * whose results differ from those with `default`.
+ * whose results can differ from those with `default`.
  */
 export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): readonly Attack[] {
   if (setting === 'public') return [...HTTP_ATTACKS, ...SIGNATURE_ATTACKS];

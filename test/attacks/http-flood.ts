@@ -24,8 +24,8 @@ export interface Flood {
  * - `bombs`: pipelined requests to existing paths and one missing path; their compressed bodies unpack to 2 MB
  * - `bodies`: the first half of a body of 128 kB on each connection, then one byte every 500 ms
  * - `silent`: connections that send nothing
- * - `events`: event streams that the attacker opens and does not read
- * - `wave`: every two seconds, all connections at once send 64 kB of requests each
+ * - `events`: a request for the event stream on each connection, then one byte every 500 ms; no event is read
+ * - `wave`: every two seconds, each connection sends 64 kB of requests, all at the same time
  * - `peerPort`: the requests of `pipelined`, but sent to the port on which the node accepts peers
  * - `junk`: the given bodies as transactions, each sent after the answer to the previous one
  */

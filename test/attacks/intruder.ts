@@ -21,8 +21,9 @@ export interface IntruderOptions {
 }
 
 /**
- * How a connection ended: the code of the node's `#disconnect` event. If the node sent no such event, the code of its
- * close frame. If it sent neither, 1006. `refused` means that the WebSocket never opened.
+ * How a connection ended. A number is the code of the node's `#disconnect` event. If the node sent no such event, the
+ * number is the code of the node's close frame. If the node sent neither, the number is 1006. `refused` means that the
+ * WebSocket never opened.
  */
 export type End = number | 'refused';
 

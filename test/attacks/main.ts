@@ -5,8 +5,8 @@
  * failed in at least one attack.
  *
  * With `--connections`, the command runs only the HTTP floods: each flood once with each of the given numbers of
- * connections. `--only` selects the attacks whose names contain TEXT. `--part 1/3` selects one of three parts of the
- * attacks, so that a long run can be split. `--profile` writes a CPU profile of the node for each attack.
+ * connections. `--only` selects the attacks whose names contain TEXT. `--part 1/3` selects the first of three parts
+ * of the attacks, so that a long run can be split. `--profile` writes a CPU profile of the node for each attack.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -58,8 +58,8 @@ async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
   if (chosen.length === 0) return 0;
   const arena = await Arena.open(generation, Number(values.nodes), chosen, setting);
   try {
-    // Lower the attacker's priority: it runs on the same machine as the nodes, and must not succeed by taking processor
-    // time from them.
+    // Lower the priority of this process: the attacker runs on the same machine as the nodes, and must not succeed by
+    // taking processor time from the nodes.
     setPriority(10);
     let failed = 0;
     for (const attack of [NO_ATTACK, ...chosen]) {

@@ -11,7 +11,7 @@ import { KEPT, LATE, OperatorWatch } from './operator-watch.ts';
 
 export interface Attack {
   readonly name: string;
-  /** Generation whose wire protocol the attack needs. Undefined for an attack that runs in both generations. */
+  /** Generation in which the attack runs. Undefined for an attack that runs in both generations. */
   readonly generation?: 2 | 3;
   /** Whether an `OperatorWatch` probes the node during the attack. */
   readonly isWatched?: boolean;
@@ -46,7 +46,8 @@ export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 /** Pause after an attack, in which the close events of the attacker's connections arrive. */
 const SETTLE_MS_MIN = 300;
 /**
- * Time after an attack within which the nodes must have a common block. It is long, because the machine may be busy.
+ * Time limit for each of two waits after an attack: until the attacked node answers, and until all nodes have a common
+ * block. It is long, because the machine may be busy.
  */
 const SETTLE_MS_MAX = 150_000;
 /**
@@ -66,9 +67,9 @@ export interface Pace {
 }
 
 /**
- * Runs the attack, and repeats it while a busy machine may be the cause of all faults. A busy machine makes the node
- * miss slots in single runs, but an effective attack does so in every run. Memory that code and allocators keep grows
- * only in the first run, but memory that an attacker can fill grows in every run.
+ * Runs the attack, and repeats it while all faults may have another cause than the attack. A busy machine makes the
+ * node miss slots or answer late in single runs, but an effective attack does so in every run. Memory that code and
+ * allocators keep grows only in the first run, but memory that an attacker can fill grows in every run.
  *
  * @param pace `tries` is the maximum number of runs.
  */
@@ -81,9 +82,9 @@ export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise
 }
 
 /**
- * Joins the results of two runs of an attack. If a busy machine cannot be the cause of a fault of the second run, the
- * second run is the result. Otherwise, the result has only the faults of the second run whose kind also occurs in the
- * first run: a busy machine causes varying faults, but an attack causes the same fault each time.
+ * Joins the results of two runs of an attack. If only the attack can be the cause of a fault of the second run, the
+ * second run is the result. If all faults of the second run may have another cause, the result has only the faults
+ * whose kind also occurs in the first run. An attack causes the same faults in each run, but other causes do not.
  */
 function common(first: Measured, second: Measured): Measured {
   if (!mayBeOfTheMachine(second) && second.faults.length > 0) return second;

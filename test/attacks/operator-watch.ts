@@ -1,7 +1,7 @@
 /**
  * Measures what the operator of an attacked node sees. Every 50 ms during the attack, `OperatorWatch` sends an HTTP
  * request from 127.0.0.1 (a probe), and reads the resident memory of the node. After the attack, five fixed requests
- * must get the same status codes as before the attack.
+ * must get the same status codes and the same block 1 as before the attack.
  */
 
 import { readFileSync } from 'node:fs';
@@ -19,8 +19,8 @@ export const LATE = 'came late';
 export const KEPT = 'memory went from';
 
 /**
- * Maximum resident memory of the node during an attack. It is three times the memory of an idle node, and less than the
- * smallest valid `memory.limitMb`.
+ * Maximum resident memory of the node during an attack. It is about three times the memory of an idle node, and less
+ * than the smallest valid `memory.limitMb`.
  */
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const GROWTH_MAX = 1.5;

@@ -105,7 +105,10 @@ function allocatedBytes(file: string): number {
   return statSync(file).blocks * 512;
 }
 
-/** Returns the median of sorted numbers: of an even count, the upper of the two middle numbers. Of an empty list: 0. */
+/**
+ * Returns the median of sorted numbers. If their count is even, the result is the upper of the two middle numbers. For
+ * an empty list, the result is 0.
+ */
 export function middle(sorted: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Measures the start of a devnet: the elapsed time and the processor time of all its processes. The start ends when
- * each node has a forged block.
+ * Measures the start of a devnet: the elapsed time and the processor time of all its processes. By default, the start
+ * ends when each node has the first block after the genesis block.
  */
 
 import { spawn } from 'node:child_process';
@@ -32,7 +32,7 @@ export interface StartOptions {
   readonly nodes?: number;
 }
 
-/** @param root folder of a built package, whose command `bloomery devnet` the function runs */
+/** @param root folder of a built package; the function runs the command `bloomery devnet` of this package */
 export async function measureDevnetStart(root: string, options: StartOptions = {}): Promise<StartFigures> {
   const { args = [], height = 2, nodes = NODES } = options;
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-bench-start-'));

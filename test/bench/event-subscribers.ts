@@ -12,8 +12,8 @@ import { startTestDevnet } from '../support/devnet.ts';
 export interface SubscriberFigures {
   readonly blocks: number;
   /**
-   * Number of slots without a block, from the first slot that starts after all subscribers are connected to the slot of
-   * the last received block.
+   * Number of slots without a block. The count begins with the first slot that starts after all subscribers are
+   * connected, and ends with the slot of the last received block.
    */
   readonly missedSlots: number;
   /**
@@ -48,7 +48,7 @@ export async function measureEventSubscribers(subscribers: number, blocks: numbe
           block.receivedMs.push(Date.now());
         }),
       );
-    // The count starts with the next slot. The subscribers that connected late have missed blocks of earlier slots.
+    // Count only blocks from the next slot on, because the last subscribers may have missed blocks of earlier slots.
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(blocks * params.blockTimeS * 1000);
     const endMs = Date.now() + DEADLINE_MS;

@@ -27,7 +27,7 @@ export const benchNetwork = () => {
   return { network, rules: new ChainMaker(network).rules };
 };
 
-/** Public key of the account with the given number. No private key of the account exists. */
+/** Public key of the account with the given number. The key is a hash, so nobody knows a private key for it. */
 export function benchKey(number: number): string {
   return hexOf(sha256(Buffer.from(`account ${number}`)));
 }

@@ -11,7 +11,7 @@ import { load } from './load.ts';
 
 export interface ForgingFigures {
   readonly slots: number;
-  /** Numbers of the slots without a block. Only slots that were completely under load count. */
+  /** Numbers of the slots without a block. A slot that was only partly under load does not count. */
   readonly missed: readonly number[];
   readonly requestsPerSecond: number;
   readonly p99Ms: number;
@@ -37,7 +37,8 @@ export async function measureForgingBesideReaders(options: ForgingOptions): Prom
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     const { requestsPerSecond, p99Ms } = await load(node.plan.httpPort, targetOf, connections, durationMs);
     const lastSlot = slotAtMs(Date.now(), params) - 1;
-    // The node may forge the block of `lastSlot` as late as the end of this slot, so wait for one more slot.
+    // The node may forge the block of `lastSlot` just before the slot ends, and apply the block later. So wait until
+    // the next slot ends.
     await sleep(Math.max(0, slotStartMs(lastSlot + 2, params) - Date.now()));
     const forged = await slotsWithBlock(node, params);
     const slots = Array.from({ length: lastSlot - firstSlot + 1 }, (_, at) => firstSlot + at);
@@ -48,9 +49,9 @@ export async function measureForgingBesideReaders(options: ForgingOptions): Prom
 }
 
 /**
- * Every second request is for the newest blocks, which a cache can answer. The other requests are for 9,797 different
- * pages of transactions in turn. Before a page comes again, the chain usually has a new block, so a cache cannot
- * answer.
+ * Every second request is for the newest blocks. A cache can answer this request. The other requests are for 9,797
+ * different pages of transactions in turn. Before a page is requested again, the chain usually has a new block, so a
+ * cache cannot answer.
  */
 function targetOf(request: number): string {
   if (request % 2 === 0) return '/api/blocks?limit=20';

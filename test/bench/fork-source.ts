@@ -24,7 +24,10 @@ export interface ForkSource {
   dispose(): void;
 }
 
-/** Makes a chain of valid blocks, whose genesis state has `accounts` additional accounts. */
+/**
+ * Makes a chain of valid blocks. The state after the genesis block also has `accounts` accounts that the genesis block
+ * does not create.
+ */
 export async function makeForkSource(accounts: number): Promise<ForkSource> {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-fork-'));
   const dispose = (): void => rmSync(folder, { recursive: true, force: true });

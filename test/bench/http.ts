@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- --http`: measures how many requests a node answers per second, and whether deep pages cost more
- * than the first page.
+ * `npm run bench -- --http`: measures how many requests the HTTP server of a node answers per second, and whether deep
+ * pages cost more than the first page.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -67,7 +67,7 @@ async function measure(port: number, { transactions, accounts }: Sizes, duration
     }
     rows.push(row);
   }
-  // Each request is different, so that the server cannot answer from a cache.
+  // Within a call of `load`, each request is different, so that the server does not answer from its cache.
   for (const [name, targetOf] of [
     ['/api/transactions?limit=10&offset=n', (n: number) => `/api/transactions?limit=10&offset=${n % transactions}`],
     [

@@ -70,7 +70,8 @@ function quarters(samples: readonly number[]): readonly number[] {
 }
 
 /**
- * Returns the user and system time of the process until now, in steps of 0.01 s. Undefined if the process has ended.
+ * Returns the sum of the user time and the system time of the process until now, in steps of 0.01 s. Returns undefined
+ * if the process has ended.
  */
 export function cpuSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undefined {
   return secondsIn(`/proc/${pid}/stat`);

@@ -1,6 +1,6 @@
 /**
  * Measures how fast a node imports a chain from a file and from a peer. Compares the import from a file with the speed
- * of signature checks and of the disk.
+ * of signature checks and of the disk. Also measures the start and the memory of an idle node.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -85,8 +85,8 @@ export async function benchImport(options: ImportBenchOptions): Promise<void> {
       runImport({ ...placeOf(name), file: join(folder, `${name}.ndjson`) });
     const shortRun = await importOf('short');
     const longRun = await importOf('long');
-    // Throughput varies between runs on this machine. The benchmark compares the imports of `many` and `busy` with the
-    // rate of signature checks, so it measures this rate before and after each of these imports.
+    // The speed of a machine varies over time. The benchmark compares the imports of `many` and `busy` with the rate of
+    // signature checks, so it measures this rate before and after each of these imports.
     const checks = makeChecks();
     const limits = [await signaturesPerSecond(checks)];
     const manyRun = await importOf('many');
@@ -226,7 +226,10 @@ async function signaturesPerSecond(
  * import of 2,040 blocks wrote 66 MB.
  */
 const COMMIT_BYTES = BLOCKS_PER_COMMIT * 32_000;
-/** Number of commits for which the test file has space. The benchmark then overwrites the file from its start. */
+/**
+ * Number of commits for which the test file has space. After this number of commits, the benchmark overwrites the file
+ * from its start.
+ */
 const COMMIT_PLACES = 10;
 
 /** Measures how many durable commits of `COMMIT_BYTES` the disk makes per second. */
@@ -238,7 +241,7 @@ function commitsPerSecond(folder: string): number {
   while (performance.now() - startedMs < 3000) {
     writeSync(file, bytes, 0, bytes.length, (commits % COMMIT_PLACES) * COMMIT_BYTES);
     fdatasyncSync(file);
-    // Like LMDB, write and flush the page that makes the commit valid after all other pages.
+    // As in LMDB, the page that makes the commit valid is written last, after all other pages are flushed.
     writeSync(file, bytes, 0, 4096, 0);
     fdatasyncSync(file);
     commits += 1;

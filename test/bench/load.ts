@@ -14,7 +14,7 @@ export interface LoadFigures {
  *   undefined to close the connection
  * @param durationMs time after which no connection sends another request. May be `Infinity` if `targetOf` returns
  *   undefined after the last request.
- * @throws Error if the status of an answer is not 200
+ * @throws Error if a connection fails, or if the status of an answer is not 200
  */
 export async function load(
   port: number,

@@ -31,7 +31,8 @@ import { TRANSFERS_PER_BLOCK } from './chains.ts';
 export const ACCOUNTS = 500;
 const BLOCKS_PER_WRITE = 500;
 /**
- * The state in memory keeps this number of newest blocks. The rules of the chain read the blocks that are not final.
+ * The state in memory keeps this number of newest blocks. The rules of the chain need only the headers of the
+ * last round, and the headers of the BFT state (at most 505).
  */
 const KEPT_BLOCKS = 1_000;
 
@@ -69,7 +70,7 @@ export interface LongChainOptions {
   readonly addresses?: number;
   /** How often the addresses send and receive; default: equally often. */
   readonly activity?: Activity;
-  /** The function calls `onBlock` for each block. `line` is the JSON line of the block in the file. */
+  /** `writeLongChain` calls `onBlock` for each block. `line` is the JSON line of the block in the file. */
   readonly onBlock?: (height: number, line: string) => void;
 }
 
@@ -83,7 +84,7 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
   const network = makeNetwork({ accounts: ACCOUNTS, accountBalance });
   const { rules } = new ChainMaker(network);
   const { codec } = rules;
-  // The state is in memory. A store on the disk would take half of the time of this function.
+  // The state is in memory, because this function would spend half of its time on a store on the disk.
   const state = new MemoryState({ keptBlocks: KEPT_BLOCKS });
   state.append(network.genesis, (writer) => rules.applyGenesis(writer, network.genesis));
   const forger = new Forger(network, rules, addresses, { draw, firstAmountOf });

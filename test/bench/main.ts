@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: runs benchmarks on this machine, and prints ratios between results of the same run. The program
- * measures the two values of a ratio right after one another, because the speed of a machine varies.
+ * `npm run bench`: runs benchmarks on this machine, and prints ratios between results of the same run. Results of
+ * different runs are hard to compare, because the speed of a machine varies.
  */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -42,7 +42,7 @@ const LONG_CHAINS = { shortHeight: 10_000, longHeight: 100_000, fullHeight: 20_0
 const FORGING_MINUTES = 10;
 const SCALE_MILLIONS = [1, 5, 20];
 
-/** Options that each select one measurement. The program refuses two such options at once. */
+/** Options that each select one measurement. The program refuses a command line with two such options. */
 const PARTS = ['import', 'http', 'scale', 'processes', 'subscribers', 'slots', 'forging', 'start', 'fork', 'cycles'];
 
 const flags = new Command('bench')

@@ -16,7 +16,10 @@ export interface PageTimes {
   readonly depths: readonly { readonly p50Ms: number; readonly p99Ms: number }[];
 }
 
-/** Requests pages on one connection. Each request has another offset, so that the server cannot answer from a cache. */
+/**
+ * Requests pages on one connection. In a list that is long enough, each request has a different offset, so that the
+ * server cannot answer from a cache.
+ */
 export async function pagesByDepth(
   port: number,
   lists: readonly List[],

@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- --scale`: measures which costs grow with the length of the chain. Imports one chain of full blocks
- * in parts. After each part, starts a node with one reading process and measures its answers and its memory.
+ * in parts. After each part, starts a node with one reading process. Measures how long the answers take, and how much
+ * memory the two processes use.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -117,13 +118,16 @@ function listsOf(million: number, { accounts, activity }: MadeChain): readonly L
     { path: '/api/accounts?sort=balance', total: accounts },
     ...(activity === 'equal' ? [] : ['senderId', 'recipientId', 'senderIdOrRecipientId']).map((filter) => ({
       path: `/api/transactions?${filter}=${busiest}&sort=amount`,
-      // The account's number of transactions is random. 90 % of the expected number is hardly ever too many.
+      // The account's number of transactions is random. 90 % of the expected number seldom exceeds the real number.
       total: Math.floor(transactions * shareOf(accounts - 1, accounts) * 0.9),
     })),
   ];
 }
 
-/** Starts a node with the chain and one reading process, measures its answers and its memory, and stops the node. */
+/**
+ * Starts a node with the chain and one reading process, measures the times of answers and the memory of both processes,
+ * and stops the node.
+ */
 async function serve(network: string, dataDir: string, lists: readonly List[], accounts: number): Promise<Served> {
   const node = await startServedNode({ network, dataDir, processes: 1 });
   const { port } = node;
@@ -151,8 +155,8 @@ function memoryOf(node: ServedNode): { readonly node: Memory; readonly reader: M
  * Every second request is for a page at any depth of a list. The other requests are for an account or its transactions.
  */
 function randomTarget(request: number, lists: readonly List[], addresses: readonly string[]): string {
-  // The multiplication mixes the high bits well, but not the low bits, on which the remainders below depend. So the
-  // next line also mixes the high bits into the low bits.
+  // The multiplication mixes the high bits well, but not the low bits, on which the remainders below depend. To
+  // compute `drawn`, the code therefore mixes the high bits into the low bits.
   const mixed = Math.imul(request, 0x9e3779b1) >>> 0;
   const drawn = (mixed ^ (mixed >>> 15)) >>> 0;
   const address = addresses[drawn % addresses.length] as string;

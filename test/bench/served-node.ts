@@ -38,7 +38,9 @@ export interface Memory {
 
 const START_MS_MAX = 60_000;
 
-/** @throws Error if the node does not answer within a minute, or if its readers do not start */
+/**
+ * @throws Error if the node does not answer within a minute, or if its readers do not start within a further minute
+ */
 export async function startServedNode({ network, dataDir, processes }: ServedNodeOptions): Promise<ServedNode> {
   const { http: port, ws } = await freePortRanges(1);
   const startedMs = performance.now();

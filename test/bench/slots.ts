@@ -22,8 +22,8 @@ import { makeNetwork } from '../support/chain-maker.ts';
 export interface SlotFigures {
   readonly slots: number;
   /**
-   * Median of the times after which a block is applied and on the disk. Each time counts from the start of the slot, or
-   * from `WAIT_MS` later if the previous slot has no block.
+   * Median of the times after which a block is applied and on the disk. Each time counts from the start of the slot. If
+   * the previous slot has no block, `WAIT_MS` is subtracted from the time.
    */
   readonly p50Ms: number;
   readonly p99Ms: number;

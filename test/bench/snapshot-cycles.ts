@@ -25,10 +25,10 @@ export interface CycleOptions {
 
 export interface CycleFigures {
   readonly height: number;
-  /** Durations of the snapshots of all cycles, in ascending order. `revertMs` contains the same for the reverts. */
+  /** Durations of all snapshots, ascending. `revertMs` contains the durations of all reverts, also ascending. */
   readonly snapshotMs: readonly number[];
   readonly revertMs: readonly number[];
-  /** Maximum values among the nodes after a tenth of the cycles. `late` contains the same for the end. */
+  /** Maximum values among the nodes after a tenth of the cycles. `late` contains the maximum values at the end. */
   readonly early: Footprint;
   readonly late: Footprint;
 }
@@ -46,7 +46,10 @@ const MINED_AT_ONCE = 500;
 const BLOCKS_PER_CYCLE = 3;
 const SNAPSHOT = 'cycle';
 
-/** @throws Error if a node does not have its earlier state after a revert, or if a process remains at the end */
+/**
+ * @throws Error if the blocks of a cycle do not change the state, if a node does not have its earlier state after a
+ *   revert, if a node ended during the cycles, or if a process remains at the end
+ */
 export async function runCycles({ root, cycles, height }: CycleOptions): Promise<CycleFigures> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-cycles-'));
   const { http, ws } = await freePortRanges(NODES);
@@ -133,7 +136,11 @@ function footprintOf(pids: readonly number[]): Footprint {
   };
 }
 
-/** Calls `holds` until it returns true. @throws the error of the last call, or an Error if this call returned false */
+/**
+ * Calls `holds` until it returns true, for about `withinMs` at most.
+ *
+ * @throws the error of the last call, or an Error if this call returned false
+ */
 async function until(holds: () => Promise<boolean>, withinMs: number): Promise<void> {
   const endMs = performance.now() + withinMs;
   for (;;) {

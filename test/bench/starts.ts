@@ -1,6 +1,6 @@
 /**
- * Measures the time until a devnet forges, on a new chain and on a fork of an existing chain, and the time in which the
- * test kit (`bloomery/testing`) starts a devnet.
+ * Measures the time until a devnet forges, both on a new chain and on a fork of an existing chain. Also measures the
+ * time in which the test kit (`bloomery/testing`) starts a devnet.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';

@@ -26,7 +26,8 @@ export interface ReferenceVisit {
 
 /**
  * @returns number of screenshots
- * @throws AssertionError if the page lacks an expected element or logs an error to the console
+ * @throws Error if the page lacks an expected element, has an error or a warning, or sends a request to another server,
+ *   or if a check before a screenshot fails
  */
 export async function visitApiDocs(browser: Browser, visit: ReferenceVisit): Promise<number> {
   const { url, name, look, directory } = visit;

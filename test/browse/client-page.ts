@@ -1,4 +1,4 @@
-/** Tests `bloomery/client` in a web page of another origin than the node's, like that of a web application. */
+/** Tests `bloomery/client` in a web page of another origin than the node's, like the page of a web application. */
 
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
@@ -35,7 +35,8 @@ interface Seen {
  * Uses the client in a browser: requests an account, reads several pages of a list, receives an event, and waits for a
  * transaction. Then sends an invalid transaction, which the node must refuse.
  *
- * @throws Error with the received and the expected values if they differ, or if the browser console has other errors
+ * @throws Error if the received values differ from the expected values, or if the page has an unexpected error or
+ *   warning
  */
 export async function browseClient({ generation, chromium: executablePath }: ClientPageOptions): Promise<void> {
   const net = await startDevnet({ generation, ...(generation === 3 ? { delegates: 5 } : {}) });
@@ -51,7 +52,7 @@ export async function browseClient({ generation, chromium: executablePath }: Cli
     const sent = await whenItFollows(page, () => net.send('account_1', { kind: 'transfer', to, amount: 5n * LSK }));
     await page.evaluate((id) => ((globalThis as Untyped).sentId = id), sent.id);
     check(await running, net, sent.height ?? 0);
-    // The refused transaction and the closed event stream each leave an expected line in the console.
+    // Lines about the refused transaction and about the closed event stream are expected.
     const others = problems.filter((line) => !/\b400\b/.test(line) && !/\/api\/events\?/.test(line));
     if (others.length > 0) throw new Error(`the page of the client had problems: ${others.join('; ')}`);
   } finally {

@@ -20,7 +20,7 @@ export interface ListsVisit {
 
 const WAIT_MS = 60_000;
 
-/** Sets filters in the form, checks the URL fragment, and goes back to the previous fragment. */
+/** Sets filters in the form and in the URL fragment. Checks the rows and the fragment, and goes back once. */
 export async function visitLists({ page, photographs, isPhone, address }: ListsVisit): Promise<void> {
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));
   const field = (title: string) => page.locator(`.filters label:has(> span:text-is("${title}")) > :is(input, select)`);
@@ -90,7 +90,7 @@ export async function visitPages({ page, photographs }: ListsVisit): Promise<voi
   const second = await hash();
   await page.goBack();
   await waitFor('the first page again', async () => (await heights())[0] === '1', WAIT_MS);
-  // In this order, the newest blocks come first. New blocks must not change the rows of page 2 while it is open.
+  // In the default order, the newest blocks come first. New blocks must nevertheless not change the rows of page 2.
   await page.evaluate("location.hash = '#/blocks'");
   await pages.getByRole('link', { name: 'Next' }).click();
   await pages.getByText('Page 2', { exact: true }).waitFor();

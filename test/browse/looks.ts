@@ -64,7 +64,7 @@ async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Pro
     id + ': ' + help + ' (' + nodes.length + ': ' + nodes.slice(0, 3).map(({ target }) => target.join(' ')).join(', ') + ')'))`);
 }
 
-/** @returns an array to which each later error or warning of the page is added */
+/** @returns an array to which each later error, warning and failed request of the page is added */
 export function problemsOf(page: Page): readonly string[] {
   const problems: string[] = [];
   page.on('console', (message) => {

@@ -5,7 +5,8 @@
  * finds a violation on a page before a screenshot.
  *
  * First, the command tests `bloomery/client` on a separate page. With `--client`, the command makes only this test.
- * `--look` may be repeated. Without `--look`, the command uses all five looks.
+ * `--look` selects a screen size with a colour scheme (see `LOOKS`), and may be repeated. Without `--look`, the command
+ * uses all five looks.
  */
 
 import { mkdtempSync } from 'node:fs';

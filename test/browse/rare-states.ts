@@ -25,7 +25,10 @@ interface RareState {
 
 /** Age in seconds of the tip of a chain that is still being synchronized. */
 const BEHIND_S = 7200;
-/** Time limit until the overview shows the expected number of alarming figures. The page repeats its requests. */
+/**
+ * Time limit until the overview shows the expected number of alarming figures. The number may change during this time,
+ * because the page repeats its requests.
+ */
 const SMOOTHING_MS = 15_000;
 
 const RARE_STATES: Readonly<Record<string, RareState>> = {

@@ -27,7 +27,7 @@ export interface BrowseOptions {
   readonly log: (line: string) => void;
 }
 
-/** Names and paths of pages for things that do not exist. */
+/** Names of screenshots, and paths of pages about things that do not exist. */
 const ABSENT = [
   ['no-block', '#/blocks/4000000'],
   ['no-transaction', '#/transactions/1'],
@@ -35,7 +35,7 @@ const ABSENT = [
   ['no-delegate', '#/delegates/nobody'],
 ] as const;
 
-/** More blocks than one page of the list holds. */
+/** Minimum height of the chain: the list of blocks then has more than one page. */
 const BLOCKS_MIN = 32;
 const TRANSFERS = 25;
 const WAIT_MS = 60_000;
@@ -278,9 +278,9 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
 }
 
 /**
- * Pauses the node that serves the page, and then another node. Then stops both nodes, and starts the node of the page
- * again. The page must show that a node does not answer, and must recover by itself when the node answers again. While
- * a node is paused, the page must still update the rows of the other nodes.
+ * Pauses the node that serves the page, and then another node. Then stops both nodes, and restarts the node that serves
+ * the page. The page must show that a node does not answer, and must recover by itself when the node answers again.
+ * While a node is paused, the page must still update the rows of the other nodes.
  */
 async function watchLosses(browser: Browser, devnet: TestDevnet, directory: string): Promise<number> {
   const page = await browser.newPage();

@@ -16,15 +16,15 @@ import {
 } from '../support/devnet.ts';
 
 export interface CutOffOptions {
-  /** Blocks that the other nodes forge during the cut. */
+  /** Minimum number of blocks that the other nodes forge during the cut. */
   readonly blocks: number;
   readonly log: (line: string) => void;
 }
 
 export interface CutOffReport {
-  /** Blocks above the last common block that the lone node had forged during the cut. */
+  /** Number of blocks that the lone node had forged during the cut, after the last common block. */
   readonly deadBlocks: number;
-  /** Blocks above the last common block that the other nodes had forged during the cut. */
+  /** Number of blocks that the other nodes had forged during the cut, after the last common block. */
   readonly missedBlocks: number;
   /** Time from the end of the cut until the lone node has the tip that the other nodes had at the end of the cut. */
   readonly backMs: number;

@@ -1,7 +1,4 @@
-/**
- * Draws random faults for the nodes of a devnet from a seed, and finds the empty slots of the chain that the faults
- * explain.
- */
+/** Draws random faults for the nodes of a devnet, and counts the empty slots that no outage explains. */
 
 /**
  * For `pause` and `kill`, the test sends a command to the devnet. For `stop` and `crash`, the test sends a signal to
@@ -18,7 +15,10 @@ export interface PlannedFault {
   readonly atMs: number;
 }
 
-/** A period in which a node was down, behind the other nodes, or without processor time, in Unix milliseconds. */
+/**
+ * A period in which a node was down, behind the other nodes, or without processor time. Both members are Unix times in
+ * milliseconds.
+ */
 export interface Outage {
   readonly fromMs: number;
   readonly toMs: number;

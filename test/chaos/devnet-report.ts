@@ -3,7 +3,7 @@
 import { tableLines } from '../../src/cli/table.ts';
 import { runDevnetWithFaults, type NodeFigures, type DevnetRunOptions } from './devnet-run.ts';
 
-/** Maximum of `unexplainedInARow` with which the devnet passes. A busy machine can cause a few such empty slots. */
+/** Maximum of `unexplainedInARow` with which the devnet passes. A busy machine can cause a few unexplained slots. */
 const UNEXPLAINED_IN_A_ROW_MAX = 2;
 
 /**

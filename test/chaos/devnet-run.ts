@@ -1,8 +1,8 @@
 /**
  * Runs `bloomery devnet` for several minutes, with faults on every node. Each node is suspended twice for 20 s, and is
  * killed twice. Of each pair of faults, one is a command of the devnet, and the other is a signal that the supervisor
- * does not expect. Another node joins during the run. The chain must grow, and all nodes must have the same state at
- * the end.
+ * does not expect. Another node joins during the run. The report counts the empty slots that no outage explains. At
+ * the end, all nodes must have the same state.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -56,8 +56,8 @@ const STOP_MS = 20_000;
 /** Minimum time between the starts of two faults of one node. In this time, the node can recover and forge again. */
 const SPACING_MS = 45_000;
 /**
- * The additional node joins at a random time between these two fractions of the run. The rest of the run is long enough
- * for the faults of this node.
+ * Earliest and latest time at which the additional node joins, as fractions of the run. The rest of the run is long
+ * enough for the faults of this node.
  */
 const JOIN_PART = { from: 0.1, to: 0.3 };
 /** Maximum time from the command `kill` to the command `restart`. */

@@ -1,7 +1,7 @@
 /**
  * Runs the doctor many times (each run is a look) on a healthy network. One node of the network has caught up twice
  * without a restart: first from the genesis block, then after a time without connections. The doctor checks each node
- * over HTTP, reads its data folder, and must find no fault.
+ * over HTTP, reads the node's data folder, and must find no fault.
  */
 
 import { runChecks } from '../../src/cli/doctor/run-checks.ts';
@@ -39,15 +39,15 @@ export interface LooksReport {
 const NODES = 3;
 const START_MS_MAX = 150_000;
 /**
- * Minimum number of blocks that the late node lacks at its start, and again at the end of the cut. The cut is so long
- * that the nodes close their stalled connections.
+ * Minimum number of blocks that the late node lacks at its start, and again when the test reconnects the node. The node
+ * is cut off for so long that the nodes close their stalled connections.
  */
 const BLOCKS_BEHIND = 25;
 const BACK_MS_MAX = 180_000;
 const ROOM_BYTES = 1e12;
 /** Faults that the doctor can find because a busy machine gives the nodes no processor time. */
 const OF_STARVED_MACHINES: readonly FaultCode[] = [...OF_BUSY_MACHINES, 'NODE_SILENT', 'NETWORK_STANDS_STILL'];
-/** Number of looks after which the run prints its progress again. */
+/** Number of looks between two reports of the progress. */
 const PROGRESS_EVERY_LOOKS = 100;
 
 export async function runDoctorLooks(options: LooksOptions): Promise<LooksReport> {
@@ -129,7 +129,7 @@ async function syncTwice({ nodes, wires }: TestDevnet): Promise<readonly number[
   return [first.blocks, second.blocks];
 }
 
-/** Waits for a diagnostic `SYNC_ENDED` of a sync with blocks. The number of the diagnostic is greater than `after`. */
+/** Waits for a diagnostic `SYNC_ENDED` with a number above `after`, of a sync that downloaded blocks. */
 function downloadOf(node: TestNode, after: number): Promise<{ readonly number: number; readonly blocks: number }> {
   const next = async (): Promise<{ number: number; blocks: number } | undefined> => {
     const diagnostics = await node.client.diagnostics(500);

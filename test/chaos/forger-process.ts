@@ -1,6 +1,6 @@
 /**
  * A process with one node that forges a block in every slot of its network. The clock of the node runs a thousand times
- * faster than real time. The store is on a real disk. The tests kill this process at random moments.
+ * faster than real time. The store and the signing journal are files. The tests kill this process at random moments.
  *
  * The process has three arguments: the data folder, the start of the network's first slot (Unix time in ms), and
  * `waive` or `guard`. With `waive`, the node forges with the option `riskDoubleForging`.
@@ -19,7 +19,7 @@ import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 
 const SPEED = 1000;
-/** A low limit for the lines of the signing journal. The node often rewrites the file, so some kills hit a rewrite. */
+/** A low limit, so that the node often rewrites the file of the signing journal. Some kills then hit a rewrite. */
 const SPARE_LINES = 400;
 
 const [directory = '', originMs = '', guard = ''] = process.argv.slice(2);

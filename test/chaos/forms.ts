@@ -38,7 +38,7 @@ export interface ChaosFlags {
 }
 
 export interface Form {
-  /** The option with the number of repetitions, the duration or (for `hosts`) the number of hosts of this form. */
+  /** The option that sets the number of repetitions, the duration or (for `hosts`) the number of hosts of this form. */
   readonly name: keyof ChaosFlags;
   /** @returns whether the tests passed. @throws Error with the first failed check */
   readonly run: (flags: ChaosFlags) => Promise<boolean>;

@@ -36,7 +36,7 @@ export function deployedConfig(): string {
   return readFileSync(join(packageDirectory(), 'docs', 'deploy', 'haproxy.cfg'), 'utf8');
 }
 
-/** @returns the error output of `haproxy -c` for a configuration file; undefined for a valid file */
+/** @returns the errors and warnings of `haproxy -c` for a configuration file; undefined if there are none */
 export function complaintAbout(program: string, file: string): string | undefined {
   const { status, stderr } = spawnSync(program, ['-c', '-q', '-f', file], { encoding: 'utf8' });
   return status === 0 && stderr === '' ? undefined : stderr;

@@ -63,7 +63,7 @@ async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOption
   const { registration, signatures } = groupOf(devnet);
   const first: JsonObject[] = [registration];
   for (let kill = 1; kill <= kills; kill += 1) {
-    // Send several transactions at once, because the node writes transactions that arrive together in one write.
+    // Send the transactions at the same time, so that the node often adds several of them to its journal in one write.
     const count = 1 + Math.floor(chance() * PER_LIFE_MAX);
     const transactions = Array.from({ length: count }, (_, index) => transfer(network, kill * PER_LIFE_MAX + index));
     const posts = transactions.map((transaction) => postTransaction(node.url, network, transaction));

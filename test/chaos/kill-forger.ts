@@ -18,7 +18,7 @@ export interface KillOptions {
   readonly kills: number;
   /** An empty folder. */
   readonly directory: string;
-  /** Uniform in [0, 1). */
+  /** Returns a random number, uniform in [0, 1). */
   readonly chance: () => number;
   readonly log?: (line: string) => void;
 }
@@ -101,7 +101,7 @@ interface LifeOptions {
   readonly untilHeight: number | undefined;
   /** Time from the moment at which the node is up until the kill. */
   readonly lifeMs: number;
-  /** Time from the start of the process until the kill, whether the node is up or not. */
+  /** Maximum time from the start of the process until the kill, whether the node is up or not. */
   readonly startingMs: number | undefined;
 }
 

@@ -19,7 +19,7 @@ import {
 
 export interface ChaosOptions {
   readonly kills: number;
-  /** Blocks that the late node lacks when it starts. */
+  /** Minimum number of blocks that the late node lacks when it starts. */
   readonly lateBlocks: number;
   /** Returns a random number, uniform in [0, 1). The numbers determine the times and the victims of the kills. */
   readonly chance: () => number;

@@ -36,8 +36,9 @@ export interface NotifiedReport {
   /** Number of repeated deliveries: an event arrived again with the same id. */
   readonly repeated: number;
   /**
-   * For each event, the time in milliseconds from the end of its last slot to its arrival. If the node or the receiver
-   * was restarted during this time, the measurement starts at the end of the restart.
+   * For each event, the time in milliseconds from the end of the last slot that the event reports to the arrival of the
+   * event. If the node or the receiver was restarted during this time, the measurement starts at the end of the
+   * restart.
    */
   readonly delaysMs: readonly number[];
   readonly slotMs: number;
@@ -84,7 +85,7 @@ async function notifiedOf(
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');
   receiver.start();
-  /** Moments at which the node and the receiver were running again. */
+  /** The time 0; then, for each kill, the time at which both the node and the receiver were running again. */
   const upsMs: number[] = [0];
   for (let kill = 1; kill <= kills; kill += 1) {
     await sleep(chance() * LIFE_MS_MAX);
@@ -137,7 +138,7 @@ function reportOf(events: readonly Notice[], missed: readonly number[]): Omit<No
   const eventsBySlot = new Map<number, number>();
   const unused = new Set(missed);
   for (const { fields } of byId.values()) {
-    // An event for more than one slot names the first and the last slot.
+    // A downtime contains at most two slots of one delegate, so each event is for one or two slots.
     for (const slot of new Set([Number(fields['firstSlot']), Number(fields['lastSlot'])]))
       eventsBySlot.set(slot, (eventsBySlot.get(slot) ?? 0) + 1);
   }

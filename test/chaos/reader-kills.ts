@@ -1,7 +1,7 @@
 /**
  * A forging node with two reading processes that answer HTTP under load. The test first kills the readers repeatedly,
- * and then the node. No request to a living process may be lost. No slot in the reader table of the store may stay
- * occupied or pin old pages. The node must continue from its last block.
+ * and then the node. No request to a living process may be lost. No slot of a dead process may stay in the reader table
+ * of the store, and no slot of a living process may pin old pages. The node must continue from its last block.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -36,8 +36,8 @@ export interface ReaderKillsReport {
   /** Times in milliseconds from the restart of a killed node to its first answer. */
   readonly answeredMs: readonly number[];
   /**
-   * Slots in the reader table of the store that, after 15 s, still have no living owner or still pin an old LMDB
-   * transaction.
+   * Slots in the reader table of the store that still have no living owner, or still pin an old LMDB transaction, 15 s
+   * after the kills.
    */
   readonly stale: readonly string[];
   readonly wrong: readonly string[];

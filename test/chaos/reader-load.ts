@@ -76,7 +76,8 @@ export class ReaderLoad {
       const known = socket && owners.get(socket);
       if (socket !== undefined && !openedAfter.has(socket)) openedAfter.set(socket, killsBefore);
       // If a process is killed after its first answer on a connection and before `ownerOf` finds it, the owner of the
-      // connection stays unknown.
+      // connection stays unknown. A failed request then counts for the killed process if a kill followed the opening
+      // of the connection.
       const opened = (socket && openedAfter.get(socket)) ?? killsBefore;
       if (status === 200) {
         this.#answered += 1;

@@ -1,7 +1,7 @@
 /**
- * Clients of several nodes behind one address. Each client reads heights and a balance. With each request, the client
- * sends the highest height that it has seen. The client records each answer that is older than an earlier answer. As a
- * control, the client also sends requests without a height. The answers to these requests may be older than earlier
+ * Clients of several nodes behind one address. Each client reads heights and a balance. Most requests contain the
+ * highest height that the client has seen, and the client records each answer that is older than an earlier answer. As
+ * a control, the client also sends requests without a height. The answers to these requests may be older than earlier
  * answers.
  */
 
@@ -13,9 +13,9 @@ export interface ReplicaClientsReport {
   readonly answered: number;
   /** Answers with a status other than 200, and requests without an answer. */
   readonly failed: readonly string[];
-  /** Heights and balances that were lower than in an earlier answer to the same client. */
+  /** Heights and balances that were lower than in an earlier answer to the same client, without control requests. */
   readonly back: readonly string[];
-  /** Number of lower heights and balances in answers to requests without a height. */
+  /** Number of heights and balances in answers to control requests that were lower than in an earlier such answer. */
   readonly controlBack: number;
   /** Slowest answer, in milliseconds. */
   readonly slowestMs: number;
@@ -132,8 +132,8 @@ export function asking(port: number): Ask {
 }
 
 /**
- * Replaces the balancer if HAProxy is not installed: asks one node after the other, and tries the next node if one does
- * not answer.
+ * Replaces the balancer if HAProxy is not installed: sends each request to the next node in turn, and to one more node
+ * if the first answer has a status other than 200.
  */
 export function askingInTurn(ports: readonly number[]): Ask {
   const asks = ports.map((port) => asking(port));

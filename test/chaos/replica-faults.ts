@@ -12,7 +12,7 @@ export type ReplicaFault = 'kill' | 'stop' | 'pause' | 'freeze' | 'cut';
 
 export interface FaultyReplicas {
   readonly replicas: readonly TestNode[];
-  /** The node with whose height the test compares the heights of the replicas. */
+  /** The test compares the heights of the replicas with the height of this node. */
   readonly forger: TestNode;
   readonly wires: LoopbackWires;
   readonly chance: () => number;

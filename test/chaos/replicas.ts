@@ -1,6 +1,6 @@
 /**
  * Three nodes that do not forge run behind HAProxy, which uses docs/deploy/haproxy.cfg. Clients read through HAProxy.
- * The test kills, stops, freezes and cuts off the nodes, and causes reorgs. No client may see a height or a balance go
+ * The test kills, stops, pauses and cuts off the nodes, and causes reorgs. No client may see a height or a balance go
  * back. Every request must get an answer after at most two retries of the balancer.
  */
 
@@ -89,7 +89,7 @@ export async function runReplicas(options: ReplicasOptions): Promise<ReplicasRep
     transfers?.end();
     await haproxy?.stop();
     await devnet.close();
-    // The nodes are stopped by now, so each request of the clients ends at once.
+    // The nodes are stopped by now, so each request of the clients ends immediately.
     await clients?.end();
   }
 }
@@ -131,7 +131,7 @@ async function troublesOf(
  * branch and both branches contain the same transfers. A reorg may remove a transfer that only the losing branch
  * contains, and the balance of the recipient would then rightly go back.
  *
- * @returns number of reverted blocks; one too many if both nodes had a further block before the cut
+ * @returns number of reverted blocks; the number is one too high if both nodes had a further block before the cut
  */
 async function reorganiseOnce(
   { nodes, wires }: TestDevnet,

@@ -37,7 +37,7 @@ export interface RunningDevnet {
   /** Returns a client of the node with number `index`. The node may be down. */
   client(index: number): NodeClient;
   url(index: number): string;
-  /** Returns why further waiting is useless (the devnet has ended); undefined while the devnet runs. */
+  /** Returns the reason to stop waiting if the devnet has ended; undefined while the devnet runs. */
   lost(): string | undefined;
   lastWords(count: number): string;
   /**

@@ -36,7 +36,7 @@ export interface LoadReport {
 
 const NODES = 4;
 const START_MS_MAX = 150_000;
-/** Time from the last sent transaction until all transactions must be in blocks, also on a busy machine. */
+/** Maximum time from the last sent transaction until all transactions are in blocks, enough for a busy machine. */
 const CONFIRM_MS_MAX = 180_000;
 const CONFIRM_LOOK_MS = 2_000;
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
@@ -99,8 +99,9 @@ function linesOfFaults({ nodes }: TestDevnet): readonly string[] {
 }
 
 /**
- * Configures the fifth node with the address of one peer, from which it learns the other addresses. Nodes are lenient
- * towards configured peers, so the fifth node must discover most of its peers.
+ * Configures the fifth node with the address of one peer only. The fifth node learns the other addresses from this
+ * peer. Nodes are lenient towards configured peers, so the test would miss penalties if the addresses of all peers were
+ * configured.
  */
 function meetOthersThrough(node: TestNode, first: TestNode): void {
   const { httpPort, wsPort, configFile } = node.plan;

@@ -115,7 +115,6 @@ test.serial('a chain is imported, verified, exported, rolled back and imported a
   t.is(sha256(gunzipSync(readFileSync(packed)).toString('utf8')), sha256(text));
   const other = await runCli(['import', '--data-dir', `${data}-2`, '--network', networkFolder, packed]);
   t.is(other.stdout, imported.stdout);
-  // The copy has the same digest as the original.
   t.is((await runCli(['verify', '--data-dir', `${data}-2`, '--network', networkFolder])).stdout, verified.stdout);
   const part = await run('export', '--from', '199', '--to', '200');
   t.is(part.stdout, text.split('\n').slice(198).join('\n'));

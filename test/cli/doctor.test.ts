@@ -103,7 +103,7 @@ async function setUpNode(
   };
 }
 
-/** Returns the codes of the findings, and checks the processor time that the doctor takes. */
+/** Returns the codes of the findings. Checks the texts of the findings, and the processor time of the doctor. */
 async function found(t: ExecutionContext, request: DoctorRequest): Promise<readonly FaultCode[]> {
   // Measure processor time, because other programs on the machine must not count.
   const before = process.cpuUsage();

@@ -1,5 +1,3 @@
-/** Tests that equal transfers of a devnet are different transactions. */
-
 import test from 'ava';
 import { LSK } from '../support/chain-maker.ts';
 import { accountsOf, begunDevnet, FUNDER } from './timekeeper-devnet.ts';

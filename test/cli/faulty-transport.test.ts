@@ -25,7 +25,7 @@ const INFO: NodeInfo = {
 interface Node {
   readonly transport: FaultyTransport;
   readonly peerId: string;
-  /** Received heights, and the first id of each received message. */
+  /** Received heights, and the first transaction id of each received message. */
   readonly heard: (number | string)[];
   readonly gone: string[];
 }

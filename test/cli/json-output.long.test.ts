@@ -60,7 +60,7 @@ for (const path of Object.keys(jsonSchemas()).filter((each) => !elsewhere.has(ea
     const usual = argumentsOf(path, workplace, { node, fresh, ports: await freePortRanges(1) }) ?? [];
     const args = usual.map((arg) => (TO_FILE.has(path) && arg === '-' ? join(fresh, 'out') : arg));
     const { code, stdout, stderr } = await runCli([...path.split(' '), ...args, '--json']);
-    // The chain and the node of this test are not of one network, and the doctor says so.
+    // The chain and the node of this test belong to different networks, which the doctor reports as a fault.
     t.is(code, path === 'doctor' ? 1 : 0, stderr);
     matchesSchema(t, path, stdout);
   });

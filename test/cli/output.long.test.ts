@@ -1,4 +1,4 @@
-/** Tests the behaviour of every command when its output cannot be written. */
+/** Tests commands whose output cannot be written. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -132,7 +132,7 @@ for (const [sink, open] of Object.entries(SINKS)) {
   });
 }
 
-/** Commands that run nodes until they are stopped. Other tests cover these commands. */
+/** Commands that run nodes until they are stopped. Other tests check these commands with a writable output. */
 const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
 for (const path of representatives.filter((each) => !NODES.has(each))) {
   test.serial(`${path} succeeds when its output can be written`, async (t) => {

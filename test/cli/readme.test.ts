@@ -10,7 +10,7 @@ import type { Untyped } from '../support/untyped.ts';
 const README = readFileSync(join(packageDirectory(), 'README.md'), 'utf8');
 const LSK = 100_000_000n;
 
-/** Arguments of the command for a first transaction in the README. */
+/** Arguments of the command in the README that sends a first transaction. */
 function firstTransaction(): readonly string[] {
   const [, command = ''] = /^node bin\/bloomery\.js (transfer .*)$/m.exec(README) ?? [];
   return command.split(' ');

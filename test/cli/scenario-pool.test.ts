@@ -1,5 +1,3 @@
-/** Tests how a scenario checks the number of transactions in the pool of each node. */
-
 import test, { type ExecutionContext } from 'ava';
 import { Expectations } from '../../src/cli/devnet/scenario/expectations.ts';
 import type { Bounds } from '../../src/cli/devnet/scenario/scenario.ts';

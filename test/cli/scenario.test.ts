@@ -1,4 +1,4 @@
-/** How scenario files are read, and how their results are reported. */
+/** Tests how scenario files are read, and how their results are reported. */
 
 import { appendFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -77,7 +77,7 @@ test('a trace that a library reads in the constructor of its own error reads no 
     'console.log(JSON.stringify([new OldError().stack, thrown()]));',
   ];
   writeFileSync(file, lines.join('\n'));
-  // This source map maps each line of the file from line 3 on to the start of `odd.ts`.
+  // In this source map, line 3 and each later line of the file map to the start of `odd.ts`.
   const map = { version: 3, sources: ['odd.ts'], names: [], mappings: ';;AAAA;AAAA;AAAA' };
   writeFileSync(`${file}.map`, JSON.stringify(map));
   const { stdout } = await promisify(execFile)(process.execPath, [file]);

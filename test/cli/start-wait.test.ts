@@ -2,7 +2,10 @@ import test from 'ava';
 import type { ControlOperation } from '../../src/cli/devnet/control-server.ts';
 import { afterStart } from '../../src/cli/devnet/start-wait.ts';
 
-/** A fake clock that advances while the command waits. The devnet is ready when the clock reaches `beginsAtMs`. */
+/**
+ * Creates fake operations of a devnet that has started when a fake clock reaches `beginsAtMs`. The clock advances while
+ * an operation waits.
+ */
 function starting(beginsAtMs: number) {
   let nowMs = 0;
   const calls: string[] = [];

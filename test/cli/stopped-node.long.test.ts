@@ -1,4 +1,4 @@
-/** Compares what commands print for the folder of a stopped node with the answers of the running node. */
+/** Compares the command output and the HTTP answers for the folder of a stopped node with those of the running node. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -155,7 +155,7 @@ class FakeDevnet {
   ignoreStops = (index: number): void => void this.#ignoringStops.add(index);
   end = (index: number, end: ProcessEnd): void => this.#endings.get(index)?.(end);
 
-  /** Ends the node now, and again at once after every restart. */
+  /** Ends the node now, and again immediately after every restart. */
   endAtOnce(index: number, end: ProcessEnd): void {
     this.#doomed.set(index, end);
     this.end(index, end);

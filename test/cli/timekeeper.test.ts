@@ -207,7 +207,7 @@ test('in the mode on-demand, mining takes a transaction that any one node accept
   await timekeeper.begin(undefined);
   for (let sent = 1; sent <= 5; sent += 1) {
     const json = transferOf(network, BigInt(sent), timekeeper.nowMs());
-    // Other nodes forge most of the five blocks, and no gossip runs in this devnet.
+    // Other nodes forge most of the five blocks. Without gossip, they can get the transaction only from the relay.
     t.true(nodes[0]!.engine.pool.submit(json).accepted);
     t.is(tips(devnet)[0]!.height, sent);
     await timekeeper.mine(1);
@@ -225,7 +225,7 @@ test('a transaction that a block took meanwhile does not keep the others from th
   t.true(accepted);
   await timekeeper.mine(1);
   const mining = timekeeper.mine(1);
-  // Another form of the first transaction arrives while the queue is busy, and then a new transaction.
+  // While `mine` runs, the first transaction arrives again with another id, and then a new transaction arrives.
   timekeeper.transactionArrived('another id', early!);
   t.true(nodes[1]!.engine.pool.submit(late!).accepted);
   await mining;

@@ -19,7 +19,7 @@ const YEAR_MS = 365 * 24 * 3600 * 1000;
 
 /** Files of the build that a file imports directly or indirectly, including the file itself. */
 function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
-  // A bundled package contains paths in comments that look like imports.
+  // In a bundled package, a comment may look like an import of a file that does not exist.
   if (found.has(file) || !existsSync(file)) return found;
   found.add(file);
   const text = readFileSync(file, 'utf8');

@@ -76,7 +76,8 @@ test('a transaction is final when its block can no longer be reverted', async (t
 });
 
 test('a reorg while the client waits does not make a block final that the chain no longer has', async (t) => {
-  // Before the first request, the transaction is in block 2. A reorg moves it to block 9, and then block 5 is final.
+  // In the first answer, the transaction is in block 2. A reorg then moves the transaction to block 9. The finalized
+  // height is 5 after the reorg, and rises to 9 later.
   let requests = 0;
   const server = createServer((request, response) => {
     const isOfOldChain = requests === 0;
@@ -157,7 +158,8 @@ test('events have their types, and continue where a lost connection ended', asyn
   await net.mine(6);
   await reading;
   t.true(connections > 1);
-  // The cut may have dropped a block that the first connection had delivered but the client had not read.
+  // The cut drops the chunks that the client has not read yet. The client must receive the blocks of these chunks from
+  // the second connection.
   t.deepEqual(heights.slice(-12), [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
 });
 

@@ -181,7 +181,7 @@ interface Compared {
   /** Path of the value in the answer, with `*` for an item of a list. */
   readonly place: string;
   readonly name: string;
-  /** Paths of the values that are a bigint. */
+  /** Paths of the bigint values that the comparisons have found. */
   readonly amounts: Set<string>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A chain on which every route of a node has something to return. The fixture makes the chain with the client and with
- * the published transaction library.
+ * A chain on which nearly every route of a node has something to return. The fixture makes the chain with the client
+ * and with the published transaction library.
  */
 
 import { createRequire } from 'node:module';

@@ -42,7 +42,10 @@ const CODE = /'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g;
 /** A log call; the groups are the level and the code. */
 const LOG_CALL = /\.#?log\(\s*([^,(){}]+),\s*([^,(){}]+),/g;
 
-/** By file, the codes of log calls whose code is not a literal. A list is empty if other log calls have the codes. */
+/**
+ * By file, the codes of log calls whose code is not a literal. A list is empty if the log lines are no diagnostics, or
+ * if other log calls contain the same codes as literals.
+ */
 const COMPUTED: Readonly<Record<string, () => readonly string[]>> = {
   'engine/block-importer.ts': blockRejectionCodes,
   'engine/disk-watch.ts': () => ['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER'],
@@ -161,7 +164,8 @@ test('an old name of a code is refused with the new name', (t) => {
 });
 
 test('a code that the node never sends is refused', (t) => {
-  // Two environment variables, an error of a command, a log line that is no diagnostic, and one of another module.
+  // In this order: two environment variables, an error of a command, a log line that is no diagnostic, and a log line
+  // of a module without diagnostics.
   for (const code of ['NOTIFY_SOCKET', 'XDG_STATE_HOME', 'BACKUP_EXISTS', 'BLOCK_APPLIED', 'HTTP_READER_LOST']) {
     t.throws(() => load(code), { message: /notify\.events|BLOOMERY_NOTIFY_EVENTS/ }, code);
   }

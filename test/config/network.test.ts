@@ -11,7 +11,7 @@ test('an unreadable network folder is reported as unreadable, not as missing', (
   chmodSync(folder, 0);
   t.teardown(() => chmodSync(folder, 0o700));
   const isRoot = process.geteuid?.() === 0;
-  // The system never refuses a file to the user root.
+  // File modes do not restrict root, so the test changes to another user.
   if (isRoot) process.seteuid?.(65_534);
   try {
     t.is(findNetworkDirectory(folder, '/nowhere'), folder);

@@ -1,5 +1,3 @@
-/** Compares signed messages with messages that the Lisk library signs. */
-
 import { createRequire } from 'node:module';
 import test from 'ava';
 import { createNoble, selectEd25519 } from '../../src/crypto/ed25519.ts';

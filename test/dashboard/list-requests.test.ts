@@ -13,7 +13,7 @@ import {
 
 const PAGE = { limit: 25, after: 'cursor_-9' };
 
-/** Query parameters of a request, without those for paging. */
+/** Returns the query parameters of a request without those for paging, or the problem of a wrong request. */
 function asked(request: ListRequest): Record<string, string> {
   if ('problem' in request) return { problem: request.problem };
   const members = new URLSearchParams(request.path.split('?')[1]);

@@ -9,7 +9,7 @@ const FIRST_SLOT = 1002;
 
 /**
  * Returns the genesis block and the blocks of `slots` slots from `FIRST_SLOT` on. Each slot has a block of the slot
- * owner, except the slots in `leftOut`.
+ * owner, except the slots in `leftOut`. The numbers in `leftOut` count from `FIRST_SLOT`.
  */
 function chain(slots: number, leftOut: readonly number[] = []): readonly Block[] {
   const blocks: Block[] = [blockAt(1, 0)];

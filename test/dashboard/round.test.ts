@@ -17,7 +17,7 @@ function forgersFrom(currentSlot: number): readonly Forger[] {
 
 /**
  * Returns the genesis block and the blocks of `slots` slots from `FIRST_SLOT` on, newest first. Each slot has a block,
- * except the slots in `leftOut`.
+ * except the slots in `leftOut`. The numbers in `leftOut` count from `FIRST_SLOT`.
  */
 function chain(slots: number, leftOut: readonly number[] = []): readonly Block[] {
   const blocks = [blockAt(1, 0)];

@@ -79,7 +79,7 @@ test('the image is built with the name of the commit', (t) => {
   t.true(read('Dockerfile').includes('BUILD_COMMIT=$COMMIT npm run build'));
 });
 
-/** Ports on which the commands of the image listen. */
+/** Ports on which the node of the image listens. */
 const { httpPort, wsPort } = loadNetwork(packagedNetworkDirectory('devnet'));
 
 test('the files that the image copies from the sources exist', (t) => {
@@ -156,7 +156,7 @@ test("systemd and Docker allow more memory than the node's limit, and a longer w
   t.regex(unit, /^NotifyAccess=all$/m);
   t.regex(unit, /^Restart=on-failure$/m);
   const verified = spawnSync('systemd-analyze', ['verify', join(folder, 'bloomery.service')], { encoding: 'utf8' });
-  // On machines without systemd, the rest of this test still runs.
+  // Machines without systemd skip only this check.
   if (verified.error === undefined) t.is(verified.status, 0, verified.stderr);
 });
 
@@ -167,7 +167,10 @@ function wordsOf(form: RegExp, text: string): readonly string[] {
   return JSON.parse(form.exec(text)?.[1] ?? '[]') as readonly string[];
 }
 
-/** Returns the words of a command line that are neither commands nor flags nor values of flags. */
+/**
+ * Returns the words of a command line that are neither commands nor flags nor values of flags. If all words are known
+ * but none of them is a command, returns `no command`.
+ */
 function unknownWords(words: readonly string[]): readonly string[] {
   let command: Command = createProgram();
   const unknown: string[] = [];

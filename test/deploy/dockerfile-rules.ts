@@ -1,6 +1,6 @@
 /**
- * The rules of hadolint that need no shell parser, for machines without a container engine. Each rule has the number
- * that it has in hadolint.
+ * Some of the hadolint rules that need no shell parser, for machines without a container engine. Each rule has the
+ * number that it has in hadolint.
  */
 
 export interface Instruction {
@@ -120,8 +120,8 @@ function aboutImages(stages: readonly Stage[]): readonly Complaint[] {
 }
 
 /**
- * DL3021: several files need a folder as their target. DL3022 and DL3023: `--from` must name an earlier stage, or an
- * image with a tag or digest.
+ * DL3021: the target of several files must end in a slash. DL3022 and DL3023: `--from` must name an earlier stage, or
+ * an image with a tag or digest.
  */
 function aboutCopies(stages: readonly Stage[]): readonly Complaint[] {
   return stages.flatMap((stage, index) =>

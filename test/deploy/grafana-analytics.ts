@@ -5,7 +5,6 @@
 
 import { questionsOfGuide, type Question } from '../analytics/questions.ts';
 
-/** An example value of the guide and the dashboard variable that replaces it. */
 export interface PanelInput {
   /** Example value in the SQL of the guide, such as `'ADDRESS'`. */
   readonly example: string;

@@ -15,10 +15,10 @@ export interface QueriedSeries {
   readonly name: string;
 }
 
-/** A variable of the dashboard whose values come from a label. */
+/** A variable of the dashboard. */
 export interface Variable {
   readonly name: string;
-  /** Undefined for a variable that names the data source. */
+  /** The label whose values the user can choose; undefined for the variable that names the data source. */
   readonly labelValues: { readonly series: string; readonly label: string } | undefined;
 }
 
@@ -33,7 +33,6 @@ interface GrafanaFile {
 const SERIES = /\b((?:bloomery|process|nodejs)_[a-z0-9_]+)\b/g;
 const LABEL_VALUES = /^label_values\((\w+), (\w+)\)$/;
 
-/** All queries of all panels. */
 export function panelQueries(): readonly Query[] {
   return grafanaFile().panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({ panel: title, expression: expr })),

@@ -24,7 +24,6 @@ test('nodes of generation 2 agree, forge only with consensus, and catch up by as
     await waitFor('full consensus', async () => (await client.status()).consensus === 100, LATE_MS);
   }
 
-  // Without its peers, the node sees no consensus.
   await Promise.all([second.kill(), third.kill(), fourth.kill()]);
   await waitFor('no consensus', async () => (await first.client.status()).consensus === 0, LATE_MS);
   const reason = "0 % of the peers share this node's tip, and forging requires 51 %";
@@ -33,7 +32,7 @@ test('nodes of generation 2 agree, forge only with consensus, and catch up by as
   await sleep(3 * devnet.network.params.blockTimeS * 1000);
   t.is((await first.client.status()).height, height);
 
-  // With its peers the node continues, and a node that starts late adopts their chain.
+  // The spectator starts for the first time, so it must download the whole chain.
   for (const node of [second, third, fourth, spectator]) node.start();
   for (const node of [second, third, fourth, spectator]) await waitForAnswer(node, LATE_MS);
   await waitForCommonBlock(devnet.nodes, height + 4, LATE_MS);

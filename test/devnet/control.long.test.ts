@@ -162,7 +162,7 @@ test.serial('a killed node stays down until it is restarted, and then catches up
   const killed = await ask('kill', '2');
   t.is(killed.state, 'killed');
   t.is(killed.pid, undefined);
-  // Ten slots are two rounds, so each delegate has a slot.
+  // At least five of the ten slots are in one round, so each of the five delegates owns a slot.
   const mined = await ask('mine', '10');
   t.true(mined.emptySlots > 0, 'one of five delegates is on node 2');
   t.is((await list()).nodes[2].state, 'killed');
@@ -338,7 +338,7 @@ test.serial(
     const after = await Promise.all(clients().map((each) => each.blockId(before + 1)));
     t.not(after[0], after[1], 'no block crossed');
     t.is(after[1], after[2]);
-    // After a restart, node 0 is still alone and receives no blocks from the other part.
+    // After a restart, node 0 is still cut off from the other nodes and receives no blocks from them.
     await ask('kill', '0');
     await ask('mine', '5');
     await ask('restart', '0');

@@ -1,22 +1,20 @@
-/** Calls every method of a client library on one node of a running devnet. */
-
 import type { ExecutionContext } from 'ava';
 import type { KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
 import { addressOf } from '../../src/crypto/keys.ts';
 import { waitFor, type TestDevnet } from '../support/devnet.ts';
 import type { Untyped } from '../support/untyped.ts';
 
-/** The devnet, and what its chain contains when the methods are called. */
+/** A running devnet, and what its chain contains before the methods are called. */
 export interface MethodFixture {
   readonly devnet: TestDevnet;
   /** Clients of all nodes, in the order of the nodes. */
   readonly clients: readonly Untyped[];
   /** A transfer that a block contains. */
   readonly transfer: Untyped;
-  /** Owner of a multisignature group whose members must sign its transactions. */
+  /** Account of a multisignature group. All of `members` must sign its transactions. */
   readonly groupOwner: KnownAccount;
   readonly members: readonly KnownAccount[];
-  /** The only account that votes for `newcomer`. It votes for nobody else. */
+  /** The only account that votes for the delegate `newcomer`. It votes for nobody else. */
   readonly voter: KnownAccount;
   /** Creates a transfer from the account of the group, without signatures of the members. */
   readonly transferFromGroup: () => Untyped;
@@ -25,7 +23,7 @@ export interface MethodFixture {
 
 const NODE_MS = 150_000;
 
-/** Calls every method of the library and compares the answers with the state of the devnet. */
+/** Calls every method of a client library on node 0 and compares the answers with the state of the devnet. */
 export async function callEveryMethod(t: ExecutionContext, fixture: MethodFixture): Promise<void> {
   const { devnet, clients, transfer, groupOwner, members, voter } = fixture;
   const [client, other] = clients as [Untyped, Untyped];

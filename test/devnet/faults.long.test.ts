@@ -80,7 +80,8 @@ test.serial(
     t.timeout(480_000);
     const alone = await startOne(t, { flags: ['--no-peers'] });
     t.deepEqual(await watch.found(t, alone), []);
-    // Like the node of a new user, this node forges for no delegate. The devnet folder has the keys of all delegates.
+    // Like the node of a new user, this node forges for no delegate, although the network folder has the keys of all
+    // delegates.
     const follower = await startOne(t, { config: { forging: {} } });
     await waitFor('nothing to find', () => isNothingFound(t, follower), SHOWS_WITHIN_MS);
     const lost = await startOne(t, { fixedPeers: [`127.0.0.1:${await freePort()}`] });
@@ -227,13 +228,13 @@ test.serial('the doctor reports a network folder with other rewards, whose node 
   const astray = await startOne(t, { network: folder });
   await watch.named(t, astray, ['BLOCKS_REFUSED', 'NODE_LAGS']);
 
-  // This node's only peer is the node with the wrong rewards, so this node forges on its own branch.
+  // The only peer of `lonely` is the node with the wrong rewards, so `lonely` forges on its own branch.
   const { forging } = devnet.nodes[1]?.plan.config as Untyped;
   await devnet.nodes[1]?.stop();
   const fixedPeers = [`127.0.0.1:${astray.wsPort}`];
   const lonely = await startOne(t, { fixedPeers, config: { forging: { ...forging, consensusMin: 0 } } });
-  // The node's only peer refuses all blocks and disconnects. If the node finds other peers later, it may let slots
-  // pass, because it has signed headers of a branch that these peers do not have.
+  // `astray` refuses all blocks of `lonely` and disconnects. If `lonely` finds other peers later, `lonely` may let
+  // slots pass, because it has signed headers of a branch that these peers do not have.
   await watch.named(t, lonely, ['CONSENSUS_LOW'], { beside: ['SYNC_FAILS', 'SLOTS_MISSED'] });
   lonely.process.kill('SIGKILL');
   await lonely.ended;

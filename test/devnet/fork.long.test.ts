@@ -37,8 +37,9 @@ const MINED = 110;
 const LSK = 100_000_000;
 
 interface Source {
-  /** Data folder of the original chain. `network` is its network folder. */
+  /** Data folder of the original chain. */
   readonly dataDir: string;
+  /** Network folder of the original chain. */
   readonly network: string;
   readonly tip: Block;
 }

@@ -1,8 +1,3 @@
-/**
- * A node whose disk has no room for its chain reports the fault, answers requests, signs nothing, and recovers by
- * itself.
- */
-
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';

@@ -27,7 +27,7 @@ const SECOND_PASSPHRASE = 'a second passphrase';
 const INCLUSION_MS = 150_000;
 const LSK = 100_000_000n;
 
-/** A devnet with one client for each node. Each transaction goes to the next node in turn. */
+/** One client for each node of a devnet. Each transaction goes to the next node in turn. */
 class Wallet {
   readonly library: ClientLibrary;
   readonly common: Record<string, unknown>;
@@ -90,7 +90,6 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   const constants = await wallet.nextClient().node.getConstants();
   library.checkConstants(t, constants.data, devnet);
 
-  // A transfer with data.
   const transfer = transactions.transfer({
     amount: `${5n * LSK}`,
     recipientId: bob.address,
@@ -128,8 +127,8 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   await wallet.include(transactions.castVotes({ ...vote, votes: [carol.publicKey, firstDelegate] }));
   await wallet.include(transactions.castVotes({ ...vote, unvotes: [firstDelegate] }));
 
-  // Registration of a group of erin with two members, and a transfer from the group. Each signature goes to another
-  // node.
+  // Registration of a group with two members for the account of erin, and a transfer from this account. Each signature
+  // goes to another node.
   const members = [bob, dave];
   const group = transactions.registerMultisignature({
     passphrase: erin.passphrase,
@@ -147,8 +146,8 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   });
   await includeWithSignatures(wallet, fromGroup, members);
 
-  // All nodes must report the same chain. The test waits, because a node may have the same transactions in other blocks
-  // until it changes to the branch of the other nodes.
+  // All nodes must report the same chain. The test waits, because a node may have the transactions in blocks of another
+  // branch until it changes to the branch of the other nodes.
   let stories: readonly Untyped[] = [];
   const isAgreed = async (): Promise<boolean> => {
     stories = await Promise.all(
@@ -183,7 +182,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   });
 }
 
-/** Posts a transaction of a group, then each member's signature to the next node. */
+/** Posts a transaction of a group to one node, and the signature of each member to the next node in turn. */
 async function includeWithSignatures(
   wallet: Wallet,
   transaction: Untyped,

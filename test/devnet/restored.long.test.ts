@@ -22,7 +22,7 @@ import { freePortRanges } from '../support/ports.ts';
 
 const BACKUP_HEIGHT = 6;
 const BLOCKS_AFTER = 14;
-/** Slots from the start of a process to the first slot of a delegate that signed after the backup. */
+/** Slots from the restart of the nodes to the first slot of a delegate that signed after the backup. */
 const START_SLOTS = 5;
 const LATE_MS = 22_000;
 const WAIT_MS_MAX = 120_000;
@@ -94,7 +94,6 @@ for (const [generation, packaged, when, lateMs] of [
       t.is((await nodeClient(node.url).status()).height, backedUp.length + 1);
       await relay(offsetMs);
     }
-    // The node downloads the rest of the chain and continues to forge.
     await waitForHeight(node, before.length + 3);
     await stop(node);
     const all = [...before, ...journal()];

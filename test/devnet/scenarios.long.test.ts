@@ -1,8 +1,3 @@
-/**
- * Scenarios on devnets of real processes: the examples of the documentation, a scenario that fails, and one that is
- * stopped.
- */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -204,7 +204,7 @@ interface RunningDevnet {
   readonly pids: readonly number[];
   readonly clients: readonly NodeClient[];
   readonly data: string;
-  /** `text` contains both streams. */
+  /** `text` contains the standard output and the standard error. */
   readonly output: { stderr: string; text: string };
 }
 
@@ -246,7 +246,7 @@ async function startDevnet(
   return { supervisor, pids, clients, data, output };
 }
 
-/** Id of the process that has opened the chain of a node, or 0 without one. */
+/** Id of the process that has opened the chain of a node, or 0 if no process has opened the chain. */
 function pidOf(data: string, index: number): number {
   const names = readdirSync(join(data, `node-${index}`, 'devnet', 'chain'));
   const lockFiles = names.map((name) => /^in-use\.(\d+)\./.exec(name));

@@ -1,5 +1,3 @@
-/** In a devnet of one node, the doctor and `status` report no missing peers before another node has joined. */
-
 import test from 'ava';
 import { runChecks } from '../../src/cli/doctor/run-checks.ts';
 import { runCli } from '../support/cli.ts';

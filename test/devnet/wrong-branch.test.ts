@@ -1,8 +1,3 @@
-/**
- * A node is on a branch that only this node regards as final. Each download from its peers fails, and the doctor says
- * so.
- */
-
 import { join } from 'node:path';
 import test from 'ava';
 import { runChecks } from '../../src/cli/doctor/run-checks.ts';

@@ -62,7 +62,10 @@ export function differenceOf(comparison: Comparison): string | undefined {
   return undefined;
 }
 
-/** Name of the difference between the first reasons of two refusals. Undefined without a difference. */
+/**
+ * Name of the difference between the first reasons of two refusals. Undefined if the reasons differ only in numbers,
+ * ids and keys, if one side accepts, or if the target made its own comparison.
+ */
 export function otherReason(comparison: Comparison): string | undefined {
   const { ours, reference } = comparison;
   if ('difference' in comparison) return undefined;

@@ -22,7 +22,7 @@ const TYPES = [8, 8, 9, 10, 11, 11, 12, 12];
 /** Timestamps at and beyond the bounds of a signed 32-bit integer, a fraction, and -0, which becomes 0 in JSON. */
 const ODD_TIMESTAMPS = [-(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1, 2 ** 31, 0.5, -0, 1e10];
 
-/** Returns a document that is valid or nearly valid without regard to the chain. */
+/** Returns a document that is valid or nearly valid if a node ignores the state of the chain. */
 export function anyDocument(
   reference: ReferencePackage,
   below: RandomBelow,
@@ -70,7 +70,10 @@ const ICONS = [
   'a b:.png',
 ];
 
-/** Returns a document of type 5, 6 or 7 of generation 2 that is valid or nearly valid without regard to the chain. */
+/**
+ * Returns a document of type 5, 6 or 7 of generation 2. The document is valid or nearly valid if a node ignores the
+ * state of the chain.
+ */
 export function anyOlderDocument(below: RandomBelow, sender = pick(PEOPLE, below)): Document {
   const type = 5 + below(3);
   const moves = { amount: pick(['1', '5000000000', 7], below), fee: '10000000', recipientId: '' };
@@ -109,7 +112,7 @@ function anyApplication(below: RandomBelow): Record<string, unknown> {
   };
 }
 
-/** Signs a document if the reference can compute its bytes. Otherwise its signature stays invalid. */
+/** Signs a document. If the reference cannot compute the bytes of the document, the signature stays invalid. */
 export function sign(reference: ReferencePackage, document: Document, signers: Signers): void {
   const { sender, second, members = [] } = signers;
   delete document['signSignature'];

@@ -7,8 +7,8 @@ import { HTTP_DIFFERENCES } from './http/known-http-differences.ts';
 
 export interface KnownDifference {
   /**
-   * Matches names of differences as `comparison.ts` creates them. Undefined for a difference that no case of the
-   * harness shows.
+   * Matches names of differences. `comparison.ts` creates the names. For HTTP answers, the function `disagreement`
+   * creates them. Undefined for a difference that no case of the harness shows.
    */
   readonly matches?: RegExp;
   /** Matches names of targets, by default all. */

@@ -10,6 +10,6 @@ const flags = readFlags(process.argv.slice(2), Date.now() % 1_000_000, {
   write: (text) => (text.startsWith('error: ') ? process.stderr : process.stdout).write(text),
   exit: (code) => process.exit(code),
 });
-// Import the session only after the flags are checked, so that invalid flags are refused at once.
+// Import the session only after the flags are checked, so that invalid flags are refused immediately.
 const { compareAll } = await import('./session.ts');
 process.exitCode = await compareAll(flags);

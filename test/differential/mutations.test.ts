@@ -1,5 +1,3 @@
-/** Tests `repeatInOtherCase`, and tests that the harness sends transactions with such mutations. */
-
 import test from 'ava';
 import { belowOf } from '../fuzz/mutate.ts';
 import type { Comparison } from './comparison.ts';
@@ -60,7 +58,7 @@ function hasTwoCases(asset: unknown): boolean {
   return namesInTwoCases(asset).length > 0;
 }
 
-/** Lower-case names that occur in one object, at any depth, in more than one letter case. */
+/** Names that one object, at any depth, contains in more than one letter case. The result has them in lower case. */
 function namesInTwoCases(value: unknown): string[] {
   return objectsIn(value).flatMap((object) => {
     const names = Object.keys(object).map((name) => name.toLowerCase());

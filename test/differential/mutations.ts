@@ -127,8 +127,8 @@ export function mutate(document: Record<string, unknown>, below: RandomBelow): v
 }
 
 /**
- * Returns the JSON of a document. Sometimes the text repeats a member (the last one counts) or contains a number in an
- * unusual form.
+ * Returns the JSON of a document. Sometimes the text contains an additional member, whose name may already exist in the
+ * document. Sometimes it contains a number in an unusual form.
  */
 export function textOf(document: unknown, below: RandomBelow): string {
   const text = JSON.stringify(document) ?? 'null';
@@ -182,8 +182,8 @@ export function addUnknown(object: Record<string, unknown>, below: RandomBelow):
 
 /**
  * Repeats a member of a transaction's asset, at any depth, with another letter case in its name. The repeated member
- * has the same value or another one, and stands before or after the original. Both sides must treat the two as
- * different members. An asset without members stays unchanged.
+ * has the same value or another one, and stands before or after the original. Both sides must treat the original and
+ * the repeated member as different members. An asset without members stays unchanged.
  */
 export function repeatInOtherCase(transaction: Record<string, unknown>, below: RandomBelow): void {
   const objects = objectsIn({ asset: transaction['asset'] }).filter((each) => Object.keys(each).length > 0);
@@ -204,7 +204,7 @@ function withCapital(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** Returns a value that rarely or never occurs in a valid document. */
+/** Returns one of `VALUES`. Most of them do not occur in valid documents. */
 export function oddValue(below: RandomBelow): unknown {
   return structuredClone(pick(VALUES, below));
 }

@@ -17,7 +17,10 @@ import { Refused } from './comparison.ts';
 
 const ed25519 = defaultEd25519();
 
-/** Size of the signature cache. The cache saves time, because a case causes several checks of the same signature. */
+/**
+ * Maximum number of results in the signature cache. The cache saves time, because a case causes several checks of the
+ * same signature.
+ */
 const ANSWERS_MAX = 4_096;
 const answers = new LruMap<string, boolean>(ANSWERS_MAX);
 

@@ -72,7 +72,8 @@ const ODD_AMOUNTS = [
 ];
 
 /**
- * Returns an asset for a transaction type of generation 3. The asset is usually valid without regard to the chain.
+ * Returns an asset for a transaction type of generation 3. The asset usually passes all checks that need no chain
+ * state.
  *
  * @param delegates usual recipients of votes
  */

@@ -43,7 +43,7 @@ export function rowOf(target: string, reference: string): string {
   return `"${reference.slice(0, ROW_CHARACTERS_MAX)}${isLong ? ' ...' : ''}" of ${page}`;
 }
 
-/** Shares of equal cases, of cases with a listed difference, and of other cases. */
+/** Shares of equal cases and of cases with a listed difference, and the number of other cases. */
 export function sharesOf({ cases, equal, listed }: Pick<Report, 'cases' | 'equal' | 'listed'>): string {
   const others = cases - equal - listed;
   return `${percentOf(equal, cases)} equal, ${percentOf(listed, cases)} listed (${listed}), ${others} not listed`;

@@ -3,7 +3,7 @@
 /** Time between two progress lines. */
 const PERIOD_MS = 10_000;
 
-/** Prints a progress line if the last one is at least ten seconds old. */
+/** Prints the number of cases at the start, and then a progress line at most every ten seconds. */
 export class Progress {
   readonly #name: string;
   #printedMs: number;

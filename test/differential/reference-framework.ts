@@ -17,7 +17,7 @@ type Run<T = Responses> = (transactions: readonly ReferenceTransaction[], store?
 
 interface StateStore {
   readonly account: { finalize(): Promise<unknown> };
-  /** Entries for the round. Only generation 2 uses this member. */
+  /** Vote changes of the round. Only generation 2 uses this member. */
   readonly round?: { readonly data: readonly RoundEntry[] };
 }
 

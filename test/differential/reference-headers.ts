@@ -32,7 +32,7 @@ export interface HeaderFacts {
 }
 
 /**
- * Checks a received block against the tip. The check ignores the order of delegates in the round, finality, and the
+ * Checks a received block against the tip, as if one delegate owned every slot. The check ignores finality and the
  * state of accounts.
  *
  * @returns id of the block

@@ -13,7 +13,7 @@ import { addressOf } from '../../src/crypto/keys.ts';
 import { ReferenceStore } from '../support/reference-store.ts';
 import type { AccountTable } from '../support/reference-tables.ts';
 
-/** Entries in generation 2's table of vote changes in a round. */
+/** A row of the table in which generation 2 collects the vote changes of a round. */
 export interface RoundEntry {
   readonly delegatePublicKey: string;
   readonly amount: string;
@@ -36,7 +36,7 @@ export interface Handlers {
   verify(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<void>;
   /** Checks a single transaction and returns the verdict. */
   judge(transaction: ReferenceTransaction, table: AccountTable): Promise<ReferenceResponse>;
-  /** Applies the transactions in order to the table. @throws the errors of the first transaction that fails */
+  /** Applies the transactions in order to the table. @throws the errors of one transaction that fails */
   apply(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<readonly RoundEntry[]>;
   /** Checks the payload as a whole. @throws Error */
   validatePayload(transactions: readonly ReferenceTransaction[], header: PayloadHeader): void;

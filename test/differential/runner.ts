@@ -33,7 +33,7 @@ export interface Report {
   readonly reasons: readonly DifferenceClass[];
 }
 
-/** Largest number of classes that are kept for a target. */
+/** Maximum number of entries in each of a target's two lists: `classes` and `reasons`. */
 const CLASSES_MAX = 200;
 
 /** @param onProgress function that gets the number of finished cases after each case or group of concurrent cases */

@@ -84,7 +84,8 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     const signatures = document['signatures'] as string[] | undefined;
     if (signatures !== undefined && below(2) === 0) {
       const index = below(signatures.length);
-      // Two members with the same key make equal signatures, so the second signature is changed to upper case.
+      // Two members with the same key make equal signatures, which both sides refuse. Change the repeated signature to
+      // upper case, so that the signatures differ.
       for (const [at, each] of signatures.entries())
         if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
       if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);

@@ -138,7 +138,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
       return;
     }
     if (integers.includes(name) && below(3) > 0) {
-      // The target for whole blocks tests heights that the database cannot store.
+      // Leave out heights that the database cannot store, because the target for whole blocks tests them.
       const number = pick(HEIGHTS.includes(name) ? NUMBERS.filter((each) => each < 2 ** 31) : NUMBERS, below);
       block[name] = pick([number, number, String(number), [number], `${number}.0`], below);
     } else if (TOTALS.includes(name) && below(3) > 0) {
@@ -153,7 +153,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
     }
   }
 
-  /** Signs a block if its header can be written as bytes. */
+  /** Signs a block that has no signature. If its header cannot be written as bytes, the signature is invalid. */
   function signBlock(block: Document): void {
     const json = JSON.parse(JSON.stringify(block)) as Document;
     const transactions = Array.isArray(json['transactions']) ? json['transactions'] : [];
@@ -181,7 +181,8 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
       reference: await outcomeOf(async () => {
         const json = JSON.parse(input) as JsonObject;
         const id = await judgeHeader(json, TIP);
-        // No database column stores a fraction. The target for whole blocks tests integers that are too large.
+        // The database cannot store a total with a fraction. Totals that are too large for the database are not
+        // refused here, because the target for whole blocks tests them.
         const totals = TOTALS.map((name) => reference.number(json[name] || 0).toString());
         if (totals.some((total) => !/^[0-9]+$/.test(total))) throw new Error('invalid input syntax for type bigint');
         return id;

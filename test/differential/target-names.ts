@@ -1,6 +1,6 @@
 /**
- * Names of the targets: `generation G, ` followed by a name of this file. `main.ts` needs the names before it loads or
- * starts anything.
+ * Names of the targets: `generation G, ` followed by a kind from the lists of this file. `flags.ts` needs the names
+ * before `main.ts` loads the session.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';

@@ -107,7 +107,7 @@ function sought(messages: readonly string[]): readonly string[] {
 
 function corrupted(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
-  // A key that is named in two letter cases makes equal signatures.
+  // A key that is named in two letter cases makes equal signatures, which both sides refuse. Usually make them differ.
   for (const [at, each] of list.entries()) {
     if (list.indexOf(each) < at && below(3) > 0) signatures[at] = otherCase(each, below);
   }

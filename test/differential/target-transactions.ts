@@ -1,6 +1,6 @@
 /**
  * Targets that compare single transactions: the static validation, and the members that the parsed transaction keeps.
- * This node must also read each transaction back unchanged from the encoding of its store.
+ * This node must also read each transaction back unchanged from the encoding of its store and from its JSON.
  */
 
 import { isDeepStrictEqual } from 'node:util';

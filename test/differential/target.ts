@@ -7,7 +7,10 @@ export interface Target {
   readonly name: string;
   /** Share of this target in all cases, relative to the other targets. The default is 1. */
   readonly weight?: number;
-  /** Number of cases that may run at once, if no case changes the result of another. The default is 1. */
+  /**
+   * Maximum number of cases that run at the same time. A value above 1 requires that no case changes the result of
+   * another case. The default is 1.
+   */
   readonly concurrency?: number;
   /** Makes a random case synchronously, then runs it on both sides. */
   compare(below: RandomBelow): Promise<Comparison>;

@@ -1,6 +1,6 @@
 /**
- * Checks that a test runs every command in README and docs. This file runs the commands of `RUN_HERE`. For the other
- * commands, `runnerOf` names the test.
+ * Checks that a test runs every command in README and docs. This file runs the commands of `RUN_HERE`, the command
+ * `JOINING`, and the `curl` commands of README. For the other commands, `runnerOf` names the test.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -316,7 +316,7 @@ test.serial(HERE.title, async (t) => {
   for (const [text, argsOf] of Object.entries(RUN_HERE)) {
     const args = argsOf(at);
     const { code, stdout, stderr } = await runCli(args, { env, timeoutMs: 150_000 });
-    // Whether a slot was missed is chance, and so is the load of this machine. The test accepts failures from both.
+    // `why missed` fails if no slot was missed, and `doctor` fails if this machine is too busy. The test accepts both.
     const faults = [...stdout.matchAll(FAULT_NAMED)].map(([, fault]) => fault as FaultCode);
     const isOfMachine = faults.length > 0 && faults.every((fault) => watch.isOfMachine(fault));
     if (NOTHING_MISSED.test(stderr) || isOfMachine) continue;

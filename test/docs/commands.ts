@@ -92,8 +92,8 @@ export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
 };
 
 /**
- * Files below `test` that declare the flags of an npm script. By default this is `main.ts` in the folder with the name
- * of the script.
+ * Files below `test` that declare the flags of an npm script. By default, the flags are in `main.ts` of the folder with
+ * the name of the script.
  */
 export const FLAGS_IN: Readonly<Record<string, readonly string[]>> = {
   bench: ['bench/main.ts', 'bench/http.ts', 'bench/import.ts'],

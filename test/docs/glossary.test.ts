@@ -12,7 +12,7 @@ const EXEMPT: readonly string[] = [
   join('src', 'config', 'renamed-options.ts'),
 ];
 
-/** Words that a glossary term replaced, as patterns. The patterns do not match the same words in plain English. */
+/** Words that a glossary term replaced, as patterns. Most patterns do not match the same words in plain English. */
 const REPLACED: readonly (readonly [now: string, before: RegExp])[] = [
   ['leaf block', /\b(?:KeyRun|RunTree|RunPlace|RunSizes|ReadRuns|CountedRun|wrongRun)\b|\bkey-run\b|\brun-tree\b/],
   ['leaf block', /\bruns? of (?:neighbouring|counted) keys\b/],

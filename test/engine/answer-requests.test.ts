@@ -9,7 +9,7 @@ import { blockOf, person, PoolWorld } from '../support/pool-world.ts';
 const alice = person('alice');
 const bob = person('bob');
 
-/** Reads the given blocks as a chain. The first block has height 1. */
+/** Returns a reader for a chain of the given blocks. The first block has height 1. */
 function chainOf(blocks: readonly Block[]): ChainReader {
   const heightOf = (id: string) => blocks.find((block) => block.id === id)?.height;
   const placeOf = (id: string) =>

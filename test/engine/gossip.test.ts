@@ -44,7 +44,10 @@ const QUIET: GossipDependencies = {
   synchronizer: { syncing: false, trigger: () => undefined },
 };
 
-/** Makes a `Gossip` with an importer that records received blocks, and applies them unless `refuse` returns a code. */
+/**
+ * Makes a `Gossip` with an importer that records the blocks it gets. The importer reports a block as applied if
+ * `refuse` returns undefined, as ignored for `passOver`, and as refused for a code.
+ */
 function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
   const received: Block[] = [];
   const penalties: string[] = [];

@@ -9,8 +9,8 @@ import { address, connection } from './peers/support.ts';
 const FOREIGN = '77'.repeat(32);
 
 /**
- * Makes a chain of ten blocks, and peers with the tip of this chain or with another tip. The returned function makes
- * the network view; its argument lists the named peers.
+ * Makes a chain of ten blocks, and peers with the tip of this chain or with another tip. The returned function takes
+ * the ids of the named peers, and makes the network view.
  */
 async function viewWith(
   peers: readonly (readonly [tip: 'ours' | 'foreign', direction: Connection['direction']])[],

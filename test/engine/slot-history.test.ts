@@ -1,4 +1,7 @@
-/** Tests that the record of a slot contains the log lines about this slot, whatever other lines are logged. */
+/**
+ * Tests what the slot history records from the log (events by slot, switches of delegates, reverted branches), which
+ * slots it records as observed, and its limits.
+ */
 
 import test from 'ava';
 import { Diagnostics } from '../../src/engine/diagnostics.ts';

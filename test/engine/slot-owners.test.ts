@@ -1,4 +1,4 @@
-/** Tests the owners of past and current slots, as the chain shows them. */
+/** Tests the owners of slots before and after the tip, as the chain shows them. */
 
 import test from 'ava';
 import { SlotOwners, isOrderCertain } from '../../src/engine/slot-owners.ts';
@@ -36,7 +36,8 @@ for (const generation of [2, 3] as const) {
       if (owner === undefined) unknown.push(roundOf(height, params));
       else t.deepEqual(owner, { delegate, height, isCertain: true }, `slot ${slot}`);
     }
-    // The owner of a slot may be unknown only in an old round, and only if the owner forged no block in the round.
+    // The owner of a slot may be unknown only if its round is at least two rounds before the round of the tip. The
+    // store may have deleted the delegate list of such a round.
     t.true(
       unknown.every((round) => round < roundOf(tip.height, params) - 1),
       unknown.join(' '),

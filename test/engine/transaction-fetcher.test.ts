@@ -83,7 +83,7 @@ test('a requested transaction that does not arrive counts as not requested after
   await run(30);
   fetcher.announced('other', ['2']);
   await run(29);
-  // The request to 'liar' is older than `FIRST_ASKED_ALONE_MS`, so the node asks 'a' at once.
+  // The request to 'liar' is older than `FIRST_ASKED_ALONE_MS`, so the node asks 'a' immediately.
   fetcher.announced('a', ['1']);
   t.deepEqual(asked.at(-1), { atMs: 59_000, peerId: 'a', ids: ['1'] });
   t.is(asked.length, 3);

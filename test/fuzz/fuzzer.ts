@@ -55,8 +55,8 @@ export interface FuzzOptions {
 }
 
 /**
- * Time limit of an input, in milliseconds. A slower input runs again, because the machine may be busy. The fastest of
- * three runs counts.
+ * Time limit of an input, in milliseconds. A slower input runs up to two more times, because the machine may be busy.
+ * The fastest run counts.
  */
 export const INPUT_MS_MAX = 1_000;
 /** Maximum growth of the memory in use while one target runs. Bounded caches and compiled code cause some growth. */
@@ -130,7 +130,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Target
   };
 }
 
-/** Runs one input. `fault` describes the fault of the decoder, or is undefined without one. */
+/** Runs one input. `fault` describes the fault of the decoder; undefined if the decoder has shown no fault. */
 export async function outcomeOf(
   target: Target,
   input: Buffer,

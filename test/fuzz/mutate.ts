@@ -136,8 +136,9 @@ function withOddMembers(base: Buffer, pool: readonly Buffer[], words: readonly s
 }
 
 /**
- * Changes one member below `root`. @returns JSON text if the change inserts a member that may already exist, because an
- * object cannot have a member twice; otherwise undefined
+ * Changes one member below `root`. One kind of change inserts a member whose name may already exist. An object cannot
+ * have two members with one name, so this kind of change leaves `root` as it is. @returns the JSON text with the
+ * inserted member; undefined for all other kinds of change
  */
 function corruptMember(
   root: { root: unknown },

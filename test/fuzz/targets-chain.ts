@@ -1,4 +1,7 @@
-/** Decoders of blocks and transactions of both generations: JSON from peers, lines of a file, stored bytes. */
+/**
+ * Defines the fuzz targets for decoders of blocks and transactions of both generations (JSON from peers, lines of a
+ * file, stored bytes), and for decoders of stored accounts, delegates and undo records.
+ */
 
 import { blockOfLine, unverifiedId, lineOfBlock } from '../../src/protocol/block/block-line.ts';
 import { AssertionFailed, ProtocolError } from '../../src/primitives/errors.ts';

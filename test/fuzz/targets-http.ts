@@ -89,7 +89,10 @@ function routed(routes: readonly Route[], method: string, target: string) {
   return { route: undefined, path: {} };
 }
 
-/** Parses a body as Express does. Returns the object or list of the body, or `{}` for any other text. */
+/**
+ * Parses a body. Returns `{}` for a body that is no object or list in JSON, because Express passes only objects and
+ * lists to a route.
+ */
 function jsonOf(text: string): unknown {
   try {
     const value = JSON.parse(text) as unknown;

@@ -344,8 +344,8 @@ export async function socketTarget(): Promise<Target> {
 }
 
 /**
- * Sends bytes and waits for the end of the connection. @returns the start of the answer's HTTP status line. If there is
- * none, returns whether the server sent any bytes
+ * Sends bytes, and waits until the connection ends, for at most 60 ms. @returns the start of the HTTP status line. If
+ * the answer has no status line, the result is `true` or `false`: whether the server sent any bytes
  */
 export function exchanged(port: number, input: Buffer): Promise<string> {
   return new Promise((settle, fail) => {

@@ -8,7 +8,7 @@ export interface Watchdog {
   close(): Promise<void>;
 }
 
-/** Number of one-second ticks after which a decoder counts as hanging, even on a busy machine. */
+/** Number of one-second ticks after which a decoder counts as hanging. The number is large enough for busy machines. */
 const HANG_TICKS = 30;
 const NAME_BYTES = 64;
 const INPUT_BYTES_MAX = 512 * 1024;

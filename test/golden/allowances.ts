@@ -1,6 +1,6 @@
 /**
- * Intended differences from recorded answers, each with its reason. `docs/http/interface-differences.md` describes them
- * for clients.
+ * Allowed differences from recorded answers, each with its reason. `docs/http/interface-differences.md` describes the
+ * intended differences for clients.
  */
 
 import type { Allowance } from './answer-diff.ts';

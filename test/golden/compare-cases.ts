@@ -1,6 +1,6 @@
 /**
  * Compares our answers with recorded answers of a live devnet: statuses, headers, texts of refusals, and members of
- * answers. The chain of the devnet was not ours, so the test does not compare values.
+ * answers. The devnet had another chain, so the test does not compare the values of these members.
  */
 
 import { request } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Compares a node in the strict dialect with the recording and with the reference's API description. The node must send
- * the members of the recording, and every answer must match the description.
+ * Compares a node in the strict dialect with the recording and with the reference's API description. Except for the
+ * allowed differences, the node must send the recorded answers. Every answer must match the description.
  */
 
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ export async function compareStrict(
   return { compared: answers.length, complaints };
 }
 
-/** The API description contains nothing about unknown paths. */
+/** Whether the body refuses an unknown path. The API description contains nothing about unknown paths. */
 function isUnknownPath(body: unknown): boolean {
   return typeof (body as { readonly description?: unknown }).description === 'string';
 }

@@ -1,6 +1,6 @@
 /**
- * The reference's API description, read from the package of its release. This repository contains only the names of its
- * members and parameters (`test/vectors/http/`).
+ * The reference's API description, read from the package of its release. This repository does not contain the
+ * description, but only the names of the described members and parameters (`test/vectors/http/`).
  */
 
 import { readFileSync } from 'node:fs';

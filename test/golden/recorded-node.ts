@@ -31,7 +31,7 @@ export interface RecordedNodeOptions {
   /** Unix time in milliseconds. */
   readonly nowMs: number;
   readonly identity: IdleNodeOptions['identity'];
-  /** Returns data that the recorded node had besides its chain. */
+  /** Returns API functions that replace those of the node, for data that the recorded node had besides its chain. */
   readonly override?: (api: NodeApi) => Partial<LocalNodeApi>;
   /** Options of the HTTP server that differ from the defaults. */
   readonly http?: Partial<HttpOptions>;

@@ -6,9 +6,9 @@ import { packageDirectory } from '../../src/config/package.ts';
 
 export type Step =
   | { readonly kind: 'commands'; readonly section: string; readonly text: string }
-  /** A command that runs until it is stopped, as in a terminal of its own. */
+  /** A command that runs until it is stopped. A user of the guide runs it in a separate terminal. */
   | { readonly kind: 'running'; readonly section: string; readonly text: string }
-  /** Ends the command that was started last. */
+  /** Stops the last started step of kind `running`. */
   | { readonly kind: 'stop'; readonly section: string };
 
 export function stepsOf(page: string): readonly Step[] {

@@ -168,7 +168,7 @@ function httpPortOf(text: string, directory: string): string {
   return given?.[1] ?? '';
 }
 
-/** Stops a process as Ctrl-C does, but with the signal that a supervised process handles. */
+/** Stops a process. Ctrl-C would send SIGINT, which a supervised process ignores, so this function sends SIGTERM. */
 async function stop(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('close', resolve));

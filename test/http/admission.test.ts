@@ -25,8 +25,8 @@ test('a request is not read before the previous one is answered', async (t) => {
     client.write(requestBytes('POST /api/signatures', body).repeat(3) + requestBytes('GET /healthz'));
     for (let answered = 0; answered < 3; answered += 1) {
       await client.until(() => held.length > answered);
-      // The server processes each parsed request at once. If the server had also parsed the next request, `held` would
-      // grow during this wait.
+      // The server processes each parsed request immediately. If the server had also parsed the next request, `held`
+      // would grow during this wait.
       await new Promise((resolve) => setTimeout(resolve, 30));
       t.is(held.length, answered + 1);
       t.is(client.statuses.length, answered);
@@ -78,7 +78,6 @@ test('more pipelined requests than any client sends end the connection and block
   client.write(requestBytes('GET /api/accounts').repeat(2_000));
   await client.until(({ isClosed }) => isClosed);
   await beside.until(({ isClosed }) => isClosed);
-  // The server answered at most one request and processed no other one.
   t.true(client.statuses.length <= 1);
   t.true(fake.asked.length <= 1);
   const next = await dial();
@@ -206,7 +205,6 @@ test('the connections of one address are limited, and other addresses have their
   t.deepEqual(clients.map(isCut), [false, false, false, true, true]);
   await clients[0]?.until(() => reasons.includes('address_connections'));
   t.deepEqual([...new Set(reasons)], ['address_connections']);
-  // The answer tells the client the reason and when to retry.
   const refusal = clients[4]?.received ?? '';
   t.regex(
     refusal,
@@ -218,7 +216,7 @@ test('the connections of one address are limited, and other addresses have their
     await client.until(({ statuses }) => statuses.length === 1);
   }
   clients[0]?.socket.destroy();
-  // The server may learn later that a connection has ended.
+  // The server may notice only after some time that the client has closed the connection.
   for (let isIn = false; !isIn;) {
     const again = await dial();
     again.write(requestBytes('GET /healthz'));
@@ -361,7 +359,7 @@ test('some of the event streams are reserved for this machine and listed address
   t.is(await statusFrom('127.0.0.1'), 200);
 });
 
-/** Collects the reasons of refusals. */
+/** Makes an observer that adds the reason of each refusal to `reasons`. */
 function observerOf(reasons: string[]): Observer {
   return {
     ...SILENT,

@@ -1,5 +1,3 @@
-/** Altered copies of a transaction that waits in the pool, submitted again. */
-
 import test from 'ava';
 import { openMemoryChainStore } from '../../src/store/chain/open.ts';
 import { ChainMaker, makeNetwork } from '../support/chain-maker.ts';

@@ -87,7 +87,7 @@ export async function serveBytes(
   };
 }
 
-/** Builds a request as bytes. A body gets a `Content-Length` header. */
+/** Builds a request as bytes. A request with a body gets the headers `Content-Type` and `Content-Length`. */
 export function requestBytes(line: string, body?: string, headers: readonly string[] = []): string {
   const ofBody = body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${body.length}`];
   return `${[`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...ofBody, ...headers].join('\r\n')}\r\n\r\n${body ?? ''}`;

@@ -8,7 +8,7 @@ import type { Untyped } from '../support/untyped.ts';
 
 const load = createRequire(import.meta.url);
 
-/** Serves a node with a few blocks for the client library of its generation. */
+/** Serves a node with only the genesis block. */
 async function nodeFor(generation: 2 | 3) {
   const maker = new ChainMaker(makeNetwork({ generation, blockTimeS: 10 }));
   const { network, rules } = maker;

@@ -12,7 +12,7 @@ export interface PathDescription {
 export interface Shown {
   /** File name in test/http. */
   readonly file: string;
-  /** Name of the test, or the part of it that both generations share. */
+  /** Name of the test, or the part of the name that both generations share. */
   readonly title: string;
 }
 

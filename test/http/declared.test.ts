@@ -5,7 +5,7 @@ import { ALICE, serve } from './fake-node.ts';
 import { populatedNode } from './populated-node.ts';
 import { refusedValue, takenValue } from './samples.ts';
 
-/** Request target of a route with one query parameter. */
+/** Request target of a route with a query. Routes about votes also get the address that they require. */
 function targetOf(route: Route, query: string): string {
   const path = route.path.replace('{address}', ALICE.address).replace('{state}', 'pending').replace('{id}', '1');
   const identity =

@@ -122,7 +122,7 @@ function redoclyProblems(files: readonly string[], cwd: string): readonly string
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   });
   const lines = `${stdout}\n${stderr}`.split('\n');
-  // Require the line that confirms each file. Without this check, a program that read no file would look like success.
+  // Redocly confirms each file with a line. Without this check, a program that read no file would look like success.
   if (lines.filter((line) => / validated in /.test(line)).length !== files.length) throw new Error(lines.join('\n'));
   return lines.filter((line) => line.startsWith('::'));
 }

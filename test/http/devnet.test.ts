@@ -1,6 +1,6 @@
 /**
- * Tests the controls of a devnet over HTTP. Only devnets have these controls. Only this machine can use them, and no
- * web page of another site can.
+ * Tests the controls of a devnet over HTTP. Only devnets have these controls. Only clients on the machine of the
+ * devnet can use the controls. A web page of another site cannot use them, even in a browser on this machine.
  */
 
 import { request } from 'node:http';
@@ -22,7 +22,7 @@ type Send = (
   body?: string,
 ) => Promise<Answer>;
 
-/** @returns a function that sends a request, and the operations that reached the devnet */
+/** @returns a function that sends a request, the operations that reached the devnet, and the port */
 async function serve(t: ExecutionContext, options: Partial<HttpOptions> = {}) {
   const asked: unknown[] = [];
   const devnet = {

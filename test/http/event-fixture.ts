@@ -30,7 +30,7 @@ export interface EventFixture {
   readonly fake: Fake;
   readonly blocks: readonly Block[];
   readonly listeners: Set<NodeListener>;
-  /** Reverts some blocks and appends random blocks, in one transaction of the store. */
+  /** Reverts up to three blocks and appends random blocks, in one transaction of the store. May finalize blocks. */
   step(): void;
   append(count: number): void;
   revert(): void;
@@ -67,7 +67,7 @@ export async function setUpEvents(
   const queries = createQueries(store, params);
   const api: LocalNodeApi = {
     ...fake.api,
-    // Reading processes use the same function.
+    // Reading processes use this function too, instead of the function of the fake node.
     readyOf,
     receivedAtOf,
     confirmedTimes: () =>
@@ -135,8 +135,9 @@ export async function setUpEvents(
 }
 
 export interface RebuildOptions {
-  /** Number of subscribers, and number of changes of the chain. */
+  /** Number of subscribers. */
   readonly count: number;
+  /** Number of changes of the chain. */
   readonly steps: number;
   readonly processes?: number;
 }

@@ -30,15 +30,16 @@ export class EventParser {
 export class EventSubscriber {
   readonly events: ReceivedEvent[] = [];
   readonly complaints: string[] = [];
-  /** Block ids by height, and transaction ids. */
+  /** Block ids by height. */
   readonly blocks = new Map<number, string>();
+  /** Transaction ids. */
   readonly transactions = new Set<string>();
   #last: { readonly sequence: number; readonly index: number } | undefined;
   #lastId: string | undefined;
   #request: ClientRequest | undefined;
   readonly #query: string;
 
-  /** @param query query without the question mark; only a stream without filters is checked for gaps */
+  /** @param query query without the question mark; the subscriber checks for gaps only if the query is empty */
   constructor(query = '') {
     this.#query = query;
   }
@@ -88,7 +89,8 @@ export class EventSubscriber {
     this.events.push(event);
     if (event.id === undefined) return;
     this.#lastId = event.id;
-    // An event with `:` in its id comes from the chain instead of the log. Such events are ordered by height.
+    // An event with `:` in its id comes from the chain instead of the log. Such events all have the same record number,
+    // so the checks below do not apply to them.
     if (event.id.includes(':')) return this.#rebuild(event);
     const [record = 0, index = 0] = event.id.split('.').map(Number);
     // The last nine digits of `record` are the sequence number.

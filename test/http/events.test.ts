@@ -143,7 +143,7 @@ test('events that are no longer kept, and a position of another log, are reporte
     t.deepEqual([...subscriber.blocks.keys()].slice(0, 2), [21, 22]);
     subscriber.disconnect();
   }
-  // After a gap event, a client can continue from the id `next - 1` without missing or repeating an event.
+  // After a gap event, a client can also resume after the record `next - 1` without missing or repeating an event.
   const resumed = new EventSubscriber('types=blocks/new,log/gap');
   await resumed.connect(origin, '20.0');
   await until(() => resumed.blocks.size === 10, 'what is kept');

@@ -1,4 +1,4 @@
-/** Answers of a fake node to each operation, for both generations: examples for the pages and for OpenAPI. */
+/** Requests to a fake node of each generation, with the answers: examples for the pages and for OpenAPI. */
 
 import type { ExecutionContext } from 'ava';
 import type { Exchange } from '../../src/http/document-examples.ts';
@@ -38,7 +38,10 @@ const BODIES: Readonly<Record<string, unknown>> = {
 /** Routes without an exchange: a stream never ends, and the OpenAPI document and its page are long. */
 const WITHOUT_EXCHANGE = ['/events', '/spec', '/docs'];
 
-/** Sends a request to every operation of each generation. Fails the test if an answer has another status than 200. */
+/**
+ * Sends a request to every operation of each generation, except the routes of `WITHOUT_EXCHANGE`. Fails the test if an
+ * answer has another status than 200.
+ */
 export async function exchanges(t: ExecutionContext): Promise<readonly Example[]> {
   const asks = { '2': await serve(t, populatedNode(2)), '3': await serve(t, populatedNode(3)) };
   const examples: Example[] = [];
@@ -63,7 +66,7 @@ function initOf(method: string, body: unknown): RequestInit {
   return { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** Text of `src/http/examples.ts`, with one line for each operation. */
+/** Text of `src/http/examples.ts`, with one line for each operation of each generation. */
 export function examplesSource(examples: readonly Example[]): string {
   const tables = (['2', '3'] as const).flatMap((generation) => [
     `  ${generation}: {`,

@@ -275,7 +275,7 @@ test('a page of another site cannot read data that is reserved for this machine,
     for (const origin of ['https://elsewhere.test', 'http://127.0.0.1.elsewhere.test', ...others]) {
       t.is((await ask(path, { headers: { origin } })).status, 403, `${path} ${origin}`);
     }
-    // Browsers also send this header for images and other parts that a page loads.
+    // Browsers send `Sec-Fetch-Site` also for images and other parts that a page loads.
     for (const [site, status] of [
       ['cross-site', 403],
       ['same-site', 403],
@@ -347,7 +347,7 @@ test('an untrusted proxy on this machine does not count as this machine, however
       t.is(await statusOf(path, { headers: { [name]: '127.0.0.1' } }), 403, `${path} ${name}`);
     }
   }
-  // The defaults of nginx: HTTP/1.0, the node's address as Host, and no additional header.
+  // The defaults of nginx: HTTP/1.0, the node's address as Host, `Connection: close`, and no additional header.
   const proxied = await bytesOf(
     t,
     `GET ${RESERVED[0] ?? ''} HTTP/1.0\r\nHost: 127.0.0.1:4000\r\nConnection: close\r\n\r\n`,
@@ -500,7 +500,7 @@ async function serveBare(t: ExecutionContext, options: Partial<HttpOptions> = {}
     });
 }
 
-/** Returns everything that a node answers to some bytes before it ends the connection. */
+/** Sends bytes to a node, waits until the node ends the connection, and returns all bytes that the node has sent. */
 async function bytesOf(t: ExecutionContext, sent: string): Promise<string> {
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1' });
   const { port } = await server.start();

@@ -136,7 +136,7 @@ test('a non-forging node without peers is ready only while no block can have pas
   const status = fake.api.status();
   const since = (secondsSinceEpoch: number) => () => ({ ...status, secondsSinceEpoch, networkHeight: 0 });
   fake.forging = [{ publicKey: 'ab'.repeat(32), forging: false }];
-  // 30 s are three slots (`FOLLOWER_TIP_AGE_SLOTS_MAX`).
+  // The tip (timestamp 200) may be 30 s old: three slots (`FOLLOWER_TIP_AGE_SLOTS_MAX`).
   fake.api.status = since(230);
   t.is((await ask('/readyz')).status, 200);
   fake.api.status = since(231);
@@ -204,7 +204,7 @@ test('the root path lists the pages and the paths, each of which answers', async
     }
     const { body } = await ask('/api');
     const { data } = body as Untyped as { data: { pages: { docs: string; spec: string }; paths: { path: string }[] } };
-    // A stream never ends, and lists of votes need the address of an account.
+    // A stream never ends, and the lists of votes and voters need an account.
     const askable = data.paths.filter(({ path }) => !/events$|vote/.test(path)).map(({ path }) => path);
     for (const path of [...askable, data.pages.docs, data.pages.spec]) t.is((await ask(path)).status, 200, path);
   }

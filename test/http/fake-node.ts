@@ -196,7 +196,7 @@ export function transactionOf(
 
 export const TRANSFER: Payload = { kind: 'transfer', amount: 25n, recipientId: BOB_ADDRESS, data: 'hi' };
 
-/** Parts of the fake node that a test may replace. */
+/** The API of the fake node, the queries that reached it, and the parts that a test may replace. */
 export interface Fake {
   readonly api: LocalNodeApi;
   /** Recorded queries in their order, each with its method name and arguments. */
@@ -214,7 +214,7 @@ export interface Fake {
   readonly receivedAtMs: Map<string, number>;
   readonly signers: Map<string, GroupSigners>;
   reorgs: NodeStatus['reorgs'];
-  /** Error that every query for accounts throws, if set. */
+  /** Error that the query `accounts` throws, if set. */
   failure: Error | undefined;
 }
 
@@ -362,7 +362,7 @@ export interface Envelope {
   readonly links: unknown;
 }
 
-/** Returns the first element of a list, or the object itself. */
+/** Returns the member `data` of a body, or the first element of `data` if `data` is a list. */
 export function firstOf(body: unknown): Record<string, unknown> {
   const { data } = body as Envelope;
   return (Array.isArray(data) ? (data as unknown[])[0] : data) as Record<string, unknown>;
@@ -372,7 +372,7 @@ export type Ask = (target: string, init?: RequestInit) => Promise<Answer>;
 
 /**
  * Serves a fake node on a free loopback port until the test ends. Every answer must match the OpenAPI document. The
- * response cache is off, so a change made by the test is visible at once.
+ * response cache is off, so a change made by the test is visible immediately.
  */
 export async function serve(t: ExecutionContext, fake: Fake, options: Partial<HttpOptions> = {}): Promise<Ask> {
   const server = createHttpServer(fake.api, { port: 0, address: '127.0.0.1', cacheResponses: false, ...options });
@@ -381,7 +381,7 @@ export async function serve(t: ExecutionContext, fake: Fake, options: Partial<Ht
   return askAt(t, `http://127.0.0.1:${port}`, fake.api.params.generation, options);
 }
 
-/** Sends requests to an origin. Every answer must match the OpenAPI document. */
+/** Returns a function that sends requests to an origin. Every answer must match the OpenAPI document. */
 export function askAt(
   t: ExecutionContext,
   origin: string,

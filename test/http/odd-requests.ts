@@ -75,7 +75,10 @@ export async function sendOddRequests(
   t.pass();
 }
 
-/** A route may answer 503 if the node has too many event subscribers or is not ready. */
+/**
+ * Returns true for routes that may answer 503: event streams, if there are too many subscribers, and routes of kind
+ * `plain` that declare this status, such as `/readyz`.
+ */
 function mayBeBusy(route: Route): boolean {
   return route.kind === 'stream' || (route.kind === 'plain' && 503 in route.answers);
 }

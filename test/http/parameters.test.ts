@@ -18,7 +18,7 @@ function refusal(name: string, faults: readonly (readonly [string, string])[], p
   };
 }
 
-/** Body of a 400 answer for a text that is not a value of the declared type. */
+/** Body of a 400 answer for a parameter whose value is not of the declared type. */
 function mismatch(name: string, expected: string, found: string) {
   const message = `Expected type ${expected} but found type ${found}`;
   return {

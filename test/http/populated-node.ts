@@ -1,4 +1,4 @@
-/** A fake node that contains one item of each kind, for examples and for checks of answer shapes. */
+/** A fake node that contains at least one item of each kind, for examples and for checks of answer shapes. */
 
 import type { PeerInfo } from '../../src/ports/transport.ts';
 import type { Generation } from '../../src/protocol/params.ts';

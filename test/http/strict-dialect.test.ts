@@ -9,12 +9,12 @@ import { populatedNode } from './populated-node.ts';
 
 type Members = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
 
-/** Names of members by method and path. See `test/vectors/http`. */
+/** Names of members by generation, method and path. See `test/vectors/http`. */
 const MEMBERS = JSON.parse(
   readFileSync(join(packageDirectory(), 'test', 'vectors', 'http', 'members.json'), 'utf8'),
 ) as Members;
 
-/** A request for each described path. */
+/** Request target for each GET operation of the description, except `GET /spec`. */
 const TARGETS: Readonly<Record<string, string>> = {
   'GET /accounts': '/accounts',
   'GET /accounts/{address}/multisignature_groups': `/accounts/${GROUP.address}/multisignature_groups`,
@@ -44,7 +44,7 @@ function membersOf(value: unknown, at = ''): string[] {
   });
 }
 
-/** A node whose answers contain all members that this project adds. */
+/** A node whose answers contain many members that this project adds. */
 function nodeWithAllMembers(generation: 2 | 3) {
   const fake = populatedNode(generation);
   fake.reorgs = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };

@@ -12,7 +12,7 @@ import type { Route } from '../../src/http/route.ts';
 
 type Names = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
 
-/** Names of parameters by method and path. See `test/vectors/http`. */
+/** Names of parameters by generation, method and path. See `test/vectors/http`. */
 const NAMES = JSON.parse(
   readFileSync(join(packageDirectory(), 'test', 'vectors', 'http', 'parameters.json'), 'utf8'),
 ) as Names;

@@ -1,6 +1,6 @@
 /**
- * Interop cases by letter. The cases of a group share a world. Cases (e) and (f) continue the network of case (d), in
- * which the delegates are spread over five nodes.
+ * Interop cases by letter. The cases of a group share a world (`world.ts`). Cases (e) and (f) continue the network of
+ * case (d), in which the delegates are spread over five nodes.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';
@@ -16,7 +16,7 @@ import type { World } from './world.ts';
 export interface InteropCase {
   readonly letter: string;
   readonly title: string;
-  /** @returns text for the column "figures" of the table of results @throws Error that names the first failed check */
+  /** @returns text for the column "figures" in the results @throws Error that names the first failed check */
   run(): Promise<string>;
 }
 

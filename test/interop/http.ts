@@ -57,7 +57,6 @@ export interface Tip {
   readonly maxHeightPrevoted?: number;
 }
 
-/** Returns the tip of a node. */
 export async function tipOf(url: string): Promise<Tip> {
   return (await ask(url, 'blocks?limit=1&sort=height:desc')).data[0];
 }

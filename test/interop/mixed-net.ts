@@ -64,8 +64,9 @@ export class MixedNet {
   }
 
   /**
-   * Waits for a height from which release 3.0.2 can restart and revert. This release cannot start with its tip at
-   * heights 101 to 201, and cannot revert a tip at heights 102 to 202.
+   * Waits for height 10 in generation 2. In generation 3, waits for a height from which release 3.0.2 can restart and
+   * revert: this release cannot start with its tip at heights 101 to 201, and cannot revert a tip at heights 102 to
+   * 202.
    */
   async pastFirstRounds(): Promise<void> {
     const height = this.world.generation === 3 ? 205 : 10;
@@ -88,8 +89,8 @@ export class MixedNet {
 
   /**
    * Nodes that must not dial the given node. A real node of generation 2 measures consensus only over peers that it
-   * dialled itself, and two nodes have only one connection between them. Our nodes reconnect at once, so they would
-   * dial before the real node does.
+   * dialled itself, and two nodes have only one connection between them. Our nodes reconnect immediately, so they
+   * would dial before the real node does.
    */
   #neverDialling(node: InteropNode): readonly InteropNode[] {
     return this.world.generation === 2 && node.kind === 'real' ? this.ours : [];

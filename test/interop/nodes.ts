@@ -52,7 +52,7 @@ export interface NodePlace {
   readonly ip?: string;
 }
 
-/** Speed of past slots. At this speed a slot takes a quarter of a second, which a busy machine can still follow. */
+/** Speed of past slots, where 1 is real time. At 8, a slot takes 0.25 s, which a busy machine can still follow. */
 const SPEED = 8;
 const ANSWER_MS_MAX = 180_000;
 let count = 0;

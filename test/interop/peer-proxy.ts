@@ -2,7 +2,7 @@
  * A proxy of one node, at the address that other nodes dial. The proxy forwards connections to the address on which its
  * node listens, but refuses nodes on the other side of a cut. The proxy identifies the dialling node by the port in the
  * request (`wsPort=...`), and connects from the proxy address of the dialling node. So every node has one address, as
- * on a machine of its own.
+ * if each node ran on its own machine.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -43,7 +43,7 @@ export class PeerProxy {
     return proxy;
   }
 
-  /** Closes the connections of the nodes with these ports, and refuses their new connections until the next call. */
+  /** Closes the connections from the nodes with these ports, and refuses their new connections until the next call. */
   refuse(ports: readonly number[]): void {
     this.#refused = new Set(ports);
     for (const { from, ends } of this.#links) {

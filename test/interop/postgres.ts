@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import type { Processes } from './processes.ts';
 
 export interface PostgresPlace {
-  /** Folder with `initdb` and `postgres`. */
+  /** Folder with `initdb`, `postgres` and `psql`. */
   readonly bin: string;
   readonly env: Readonly<Record<string, string>>;
 }

@@ -44,7 +44,7 @@ export class Processes {
   readonly #running = new Set<Entry>();
 
   constructor() {
-    // A handler of `exit` cannot wait for a promise, so kill all processes at once.
+    // A handler of `exit` cannot wait for a promise, so kill all processes immediately.
     process.on('exit', () => {
       for (const { child } of this.#running) child.kill('SIGKILL');
     });

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { InteropNode } from './nodes.ts';
 
-/** Codes in the logs of our nodes for offences of peers, double forging and failed syncs. */
+/** Codes in the logs of our nodes for offences of peers, double forging, and internal errors in syncs. */
 const CHARGES = [
   'PEER_PENALISED',
   'PEER_BANNED',
@@ -17,7 +17,7 @@ const REORGS = ['CHAIN_REORG', 'TIE_BROKEN'];
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
 const REAL_REORG = /Deleted a block from the chain/;
 
-/** Log lines about penalties and bans that a node imposed; of our nodes, also about double forging and failed syncs. */
+/** Log lines about penalties and bans that a node imposed. For our nodes, all lines with a code of `CHARGES`. */
 export function chargesOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_CHARGE.test(line) : has(line, CHARGES)));
 }

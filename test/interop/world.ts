@@ -38,12 +38,12 @@ export interface WorldOptions {
   readonly log: (line: string) => void;
   /** Whether `close` keeps the folder of the world, with the logs. */
   readonly keep: boolean;
-  /** Receives the function `close` of the world before the database server starts, for use by a signal handler. */
+  /** Receives the function `close` of the world before the database server starts. A signal handler can call it. */
   readonly begun?: (close: () => Promise<void>) => void;
 }
 
 export const BLOCK_TIME_S = 2;
-/** First height with a reward. It is low, so that the comparison includes rewards. */
+/** First height with a reward. It is low, so that the chains that the cases compare contain rewards. */
 const REWARD_OFFSET = 110;
 
 export async function makeWorld(options: WorldOptions): Promise<World> {

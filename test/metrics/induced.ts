@@ -181,8 +181,8 @@ async function faultsOfOneNode(
 }
 
 /**
- * Sends a second block of a delegate, and then kills nodes for good. At first new blocks arrive, but no block becomes
- * final. Later no block arrives.
+ * Sends a second block of a delegate, and then kills two nodes for good. After the first kill, new blocks arrive, but
+ * no block becomes final. After the second kill, the clock moves forward by ten minutes without a block.
  */
 async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'mode', { mode: 'on-demand' });
@@ -192,7 +192,7 @@ async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise
   // Node 0 has two of the five delegates.
   await askDevnet(net, 'kill', { node: 0 });
   await alerts.wait('BloomeryDown', 0);
-  // The alert needs more than 100 new blocks in the window, while the finalized height stays the same.
+  // `BloomeryFinalityStands` needs more than 100 new blocks in its window, while the finalized height stays the same.
   const mining = new AbortController();
   const mined = mineUntil(net, mining.signal);
   try {

@@ -1,9 +1,10 @@
 /**
  * `npm run metrics -- [--generation N] [--induced]` has three parts. First it tests each alert of the rules file on
- * series with and without the fault of the alert. Then it checks the metrics of a devnet with `promtool check metrics`,
- * and runs every query and variable of the Grafana file on a Prometheus server that scrapes the devnet. Last it causes
- * faults of running nodes: each fault must raise its alert, in a copy of the rules with shorter windows. `--induced`
- * omits the second part. The command needs `prometheus` and `promtool`, and uses only the loopback address.
+ * series with and without the fault of the alert. Then it checks the metrics of a devnet with `promtool check metrics`.
+ * A Prometheus server scrapes this devnet, and must find data for every query and variable of the Grafana file. Last,
+ * the command causes faults of running nodes: each fault must raise its alert, in a copy of the rules with shorter
+ * windows. `--induced` omits the second part. The command needs `prometheus` and `promtool`, and uses only the loopback
+ * address.
  */
 
 import { parseArgs } from 'node:util';

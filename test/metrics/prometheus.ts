@@ -1,6 +1,6 @@
 /**
- * Runs a Prometheus server that scrapes a devnet. Checks the queries of the Grafana file and the alerts of the rules
- * file.
+ * Runs a Prometheus server that scrapes a devnet. Checks the metrics of the devnet, the queries of the Grafana file and
+ * the alerts of the rules file.
  */
 
 import { strict as assert } from 'node:assert';
@@ -78,7 +78,7 @@ export async function askGrafanaQueries(options: MetricsOptions): Promise<Metric
   }
 }
 
-/** Runs each query twice: for all nodes, which is the default of the file, and for one selected node. */
+/** Runs each query of the Grafana file twice: for all nodes (the default of the dashboard), and for one node. */
 async function askAll(ask: (path: string) => Promise<Untyped>): Promise<{ queries: number; choices: number }> {
   const lacking: string[] = [];
   const chosen = new Map<string, readonly string[]>();

@@ -21,7 +21,7 @@ export interface RuleCase {
   readonly alert: string;
   readonly faulty: Figures;
   readonly sound: Figures;
-  /** Minute at which both cases are evaluated. */
+  /** Minute at which the alert is evaluated, both on `faulty` and on `sound`. */
   readonly atMinutes: number;
 }
 
@@ -106,7 +106,7 @@ export const RULE_CASES: readonly RuleCase[] = [
   },
 ];
 
-/** @throws Error with the output of promtool about the file or about the cases that fail */
+/** @throws Error with the output of promtool about the rules file or about the cases that fail */
 export function checkRules(promtool: string): number {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-rules-'));
   try {

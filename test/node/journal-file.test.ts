@@ -119,7 +119,7 @@ test('a backup copied over the files of its own run is detected as a copy once s
   const restored = openJournal(file);
   t.deepEqual(restored.last(A), header(1));
   t.true(restored.isCopied);
-  // The restored journal counts as a copy until `recordFileIdentity`, even if it records a header before.
+  // The restored journal counts as a copy until `recordFileIdentity` is called, even if it has recorded a header.
   restored.record(B, header(3));
   restored.close();
   const again = openJournal(file);
@@ -166,7 +166,7 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
   chmodSync(file, 0o640);
   chmodSync(`${file}.marker`, 0o640);
   t.false(isCopied());
-  // Append a line without a new fingerprint, as if the process had been killed between the two writes.
+  // Append a line without a new fingerprint, as if the process had been killed after it wrote the line.
   const other = openJournal(join(folder, 'other', 'journal'));
   other.record(A, header(9));
   other.close();

@@ -82,7 +82,7 @@ for (const [table, message] of [
   });
 }
 
-/** Returns the offset in the database file of the last byte of one value of a table. */
+/** Searches the database file for a value of a table. Returns the offset of the last byte of this value. */
 function lastValueOf(bytes: Buffer, table: number): number {
   for (const { number, kind } of pagesInUse(bytes)) {
     if (kind !== 'leaf') continue;

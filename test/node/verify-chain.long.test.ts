@@ -176,8 +176,8 @@ test('a wrong, missing or extra entry of any table is named with its table', asy
     await damage(damaged, name, change);
     const { deviation } = await verify(damaged);
     const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has the surplus key' };
-    // The keys of a counted table are stored in leaf blocks. A flipped bit in a leaf block shows as a missing or
-    // surplus key.
+    // The keys of a counted table are stored in leaf blocks. Damage of a leaf block shows as a missing or surplus key,
+    // or as a wrong value of an inner block.
     const expected = COUNTED_TABLES.includes(name)
       ? new RegExp(
           `^table (${name} (lacks the key|has the surplus key)|innerBlocks holds a wrong value under the key) `,

@@ -453,13 +453,15 @@ test.serial('few unfinished messages are held at a time, and surplus ones are dr
     // Send only the first of the two frames of a message.
     peer.mute();
     peer.webSocket.send(text, { fin: false });
-    // The frames of the last four peers wait in their connections, because all `TURNS_MAX` turns are in use.
+    // Large messages take turns: the node receives at most `TURNS_MAX` of them at a time. The frames of the last four
+    // peers wait in their connections.
     if (index < TURNS_MAX) await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
     await pause(20);
   }
   await until(() => node.seen.disconnected.length >= 4, 'the surplus is cut');
   t.like(node.seen.disconnected[0], {
-    // The node keeps the unfinished messages of the first two peers that lose a turn, and has no room for a third one.
+    // The node keeps the unfinished messages of the first two peers that lose their turn, and has no room for the
+    // message of the third peer.
     peerId: '127.0.0.1:5303',
     reason: { code: 1006, reason: 'Peer does not finish its messages' },
   });

@@ -19,10 +19,7 @@ function unfinishedMessages() {
       giveUp: () => void givenUp.push(connection),
     });
   };
-  /**
-   * Advances the time. The connections in `sending` receive `bytes` in each second, and all other connections receive
-   * nothing.
-   */
+  /** Advances the time. In each second, each connection in `sending` receives `bytes` unless it is held or given up. */
   const pass = async (seconds: number, sending: readonly string[] = [], bytes = 1): Promise<void> => {
     for (let second = 0; second < seconds; second += 1) {
       for (const connection of sending) {
@@ -133,7 +130,8 @@ test('eight connections that drip at any rate do not delay messages of three meg
         bytes += MB;
       }
       messages.ended(name);
-      // When the message starts, the last answer to a heartbeat may be 8 s old. After 20 s, the connection would end.
+      // When the message starts, the last answer to a heartbeat may be 8 s old. When this answer is 20 s old, the
+      // connection would end.
       t.true(seconds <= 12, `${drip}: ${seconds}`);
       await pass(1, drips, drip);
     }

@@ -97,8 +97,8 @@ function sentBy({ burst, everyMs }: Sending): number[] {
 }
 
 /**
- * Returns the times at which these messages arrive. Messages sent during a stall arrive when the stall ends. Of the
- * calls sent during a stall, at most `burst` plus `outstandingMax` calls arrive.
+ * Returns the times at which the messages of `sentBy` arrive. Messages sent during a stall arrive when the stall ends.
+ * Of the calls sent during a stall, at most `burst` plus `outstandingMax` calls arrive.
  */
 function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
   const arrivals: number[] = [];

@@ -1,4 +1,4 @@
-/** Compares decimal numbers with the number library of the reference. */
+/** Tests decimal numbers. `decimalOf` must read a text as the number library of the reference does. */
 
 import { createRequire } from 'node:module';
 import test from 'ava';
@@ -14,7 +14,7 @@ const Reference = createRequire(require.resolve('lisk-transactions-3'))('@liskhq
   text: string,
 ) => ReferenceNumber;
 
-/** Number as plain decimal text. Undefined if the text is not a number or is infinite. */
+/** Returns the number in `text` as a plain decimal; undefined if `text` is not a number or is infinite. */
 function referenceText(text: string): string | undefined {
   try {
     const number = new Reference(text);
@@ -136,7 +136,8 @@ test('a sum agrees with exact arithmetic', (t) => {
       const [whole, rest] = [exact / 10n ** 40n, exact % 10n ** 40n];
       const isRepresentable = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
       const result = sum.integer();
-      // Without decimal terms, `integer` returns a sum of any size.
+      // If a sum has decimal terms and more than 48 digits, `integer` returns undefined. From 43 digits on, the test
+      // accepts the sum or undefined.
       if (isRepresentable) t.is(result, whole);
       else if (result !== undefined) t.is(result, whole);
       if (rest !== 0n) t.is(result, undefined);

@@ -12,8 +12,9 @@ import { NO_EXCEPTIONS } from '../../src/protocol/params.ts';
 import { ChainMaker, makeNetwork, signBlock } from '../support/chain-maker.ts';
 
 /**
- * Number of blocks after the fourth round. In generation 3, round 4 is the first round with a list of delegates that
- * was fixed after the genesis block, at the end of round 1. Round 5 uses the list fixed at the end of round 2.
+ * Number of blocks that each network forges after round 4. In generation 3, rounds 1 to 3 use the list of delegates
+ * that was fixed after the genesis block. Round 4 uses the list that was fixed at the end of round 1. Round 5 uses the
+ * list that was fixed at the end of round 2.
  */
 const BEYOND = 5;
 
@@ -28,8 +29,9 @@ for (const generation of [2, 3] as const) {
       t.is(slots, tip.height - first.height, `${delegates} delegates: a slot passed unused`);
       if (generation === 2) continue;
       const behind = tip.height - maker.rules.finalizedHeight(maker.state);
-      // A header votes for blocks of the last three rounds (`range` heights). When a new round changes the order of the
-      // delegates, finality is late, because some delegates have two turns before other delegates have one.
+      // A header votes for its own block and for the `range` blocks before it: three rounds in total. When a new round
+      // changes the order of the delegates, finality is late, because some delegates have two turns before other
+      // delegates have one.
       t.true(behind <= bftLimits(delegates).range, `${delegates} delegates: ${behind} blocks are not final`);
     }
   });
@@ -44,7 +46,7 @@ test('a network whose lists are used many rounds after they were fixed forges ev
     t.is(slots, tip.height - first.height, `offset ${delegateListRoundOffset}: a slot passed unused`);
     const behind = tip.height - maker.rules.finalizedHeight(maker.state);
     t.true(behind <= bftLimits(4).range, `offset ${delegateListRoundOffset}: ${behind} blocks are not final`);
-    // The delegate was active in all rounds, so its header can vote for blocks of the last three rounds.
+    // Each delegate was active in all rounds. `minHeightActive` goes back at most three rounds from the present round.
     const header = maker.forge();
     const { rules, state } = maker;
     const newest = Math.ceil(header.height / 4);

@@ -21,7 +21,7 @@ const ed25519 = defaultEd25519();
 interface GenerationFixture {
   readonly codec: Codec;
   readonly rules: Rules;
-  /** Makes a transfer to a recipient, and returns whether the reference accepts it. */
+  /** Makes a transfer to a recipient. Returns its JSON, and whether the reference accepts the transfer (`isTaken`). */
   transferTo(recipientId: string): { readonly json: JsonObject; readonly isTaken: boolean };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Measures how long a node without any blocks needs to catch up with a network that has a history: `npm run sim --
- * --behind BLOCKS`.
+ * Measures how long a node without any blocks needs to catch up with a network that has a history:
+ * `npm run sim -- --behind BLOCKS`.
  */
 
 import { Chain } from '../../src/engine/chain.ts';

@@ -1,4 +1,4 @@
-/** Checks that must hold in a world after every event. A violation throws `PromiseBroken` with the observed values. */
+/** Checks guarantees in a world after every event. A violation throws `PromiseBroken` with the observed values. */
 
 import { createHash } from 'node:crypto';
 
@@ -16,7 +16,7 @@ export class PromiseBroken extends Error {
   }
 }
 
-/** The weight check reads every account, so it runs only every few blocks. */
+/** The weight check reads every account that votes for delegates, so it runs only every few blocks. */
 const WEIGH_EVERY_BLOCKS = 10;
 
 /**

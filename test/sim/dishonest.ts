@@ -13,8 +13,8 @@ import type { VirtualTime } from './virtual-clock.ts';
 /**
  * - `doubleForger` signs two blocks for each of its slots. About half of its peers get the first block, and the other
  *   peers get the second block.
- * - `withholder` delays about half of its own blocks by one to six slots. During this time, it also delays all other
- *   messages.
+ * - `withholder` delays about half of its own blocks by one to six slots. During this time, it also delays its info and
+ *   all other messages, except requests and answers.
  */
 export type Misbehaviour = 'doubleForger' | 'withholder';
 

@@ -22,7 +22,7 @@ export class ProcessDied extends Error {
   }
 }
 
-/** A running process, as its disk, clock and wire see it. */
+/** A process of a node. After it has died, its disk refuses writes, and its timers and log lines have no effect. */
 export interface Process {
   isAlive: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Draws faults from a seed. Each world gets its own mixture: some seeds have only bad links, others have all kinds of
- * faults. Some defects show only if no other fault hides them.
+ * Draws faults from a seed. Each world gets its own mixture of faults, for example only bad links, or faults of all
+ * kinds. The mixtures differ, because faults of one kind can hide defects of the node that other faults would show.
  */
 
 import type { KeyPair } from '../../src/protocol/types.ts';

@@ -16,7 +16,7 @@ const CHAIN = 'engine/chain.js';
 const COMMIT = 'engine/commit.js';
 
 export const MUTANTS: readonly Mutant[] = [
-  // ---- finality ------------------------------------------------------------------------------------------------------
+  // ---- finality -----------------------------------------------------------------------------------------------------
   {
     name: '67 of 101 votes are enough for finality',
     file: BFT,
@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if (commonHeight < this.#finalizedHeight) {',
     to: 'if (false) {',
   },
-  // ---- fork choice ---------------------------------------------------------------------------------------------------
+  // ---- fork choice --------------------------------------------------------------------------------------------------
   {
     name: 'the next block may have any parent',
     file: FORK_CHOICE,
@@ -126,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: "return 'betterChain';",
     to: "return 'discard';",
   },
-  // ---- rounds and slots ----------------------------------------------------------------------------------------------
+  // ---- rounds and slots ---------------------------------------------------------------------------------------------
   {
     name: 'rounds end one block late',
     file: 'protocol/rounds.js',
@@ -169,7 +169,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if (block.reward === expected ||',
     to: 'if (block.reward >= 0n ||',
   },
-  // ---- store ---------------------------------------------------------------------------------------------------------
+  // ---- store --------------------------------------------------------------------------------------------------------
   {
     name: 'undo does not revert the index of transactions',
     file: 'store/index/transaction-lists.js',
@@ -224,7 +224,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'this.#state.rollback(bftState);\n            this.#undo.rollback();',
     to: 'this.#state.rollback(bftState);',
   },
-  // ---- forging, gossip, synchronisation --------------------------------------------------------------------------------
+  // ---- forging, gossip, synchronisation -----------------------------------------------------------------------------
   {
     name: 'the node does not write the signing journal',
     file: 'engine/forge/scheduler.js',

@@ -21,8 +21,8 @@ import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
 
 /**
- * Minimum share of a node's peers, in percent, that must have the same tip as the node before it forges in generation
- * 2.
+ * A node of generation 2 forges only if at least this percentage of its peers have the same tip as the node. Generation
+ * 3 has no such condition.
  */
 const CONSENSUS_MIN = 51;
 
@@ -68,7 +68,7 @@ export class SimNode {
   readonly journal = new MemoryJournal();
   /** The watermarks are outside the data folder, so a restore of the folder does not change the watermarks. */
   readonly watermarks = new MemoryWatermarks();
-  /** This journal survives crashes, because a real node flushes each entry to the disk. */
+  /** This journal survives crashes, as the file of a real node does, but never loses entries that await a flush. */
   readonly transactionJournal = new MemoryTransactionJournal();
   readonly keys: readonly KeyPair[];
   /** Offset of the node's clock from the time of the world, in milliseconds. */
@@ -201,7 +201,7 @@ export class SimNode {
   }
 
   /**
-   * Ends the process at once. Data that is not on the disk is lost, and the node sends nothing to its peers.
+   * Ends the process immediately. Data that is not on the disk is lost, and the node sends nothing to its peers.
    *
    * @param noticedAfterMs time until peers notice; 0 if only the process dies and its machine keeps running
    */

@@ -1,7 +1,7 @@
 /**
  * Runs random restore schedules. In each schedule, a node stops. Most schedules then restore an earlier state of its
  * data folder, or of a part of the folder. Some of these schedules first move the delegates of the node to another
- * machine. After its restart, the node reaches its peers at once, late, or never. The worlds are small and short,
+ * machine. After its restart, the node reaches its peers immediately, late, or never. The worlds are small and short,
  * because many small worlds find more defects than one long world. Guarantee: no delegate ever signs two contradicting
  * headers.
  *
@@ -42,7 +42,10 @@ export interface RestoreSchedule {
   /** The backup is made `beforeSlots + 1.5` slots after the start. The node stops `afterSlots` slots later. */
   readonly beforeSlots: number;
   readonly afterSlots: number;
-  /** Number of slots at the end of `afterSlots` in which the node cannot reach the rest and forges alone. */
+  /**
+   * Number of slots at the end of `afterSlots` in which the node cannot reach the rest of the network. In generation 3,
+   * the node forges alone in these slots.
+   */
   readonly aloneSlots: number;
   /**
    * Number of slots for which the node is down. Only delegates that signed after the backup can contradict themselves.
@@ -63,10 +66,13 @@ export interface RestoreSchedule {
   readonly restored: 'nothing' | 'folder' | 'journal' | 'chain' | 'backup';
   /**
    * The evidence of the restore that the node can find: a watermark outside the folder, the journal file itself, both,
-   * or only its peers.
+   * or only what the peers report.
    */
   readonly evidence: 'watermark' | 'file' | 'both' | 'peers';
-  /** Number of slots from the restart of the node until the node can reach its peers; Infinity for never. */
+  /**
+   * Number of slots from the restart of the node until the node can reach its peers. If the number is not below
+   * `endSlots`, the node never reaches its peers.
+   */
   readonly lateSlots: number;
   /** Whether the rest of the network stays down until the node restarts. */
   readonly isWholeStopped: boolean;
@@ -211,8 +217,8 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
 }
 
 /**
- * Removes from the journal of each node the headers of the delegates of other nodes, and writes the watermarks of the
- * node's own delegates.
+ * Removes the headers of other nodes' delegates from the journal of each node, and writes the watermarks of the node's
+ * own delegates.
  */
 function keepOwnLines(world: World): void {
   for (const { keys, journal, watermarks } of world.nodes) {

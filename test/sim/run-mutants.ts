@@ -131,7 +131,7 @@ async function suite(folder: string, limitOf: (stage: string) => number): Promis
   return { failure: undefined, tookMs };
 }
 
-/** @returns the first test that fails; undefined if all tests pass */
+/** @returns the first test that fails, or another reason for the failure; undefined if all tests pass */
 function failureOf(folder: string, patterns: readonly string[], limitMs: number): Promise<string | undefined> {
   const ava = join(ROOT, 'node_modules/ava/entrypoints/cli.mjs');
   const child = spawn(
@@ -160,14 +160,14 @@ function failureOf(folder: string, patterns: readonly string[], limitMs: number)
   });
 }
 
-/** Returns the mutants whose code no longer exists in the build, or exists more than once. */
+/** Returns the mutants whose original code (`from`) does not exist in the build, or exists more than once. */
 export function misfitsAmong(mutants: readonly Mutant[]): readonly Mutant[] {
   return mutants.filter(
     (mutant) => [...readFileSync(join(ROOT, 'dist/src', mutant.file), 'utf8').matchAll(patternOf(mutant))].length !== 1,
   );
 }
 
-/** Returns a pattern that matches the code of a mutant with any white space and with both kinds of quotes. */
+/** Returns a pattern that matches the original code of a mutant with any white space and with both kinds of quotes. */
 function patternOf({ from }: Mutant): RegExp {
   const words = from.trim().split(/\s+/);
   return new RegExp(words.map((word) => escaped(word).replaceAll("'", `['"]`)).join('\\s+'), 'g');

@@ -18,11 +18,11 @@ import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
 /**
- * Maximum number of slots of ten seconds from the end of the faults until all honest nodes are on one chain. Two slots
- * are for reconnecting, because fixed peers are dialled at least every ten seconds. Eight slots are for the backoff of
- * a failed peer, which is at most 80 seconds. One slot is for the block that decides between equal chains, and one slot
- * is for its download. The remaining eight slots are for dishonest delegates, which may send different blocks to
- * different nodes and so delay the agreement.
+ * Maximum number of slots of ten seconds from the end of the faults until the chains of all honest nodes differ at most
+ * in the newest block. Two slots are for reconnecting, because fixed peers are dialled at least every ten seconds.
+ * Eight slots are for the backoff of a failed peer, which is at most 80 seconds. One slot is for the block that decides
+ * between equal chains, and one slot is for its download. The remaining eight slots are for dishonest delegates, which
+ * may send different blocks to different nodes and so delay the agreement.
  */
 export const MEET_SLOTS_MAX = 20;
 /**
@@ -48,7 +48,7 @@ export interface RunResult {
   readonly seed: number;
   readonly plan: FaultPlan;
   /**
-   * A digest of the number of events, and of the tip and the state of every running node at the end. Equal seeds give
+   * A digest of the number of events, and of the tip and the state of every running node at the end. Equal options give
    * equal digests.
    */
   readonly digest: string;
@@ -58,7 +58,10 @@ export interface RunResult {
   readonly counts: ReadonlyMap<string, number>;
   /** Processor time of the run in milliseconds. */
   readonly cpuMs: number;
-  /** Number of slots from the end of the faults until all honest nodes were on one chain; -1 if the run failed. */
+  /**
+   * Number of slots from the end of the faults until the chains of all honest nodes differed at most in the newest
+   * block; -1 if the run failed.
+   */
   readonly metAfterSlots: number;
   readonly failure?: { readonly message: string; readonly lines: readonly SimLine[] };
 }
@@ -106,7 +109,8 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
 }
 
 /**
- * The network has more delegates than a round, so that votes change who forges. Rewards start in the second round.
+ * The network has more delegates than the 101 that forge in a round, so that votes change who forges. Rewards start in
+ * the second round.
  */
 const NETWORK = {
   blockTimeS: 10,

@@ -14,7 +14,7 @@ export class ScriptedWorld {
     this.#watch = new Watch(world);
   }
 
-  /** Starts a world with slots of ten seconds. */
+  /** Starts a world. The default slot time is ten seconds. */
   static async begin(options: Omit<WorldOptions, 'seed'> & { readonly seed?: number }): Promise<ScriptedWorld> {
     const scripted = new ScriptedWorld(
       new World({ seed: 1, ...options, network: { blockTimeS: 10, ...options.network } }),
@@ -54,7 +54,10 @@ export class ScriptedWorld {
     return this.node(index).engine.chain.finalizedHeight;
   }
 
-  /** Counts the log lines with this code, of one node or of all nodes. */
+  /**
+   * Counts the log lines with this code. For one node, the method counts only the newest lines, which the world keeps,
+   * and no lines of the levels `trace` and `debug`.
+   */
   countOf(code: string, index?: number): number {
     if (index === undefined) return this.world.counts.get(code) ?? 0;
     return this.world.lines.filter((line) => line.node === index && line.code === code).length;

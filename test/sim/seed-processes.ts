@@ -1,4 +1,4 @@
-/** Runs many seeds on several processor cores. Each process takes the next seed when its last one is done. */
+/** Runs many seeds on several processor cores. Each process takes the next seed when it has finished a seed. */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -17,7 +17,7 @@ import type { World } from './world.ts';
 const ANSWERS = ['silence', 'nothing', 'error', 'unlinked', 'rubbish', 'endless', 'truth'] as const;
 type Answers = (typeof ANSWERS)[number];
 
-/** Number of blocks of an invented chain that the stranger sends before it stops. */
+/** Approximate number of blocks of an invented chain after which the stranger sends no further blocks of the chain. */
 const INVENTED_BLOCKS_MAX = 400;
 
 export class Stranger {
@@ -28,7 +28,7 @@ export class Stranger {
   readonly #answers: Answers;
   #invented = 0;
 
-  /** @param number determines the address, so that a ban of one stranger does not affect the next */
+  /** @param number determines the address, so that a ban of one stranger does not affect the next stranger */
   constructor(world: World, random: SeededRandom, number: number, keys: readonly KeyPair[]) {
     this.#world = world;
     this.#random = random;
@@ -98,7 +98,7 @@ export class Stranger {
     return random.pick(flavours)();
   }
 
-  /** Adds a transfer of more than the sender owns. */
+  /** Adds a transfer of more than the sender owns, and signs the block. */
   #withTransaction(block: Block, key: KeyPair): JsonObject {
     const { codec, params } = this.#world.rules;
     const payload = { kind: 'transfer', amount: 10n ** 17n, recipientId: '1L' } as const;

@@ -11,7 +11,7 @@ import type { PeerId, PeerMessage, PeerRequest } from '../../src/ports/transport
 /** For each of these messages and calls, release 3.0.2 penalises all uses in a window after the first `FREE` uses. */
 const COUNTED = new Set(['getTransactions', 'postTransactionsAnnouncement', 'postSignatures']);
 const FREE = 3;
-/** In generation 2, one search for a common block takes several calls. */
+/** Upper bound of the number of calls of one search for a common block in generation 2. */
 const COMMON_BLOCK_CALLS_2 = 12;
 
 const REQUESTS: Readonly<Record<PeerRequest['kind'], RateKind>> = {
@@ -54,7 +54,7 @@ export class WireRates {
 
   #use(from: PeerId, to: PeerId, kind: RateKind, nowMs: number): UseVerdict {
     const name = RATES.find((row) => row.generation === this.#generation && row.kind === kind)?.name;
-    // Strangers may send messages that their generation does not define.
+    // Strangers may send messages that the generation of the world does not define.
     if (name === undefined) return 'taken';
     const pair = `${from} ${to}`;
     let limits = this.#limits.get(pair);
@@ -66,7 +66,7 @@ export class WireRates {
     return verdict;
   }
 
-  /** In release 3.0.2, windows start at fixed times of the clock, for all peers at once. */
+  /** In release 3.0.2, windows start at fixed times of the clock, at the same time for all peers. */
   #countAsReference(key: string, name: string, nowMs: number): void {
     if (this.#generation === 2 || !COUNTED.has(name)) return;
     const window = Math.floor(nowMs / RATE_WINDOW_MS);

@@ -29,7 +29,10 @@ import type { Generation } from '../../src/protocol/params.ts';
  * the same time, but a request fails after 10 s.
  */
 const REQUEST_TIMEOUT_MS = 2000;
-/** As on the real wire, a silent connection breaks. It breaks after a random time of one to two times `SILENCE_MS`. */
+/**
+ * As on the real wire, a silent connection breaks. The time until the break is random, from `SILENCE_MS` to twice
+ * `SILENCE_MS`.
+ */
 const SILENCE_MS = 20_000;
 
 const BROKEN: CloseReason = { code: 1006, reason: '' };
@@ -74,8 +77,8 @@ export class Wire {
   }
 
   /**
-   * Splits the network into groups. Peers without a group form one more group. If the partition lasts for 20 to 40 s,
-   * the connections between the groups break.
+   * Splits the network into groups. Peers without a group form one more group. After a random time of 20 to 40 s, the
+   * connections between the groups break if the partition still lasts.
    */
   partition(groups: readonly (readonly PeerId[])[]): void {
     this.#groups = new Map(groups.flatMap((group, index) => group.map((peerId) => [peerId, index] as const)));
@@ -108,7 +111,10 @@ export class Wire {
     if (this.#transports.get(transport.peerId) === transport) this.#transports.delete(transport.peerId);
   }
 
-  /** Delivers a message to the peer `to` after a delay. If `isLossy` is true, the message may arrive twice or never. */
+  /**
+   * Delivers a message to the peer `to` after a delay. If `isLossy` is true, the message may arrive late, or twice, or
+   * never.
+   */
   carry(from: PeerId, to: PeerId, isLossy: boolean, deliver: (transport: WireTransport) => void): void {
     const { delayMinMs, delayMaxMs, loss, duplication, lateness } = this.quality;
     const copies = isLossy ? (this.random.chance(loss) ? 0 : this.random.chance(duplication) ? 2 : 1) : 1;
@@ -133,7 +139,7 @@ export class WireTransport implements Transport {
   readonly #wire: Wire;
   readonly #address: PeerAddress;
   readonly #links = new Map<PeerId, Link>();
-  /** Cached list of connections, because the engine reads the list far more often than it changes. */
+  /** Cached list of connections, because the engine reads the list far more often than the list changes. */
   #connections: readonly Connection[] | undefined;
   #handlers: TransportHandlers | undefined;
   #info: NodeInfo | undefined;
@@ -257,9 +263,10 @@ export class WireTransport implements Transport {
   }
 
   /**
-   * Ends the transport as if its process was killed. Peers notice when the connection breaks.
+   * Ends the transport as if its process was killed. Peers notice this when their connections break.
    *
-   * @param noticedAfterMs 0 if the machine keeps running and closes connections; more if the machine fails too
+   * @param noticedAfterMs time until the connections break: 0 if the machine keeps running and closes them; more if the
+   *   machine fails too
    */
   die(noticedAfterMs: number): void {
     if (this.#isDead) return;
@@ -279,7 +286,7 @@ export class WireTransport implements Transport {
     else this.#wire.time.schedule(noticedAfterMs, notice);
   }
 
-  // ---- the other side -----------------------------------------------------------------------------------------------
+  // ---- called by the wire and by the transports of other peers ------------------------------------------------------
 
   ownInfo(): PeerInfo {
     return { ...this.#info, ip: this.#address.ip, wsPort: this.#address.wsPort };
@@ -347,7 +354,7 @@ export class WireTransport implements Transport {
   }
 
   #open(peerId: PeerId, direction: 'inbound' | 'outbound', info: PeerInfo): void {
-    // Two peers may dial each other at once, but keep only one connection.
+    // Two peers may dial each other at the same time, but keep only one connection.
     if (this.#links.has(peerId)) return;
     this.#links.set(peerId, { direction, sinceMs: this.#wire.time.nowMs, info });
     this.#connections = undefined;

@@ -1,7 +1,7 @@
 /**
  * A world runs the production engine of many nodes in one process, on virtual time, with one seed, simulated disks and
- * a wire in memory. `runSeed` and `ScriptedWorld` run the checks of `checks.ts` after every event. The same seed gives
- * the same world on any machine.
+ * a wire in memory. `runSeed` and `ScriptedWorld.slots` run the checks of `checks.ts` after every event. The same seed
+ * gives the same world on any machine.
  */
 
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
@@ -47,7 +47,7 @@ export interface WorldOptions {
   readonly broadcastIntervalMsOf?: (node: number) => number;
   /** Whether a node keeps watermarks of its signatures outside its data folder; default: no node does. */
   readonly hasWatermarksOf?: (node: number) => boolean;
-  /** Numbers of the peers to which a node always tries to connect; default: all other honest nodes. */
+  /** Indexes of the nodes to which a node always tries to connect; default: all other honest nodes. */
   readonly fixedPeersOf?: (node: number) => readonly number[];
   /** Number of outbound connections of a node; default: 20. */
   readonly outboundMax?: number;
@@ -77,7 +77,7 @@ export class World {
   readonly rules: Rules;
   readonly verifier: Verifier;
   readonly nodes: readonly SimNode[];
-  /** The newest log lines of all nodes. */
+  /** The newest log lines of all nodes, without the levels `trace` and `debug`. */
   readonly lines: SimLine[] = [];
   /** The first error that a node logged. */
   error: SimLine | undefined;
@@ -103,7 +103,7 @@ export class World {
         new SimNode(this, {
           index,
           address: addressOfNode(index),
-          // Dishonest nodes are not fixed peers, so that honest nodes can ban them.
+          // By default, dishonest nodes are not fixed peers, so that honest nodes can ban them.
           fixedPeers: (options.fixedPeersOf?.(index) ?? honest.filter((other) => other !== index)).map(addressOfNode),
           outboundMax: options.outboundMax,
           keys:
@@ -140,7 +140,7 @@ export class World {
     return this.time.runUntil(this.time.nowMs + seconds * 1000, afterEvent);
   }
 
-  /** Splits the network. Each group of `groups` lists the numbers of its nodes. */
+  /** Splits the network. Each group of `groups` lists the indexes of its nodes. */
   partition(groups: readonly (readonly number[])[]): void {
     this.wire.partition(groups.map((group) => group.map((index) => this.node(index).peerId)));
   }

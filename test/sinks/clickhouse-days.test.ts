@@ -40,7 +40,7 @@ function tail(fromHeight: number, toHeight: number): readonly SinkBlock[] {
 interface Site {
   readonly server: ClickHouseServer;
   /**
-   * @param of methods that replace those of the server
+   * @param of replaces methods of `server`
    * @param daySumHeights value that replaces `HEIGHTS_AT_ONCE` of `day-sums.ts`
    */
   open(of?: Partial<ClickHouseServer>, daySumHeights?: number): ClickHouseSink;
@@ -253,8 +253,8 @@ function tryDays(at: string, cluster: string | undefined): void {
       if (made?.version === 2) break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    // Here one statement takes the days that end within six heights. A day has eight blocks, so often no day ends
-    // there. The statement must then take one whole day.
+    // One statement of this sink computes the sums of the days that end within the next six heights. A day has eight
+    // blocks, so often no day ends within six heights. The statement must then compute the sums of one whole day.
     const again = site.open({}, 6);
     await again.begin(IDENTITY);
     t.deepEqual(await server.rows(version), [{ version: 4 }]);

@@ -195,7 +195,10 @@ function tryServer(at: string, cluster: string | undefined): void {
   });
 }
 
-/** Begins an insert like that of a process that sends rows. The server runs the insert until the connection ends. */
+/**
+ * Begins an insert, but does not send the end of its rows. The server runs the insert until `end` sends the end of the
+ * rows, or until `drop` closes the connection.
+ */
 function unfinishedInsert(at: string, database: string): { end(): Promise<void>; drop(): void } {
   const target = new URL(at);
   target.searchParams.set('query', `INSERT INTO ${database}.votes_tail (height, voter) FORMAT TabSeparated`);

@@ -105,7 +105,8 @@ test('the lines of the tail are made while they are sent', async (t) => {
     },
   });
   await sink.putTail([{ ...block, rows: { ...block.rows, blocks: [watched] } }]);
-  // If a process made the lines of 1,000 large blocks at once, it would need more than twice the memory of their rows.
+  // If a process made the lines of 1,000 large blocks before it sent them, it would need more than twice the memory of
+  // the rows of these blocks.
   t.deepEqual(
     steps.filter((step) => step === 'blocks_tail' || step.startsWith('line')),
     ['blocks_tail', 'line of a block'],

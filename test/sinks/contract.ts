@@ -11,12 +11,12 @@ import type { Block } from '../../src/protocol/types.ts';
 import { fullChain, type FullChain } from './full-chain.ts';
 import { Crash, listSource } from './list-source.ts';
 
-/** The storage of one sink. A test opens several sink objects over one storage, in sequence or at once. */
+/** The storage of one sink. A test opens several sink objects over one storage, in sequence or at the same time. */
 export interface SinkSite {
   /**
    * Opens a sink over the storage, as a new process would.
    *
-   * @param owner name of the process; a sink without leases ignores the name
+   * @param owner name of the process that takes the lease or the process lock of the sink
    * @param pause runs before each write; a sink with a lease calls the function after it has checked the lease. The
    *   function may wait, which simulates a paused process. If the function throws, the write must not happen, which
    *   simulates a killed process. Only `pausedContract` and `crashContract` pass the function.
@@ -55,7 +55,7 @@ function sinkBlocks({ maker, blocks: all }: FullChain): readonly SinkBlock[] {
   return all.map((block: Block) => ({ height: block.height, blockId: block.id, rows: rows.rowsOf(block) }));
 }
 
-/** Writes the rows of each table as sorted texts, so that a test can compare two sets of rows. */
+/** Returns the rows of each table as sorted texts, so that a test can compare two sets of rows. */
 export function sorted(rows: Rows): unknown {
   const textOf = (row: object): string =>
     JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value));
@@ -84,7 +84,7 @@ export async function putRange(sink: Sink, number: number, change = (rows: Rows)
   await draft.put(span, part.at(-1)?.blockId ?? '');
 }
 
-/** Blocks of the chain of these tests, from one height to another, including both. */
+/** Returns the blocks of the test chain from `fromHeight` to `toHeight`, both included. */
 export function blocksOf(fromHeight: number, toHeight: number): readonly SinkBlock[] {
   return blocks.slice(fromHeight - 1, toHeight);
 }
@@ -319,8 +319,8 @@ async function tryPause(
     await putRange(second, 3);
     await second.putTail(otherBlocks.slice(30, 34));
   };
-  // An error of the second process is stored here. Otherwise the call of the first process would throw this error, and
-  // the test could not see the error of the first process.
+  // The error of the second process. If `takeOver` threw this error in the call of the first process, the test could
+  // not see the error of the first process.
   let fault: unknown;
   const first = site.open('process 1', async () => {
     left -= 1;
@@ -402,7 +402,10 @@ function crashState(finalHeight: number, tailHeight: number, of = blocks): Crash
   return { place: placeAt(finalHeight, tailHeight, of), rows: rowsTo(tailHeight, of) };
 }
 
-/** One state for each end of the tail from `fromHeight` to `toHeight`. All states have the same final part. */
+/**
+ * Returns one state for each height from `fromHeight` to `toHeight`: a state whose tail ends at this height. In all
+ * states, the ranges end at `finalHeight`.
+ */
 function statesTo(finalHeight: number, fromHeight: number, toHeight: number, of = blocks): readonly CrashState[] {
   return Array.from({ length: toHeight - fromHeight + 1 }, (_, index) =>
     crashState(finalHeight, fromHeight + index, of),
@@ -418,9 +421,9 @@ async function putCrashRange(sink: Sink, number: number, of: readonly SinkBlock[
 
 /**
  * Tests that a crash leaves no incomplete data. For each write of each call, the test kills a process of a sink before
- * the write. The next process must find the sink as it was before or after the call. After a call for several blocks of
- * the tail, the sink may also have only the lowest of these blocks. At the end, the sink must have the rows of the
- * whole chain.
+ * the write. The next process must find the sink as it was before or after the call. If the call writes or reverts
+ * several blocks of the tail, the sink may also have only the lowest of these blocks. At the end, the sink must have
+ * the rows of the whole chain.
  */
 export function crashContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   for (const [index, { what }] of CRASH_CALLS.entries()) {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { SinkIdentity } from '../../src/sinks/sink.ts';
 
-/** A statement that changes rows. */
+/** A statement that does not begin with SELECT. */
 export interface Write {
   readonly statement: string;
   /** Inserted rows in the format TabSeparated; empty for other statements. */

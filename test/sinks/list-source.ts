@@ -39,7 +39,8 @@ export class Crash extends Error {}
 /**
  * Wraps a sink and simulates a crash of its process at one call.
  *
- * @param call number of the call that throws; the first call has number 1
+ * @param call number of the call that throws, among the calls that write (`put`, `putTail` and `revertTail`); the first
+ *   of these calls has number 1
  * @param isBefore true to throw without making the call, false to throw after the call has ended
  */
 export function crashingSink(inner: Sink, call: number, isBefore: boolean): Sink {

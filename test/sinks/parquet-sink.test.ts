@@ -16,7 +16,8 @@ import { watchDiskWrites } from '../support/disk-writes.ts';
 import { blocksOf, crashContract, IDENTITY, putRange, sinkContract, type SinkSite } from './contract.ts';
 
 /**
- * Reads all rows of the Parquet files of a sink, with a library that shares no code with the library that writes them.
+ * Reads all rows of the Parquet files of a sink with `hyparquet`. The sink writes the files with `hyparquet-writer`,
+ * which uses only constants and helper functions of `hyparquet`.
  */
 async function rowsIn(folder: string): Promise<Rows> {
   const parts: Rows[] = [joinedRows([])];
@@ -63,8 +64,8 @@ function openSink(folder: string): ParquetSink {
 }
 
 /**
- * Creates the folder of a range or of a block in the tail. The folder contains only an empty `blocks.parquet`, and no
- * `files.json`, which earlier versions did not write.
+ * Creates the folder of a range or of a block in the tail. The folder contains only an empty `blocks.parquet`.
+ * Like a folder from an earlier version of Bloomery, it has no `files.json`.
  */
 function makePart(folder: string): void {
   mkdirSync(folder);

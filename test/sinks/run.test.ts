@@ -30,7 +30,10 @@ function rowsOf({ maker }: FullChain, blocks: readonly Block[]): unknown {
   return sorted(joinedRows(blocks.map((block) => rows.rowsOf(block))));
 }
 
-/** Reverts the blocks of `chain` from the tip down to height `FORK`, then applies the blocks of `branch`. */
+/**
+ * Reverts the blocks of `chain` from the tip down to height `FORK`, applies the blocks of `branch`, and then reports
+ * height 55 as final.
+ */
 const REORGANISATION: readonly ChainChange[] = [
   ...chain.blocks
     .slice(FORK - 1)

@@ -1,4 +1,4 @@
-/** The two backends of the store. Each test runs on both backends. */
+/** The two backends of the store, and functions for tests that run on one or both of them. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -99,7 +99,7 @@ export const byAddress = (a: Account, b: Account): number =>
   a.address < b.address ? -1 : a.address > b.address ? 1 : 0;
 export const byBalance = (a: Account, b: Account): number =>
   Number(a.balance > b.balance) - Number(a.balance < b.balance);
-/** Returns a value that sorts names by their bytes. */
+/** Returns a text that sorts like the bytes of the name. */
 export const letters = (name: string | undefined): string | undefined =>
   name === undefined ? undefined : Buffer.from(name).toString('hex');
 
@@ -109,10 +109,7 @@ export const person = fc.constantFrom(...PEOPLE);
 export const address = fc.constantFrom(...ADDRESSES, '7L');
 export const secondKey = fc.integer({ min: 0, max: 4 }).map((i) => keyOf(`second ${i}`));
 
-/**
- * Limits for short lists and for queries without chunks. The test draws low and high limits, so that it uses every code
- * path.
- */
+/** Limits of a store and its queries. A test draws low and high values, so that it uses every code path. */
 export const size = fc.record({
   shortListMax: fc.constantFrom(1, 2, 5, 12, 256),
   atOnceMax: fc.constantFrom(0, 3, 1000),

@@ -64,7 +64,7 @@ export interface Step {
   readonly apply: (state: StateWriter) => void;
 }
 
-/** The next block of a chain. Equal dice give equal blocks. */
+/** The next block of a chain. Equal dice and equal parents give equal blocks. */
 export function nextStep(dice: Dice, parent: BlockHeader | undefined): Step {
   const height = (parent?.height ?? 0) + 1;
   const timestamp = parent === undefined ? 0 : parent.timestamp + 10 * (1 + dice.below(3));

@@ -167,7 +167,7 @@ export class ChainMaker {
     return this.state.tip();
   }
 
-  /** Adds the keys of a delegate that the genesis block does not name, so that the maker can forge for the delegate. */
+  /** Adds the key pair of a delegate or a future delegate, so that the maker can forge for the delegate. */
   know(keyPair: KeyPair): void {
     this.#keyPairs.set(publicKeyOf(keyPair), keyPair);
   }
@@ -263,8 +263,8 @@ export function makeTransaction(
 }
 
 /**
- * Changes members of a block and signs the block again, so that the signature is valid. The signer becomes the
- * generator of the block.
+ * Changes fields of a block and signs the block again, so that the signature is valid. The signer becomes the generator
+ * of the block.
  */
 export function signBlock(block: Block, changes: Partial<Block>, keyPair: KeyPair): Block {
   const changed = { ...block, ...changes, generatorPublicKey: publicKeyOf(keyPair) };

@@ -70,7 +70,7 @@ export interface TestDevnetOptions {
 
 /** Far more than a start needs, because a busy machine makes the start slow. */
 const START_MS_MAX = 150_000;
-/** Long, because a machine may pause for some seconds, which is not a fault of the node. */
+/** Time limit of a request: long, because a machine may pause for some seconds, which is not a fault of the node. */
 const ANSWER_MS_MAX = 60_000;
 
 /** Starts all nodes except the spectators, and waits until they answer. */
@@ -147,7 +147,10 @@ function testNode(plan: PlannedNode, network: Network): TestNode {
   };
 }
 
-/** Plans a node that dials all nodes of `plans` and does not forge. These nodes do not know its address. */
+/**
+ * Plans a node that dials all nodes of `plans` and does not forge. The configurations of those nodes do not contain the
+ * address of the new node.
+ */
 function spectatorOf(
   plans: readonly PlannedNode[],
   index: number,
@@ -173,8 +176,8 @@ function spectatorOf(
 }
 
 /**
- * Polls until the condition returns a value other than false. After the deadline, throws the error of the condition, or
- * an error with `what` in the message if the condition threw no error.
+ * Polls until the condition returns a value other than undefined and false. After the deadline, throws the error of the
+ * condition, or an error with `what` in the message if the condition threw no error.
  *
  * @param lost returns a reason if further waiting is useless; otherwise undefined
  */

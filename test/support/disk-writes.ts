@@ -1,8 +1,8 @@
 /**
  * Calls a function before each write to files below a folder. So a test can end the work of a folder sink between any
- * two writes, as a kill of its process does. Opening a file is not a write: if the function throws before the first
- * write to a new file, the empty file remains. The module covers the functions of `node:fs/promises`, but not streams,
- * and not the synchronous functions of `node:fs`.
+ * two writes, as if the process of the sink had been killed. Opening a file is not a write: if the function throws
+ * before the first write to a new file, the empty file remains. The module covers the functions of `node:fs/promises`,
+ * but not streams, and not the synchronous functions of `node:fs`.
  */
 
 import fs, { type FileHandle } from 'node:fs/promises';
@@ -31,7 +31,7 @@ const watched = new Map<string, () => Promise<void>>();
 let isReplaced = false;
 
 /**
- * Sets the function to call before each write below a folder. The function replaces an earlier one for this folder.
+ * Sets the function to call before each write below a folder. Each folder has at most one function: the last one set.
  *
  * @param before the function; undefined to stop the calls for this folder. If the function throws, the write fails with
  *   the same error and changes nothing.

@@ -1,6 +1,4 @@
-/**
- * Arguments with which each command of the program runs successfully, for tests that check one rule for all commands.
- */
+/** Arguments for each command of the program, for tests that check one rule for all commands. */
 
 import type { Command } from 'commander';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -94,8 +92,8 @@ export interface Ports {
 }
 
 /**
- * Returns the arguments of a command that follow its path. A command that changes data works on a copy of the
- * workplace's data at `fresh`.
+ * Returns the arguments that follow the path of a command. Also copies the workplace's data into the folder `fresh`, in
+ * which the command works.
  *
  * @param node address of a node that answers
  * @returns undefined for a command without an entry in this table

@@ -1,4 +1,4 @@
-/** Checks metrics in the text format of Prometheus: the syntax, and the naming rules of `promtool check metrics`. */
+/** Checks metrics in the text format of Prometheus: the syntax, and some naming rules of `promtool check metrics`. */
 
 export interface Exposition {
   /** Metric types by metric name. */

@@ -36,8 +36,8 @@ export const OF_BUSY_MACHINES: readonly FaultCode[] = [
 ];
 
 /**
- * Fault codes of a node whose final branch no other node has. The codes appear after several failed downloads in a row.
- * The pauses between downloads grow, so the doctor does not name the codes within ten seconds.
+ * The fault code of a node whose final branch no other node has. The code appears after several failed downloads in a
+ * row. The pauses between downloads grow, so the doctor does not name the code within ten seconds.
  * `test/devnet/wrong-branch.test.ts` makes the branch.
  */
 const OF_OWN_BRANCH: ReadonlySet<string> = new Set<FaultCode>(['SYNC_FAILS']);

@@ -1,6 +1,6 @@
 /**
- * Loaded by the test runner into each test process. `fetch` reports each network failure as "fetch failed", and the
- * report of a failed test does not show the cause of an error. So this module adds the cause and the URL to the
+ * The test runner loads this module into each test process. `fetch` reports each network failure as "fetch failed", and
+ * the report of a failed test does not show the cause of an error. So this module adds the cause and the URL to the
  * message.
  */
 

@@ -3,7 +3,7 @@
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import type { BlockHeader } from '../../src/protocol/types.ts';
 
-/** Parameters of no real network: slots of 2 seconds, and mainnet's milestones from height 2160 on. */
+/** Parameters of no real network: slots of 2 seconds, and mainnet's reward milestones, but from height 2160 on. */
 export function paramsWith(changes: Partial<ChainParams> = {}): ChainParams {
   return {
     generation: 3,

@@ -1,8 +1,8 @@
 /**
  * A module that a node loads before its program (`node --import`), and that harms the node as a defect would. No
  * shipped code refers to the module. The environment variable `HARM_FILE` is the path of a file with the kind of harm.
- * The harm starts when the file has content. The environment variable `HARM_IN` is the end of the path of the target
- * node's data folder.
+ * The harm starts when the file has content. The environment variable `HARM_IN` selects the node to harm: the path of
+ * this node's data folder ends with the value of `HARM_IN`.
  */
 
 import { readFileSync, rmSync } from 'node:fs';

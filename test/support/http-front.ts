@@ -33,7 +33,6 @@ export interface Front extends Pick<HttpServer, 'close'> {
 }
 
 export async function openFront({ api, processes, directory, http = {}, ...pool }: FrontOptions): Promise<Front> {
-  // Several pools of one process that ask for port 0 would share one port, so each pool gets a port of its own.
   const options = { port: processes === 0 ? 0 : await freePort(), address: '127.0.0.1', ...http };
   const server = processes === 0 ? createHttpServer(api, options) : poolOf();
   const { port } = await server.start();

@@ -1,5 +1,3 @@
-/** Locks a folder as a process in another container does. */
-
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

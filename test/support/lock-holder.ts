@@ -1,6 +1,6 @@
 /**
- * A process that takes a lock of a folder at a given time, prints the result, and keeps the lock until it is killed.
- * Usage: `lock-holder.js FOLDER [UNIX-TIME-MS [NAME]]`. The default name of the lock is `thing`.
+ * Tries to take a lock of a folder at a given time, prints the process id and the result, and then runs until a test
+ * kills the process. Usage: `lock-holder.js FOLDER [UNIX-TIME-MS [NAME]]`. The default name of the lock is `thing`.
  */
 
 import { messageOf } from '../../src/primitives/errors.ts';

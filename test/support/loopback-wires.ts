@@ -15,7 +15,7 @@ const OUTER_HOST = '127.0.0.1';
  */
 export const INNER_HOST = '127.0.0.2';
 
-/** Number of bytes in which a proxy searches for the dialler's listening port, from the start of the request. */
+/** Number of bytes at the start of a request in which a proxy searches for the dialler's listening port. */
 const FIRST_BYTES_MAX = 4096;
 
 /** A connection between two nodes. `ends` contains their listening ports. */
@@ -107,7 +107,7 @@ export class LoopbackWires {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    // If a connection fails on one side, the proxy closes the other side too.
+    // After this `destroy`, the socket emits `close`, and the proxy then closes the other side of the connection too.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
   }

@@ -25,13 +25,13 @@ export function loadPerProcessor(): number {
   return (loadavg()[0] ?? 0) / availableParallelism();
 }
 
-/** Decides from the system's load average of the last minute. */
 function isMachineFree(): boolean {
   return loadPerProcessor() <= LOAD_PER_PROCESSOR_MAX;
 }
 
 /**
- * Measures how long a new process takes, in the scheduling class of this process, because some systems report no load.
+ * Checks whether an empty process ends within the time limit. The empty process has the scheduling class of the test
+ * process. The check also works on systems that report no load.
  */
 async function isTrialQuick(): Promise<boolean> {
   const startedMs = performance.now();
@@ -40,8 +40,8 @@ async function isTrialQuick(): Promise<boolean> {
 }
 
 /**
- * Checks the machine repeatedly from construction on. A test that was slow under load is not a failure, even if the
- * machine is idle at the end of the test.
+ * Checks the machine repeatedly from construction on. A check at the end of a test is not enough, because the machine
+ * may have been busy only during the test.
  */
 export class MachineWatch {
   readonly #timer: NodeJS.Timeout;
@@ -52,15 +52,15 @@ export class MachineWatch {
   readonly #countsLoad: boolean;
 
   /**
-   * @param options with `countsLoad: false`, the watch ignores the load average, and only starts empty processes. The
-   * load average also counts processes of the idle class, which do not slow down other work.
+   * @param options with `countsLoad: false`, the watch ignores the load average. The load average also counts processes
+   * of the idle class, which do not slow down other work.
    */
   constructor(options: { readonly countsLoad: boolean } = { countsLoad: true }) {
     this.#countsLoad = options.countsLoad;
     this.#timer = setInterval(() => this.#turn(), TURN_MS).unref();
   }
 
-  /** False after the machine was busy, or paused for seconds. */
+  /** False after a check found the machine busy, or after a pause of more than `PAUSE_MS_MAX`. */
   get wasQuickSoFar(): boolean {
     return this.#isQuick;
   }

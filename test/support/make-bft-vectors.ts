@@ -1,6 +1,7 @@
 /**
- * Regenerates `test/vectors/gen3/bft.json`: runs of the finality protocol with the results of the plain model, never of
- * the implementation. `node dist/test/support/make-bft-vectors.js > test/vectors/gen3/bft.json`
+ * Regenerates `test/vectors/gen3/bft.json`: runs of the finality protocol and their results. The results come from the
+ * plain model in `bft-model.ts`, not from the implementation.
+ * Usage: `node dist/test/support/make-bft-vectors.js > test/vectors/gen3/bft.json`
  */
 
 import { BftModel } from './bft-model.ts';

@@ -103,8 +103,8 @@ export class MemoryState implements StateWriter {
   }
 
   /**
-   * Applies a block to a copy of the state, and keeps the block and the copy when `apply` returns. If `apply` throws,
-   * nothing changes.
+   * Calls `apply` with an overlay of the state. After `apply` returns, the method writes the changes of the overlay and
+   * the block to the state. If `apply` throws, the state does not change.
    */
   append(block: Block, apply: (state: StateWriter) => void): void {
     const overlay = new StateOverlay(this);

@@ -12,7 +12,7 @@ import type { Person } from './pool-world.ts';
 const ORDER = noble.Point.CURVE().n;
 
 /**
- * @param nonce any number from 1 on; each nonce gives a different signature
+ * @param nonce a number from 1 to `ORDER` − 1; each nonce gives a different signature
  * @returns 128 hexadecimal digits
  */
 export function signedWithNonce({ passphrase }: Person, message: Uint8Array, nonce: bigint): string {

@@ -1,4 +1,4 @@
-/** Runs a single node as a real process, as an operator starts it. */
+/** Runs a single node in its own process, with the command `bloomery start`. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,6 @@ import type { Untyped } from './untyped.ts';
 export interface OneNode {
   readonly url: string;
   readonly wsPort: number;
-  /** URL of the node, its network folder, its data folder, and its configuration file. */
   readonly place: { readonly url: string; readonly network: string; readonly dataDir: string; readonly config: string };
   readonly process: ChildProcess;
   /** Resolves when the process is gone. */
@@ -25,9 +24,12 @@ export interface OneNodeOptions {
   /** Network folder. */
   readonly network?: string;
   readonly fixedPeers?: readonly string[];
-  /** Data folder with a chain; default: an empty folder. */
+  /** Data folder of the node, which may contain a chain; default: an empty folder. */
   readonly dataDir?: string;
-  /** Settings of the configuration file. The node forges only if the settings enable forging. */
+  /**
+   * Settings of the configuration file, except `p2p` and `verifier`, which the helper sets. The node forges only if the
+   * settings enable forging.
+   */
   readonly config?: Untyped;
   readonly flags?: readonly string[];
   /** Additional or changed environment variables, which have priority over the configuration. */
@@ -60,7 +62,8 @@ export async function startOneNode(
   writeFileSync(
     config,
     JSON.stringify({
-      // The network has delegates with which any node could forge, so forging is off by default.
+      // A network folder may contain passphrases of delegates, with which every node would forge. Forging is therefore
+      // off by default.
       forging: { enabled: false },
       ...settings,
       http: { port: http, host: '127.0.0.1', ...settings.http },

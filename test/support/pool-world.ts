@@ -116,7 +116,7 @@ export class PoolWorld {
 
   // ---- the chain ----------------------------------------------------------------------------------------------------
 
-  /** Resets the world to an empty state and a chain of one block. */
+  /** Replaces the state with an empty state, and appends a first block. The pool keeps its transactions. */
   resetState(): void {
     this.state = new MemoryState();
     this.#height = 0;
@@ -192,7 +192,7 @@ export class PoolWorld {
     return this.rules.codec.transactionFromJson(json);
   }
 
-  /** Submits the transaction as a client does, and returns its id. */
+  /** Submits a client's transaction to the pool, and returns its id. @throws an error if the pool refuses it */
   submit(json: JsonObject): string {
     const result = this.pool.submit(json);
     if (!result.accepted) throw new Error(`refused: ${JSON.stringify(result.errors)}`);

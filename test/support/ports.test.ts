@@ -6,8 +6,8 @@ import { freePorts } from './ports.ts';
 const LEASES = 12;
 
 /**
- * Imports another instance of `ports.ts`. Like another process, the new instance learns of the first instance's ports
- * only from the system.
+ * Imports another instance of `ports.ts`. The instances share no memory, as if they were in different processes. Each
+ * instance therefore notices the ports of the others only when it listens on them.
  */
 async function another(name: string): Promise<{ readonly freePorts: typeof freePorts }> {
   return (await import(`./ports.js?instance=${name}`)) as { readonly freePorts: typeof freePorts };

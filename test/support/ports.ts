@@ -19,7 +19,7 @@ const BLOCK_PORTS = 60;
 const BLOCKS = Math.floor((LAST - FIRST) / BLOCK_PORTS);
 const HOST = '127.0.0.1';
 
-/** Ports of leased blocks that this process has not given out yet. */
+/** Ports of the newest leased block that this process has not tried to give out yet. */
 const spare: number[] = [];
 let leasing: Promise<void> = Promise.resolve();
 
@@ -56,7 +56,7 @@ async function take(count: number): Promise<number> {
       const first = run[0] ?? 0;
       if (run.at(-1) === first + count - 1 && (await areFree(run))) return first;
     }
-    // Blocks need not be adjacent, so the unused ports of a block are not joined to the next block.
+    // The next leased block may not be adjacent, so its ports replace the ports that are left of the earlier block.
     spare.splice(0, spare.length, ...(await leaseBlock()));
   }
 }

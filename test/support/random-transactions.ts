@@ -1,6 +1,6 @@
 /**
- * Makes random transactions of all types. Many transactions are invalid, and `ChainMaker` leaves them out of its
- * blocks. Most transactions have the signatures that their sender needs (second key, group).
+ * Makes random transactions of all types except those of dapps. Many transactions are invalid, and `ChainMaker` leaves
+ * them out of its blocks. Most transactions have the signatures that their sender needs (second key, group).
  */
 
 import { hexOf } from '../../src/primitives/bytes.ts';

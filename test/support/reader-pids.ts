@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 /** Returns the process ids of the reading processes of a node; an empty list if the node does not run. */
 export function readerPidsOf(nodePid: number | undefined): readonly number[] {
   if (nodePid === undefined) return [];
-  // ps exits with 1 if the node has no child process.
+  // A node without child processes makes ps exit with 1, so the exit status is not checked.
   const { stdout, error } = spawnSync('ps', ['-o', 'pid=,args=', '--ppid', String(nodePid)], { encoding: 'utf8' });
   if (error !== undefined) throw error;
   return stdout.split('\n').flatMap((line) => (line.includes('reader-program') ? [Number.parseInt(line, 10)] : []));

@@ -94,7 +94,7 @@ export function rowOf({ address, balance, publicKey, secondPublicKey, username, 
   };
 }
 
-/** All fields of an account that transactions can change, except the weight of a delegate. */
+/** Returns the fields of an account that tests compare, in a common form and without the delegate weight. */
 export function comparableRow(row: Columns) {
   const { address, balance, publicKey, secondPublicKey, username } = row;
   return {

@@ -1,7 +1,6 @@
 /**
- * The part of the reference's database that blocks use: tables of accounts with the limits of the column types. The
- * refusals of the columns and of PostgreSQL's `jsonb` were measured with PostgreSQL 15 and the reference's own
- * statements.
+ * Simulates the part of the reference's database that blocks use: the table of accounts, and the limits of the column
+ * types. PostgreSQL 15 refused the same values when it ran the reference's own statements.
  */
 
 import type { Json } from '../../src/protocol/types.ts';
@@ -26,7 +25,7 @@ export type Filter = Readonly<Partial<Pick<Columns, 'address' | 'publicKey' | 'u
 const BIGINT = /^-?[0-9]+$/;
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** Accounts by address. The table copies rows on every write and read. */
+/** Accounts by address. `upsert` stores copies of rows, and `get` returns copies. */
 export class AccountTable {
   readonly #rows = new Map<string, Columns>();
 
@@ -85,7 +84,7 @@ export function storedRow(row: Columns): Columns {
   return { ...row, publicKey: bytesText(row.publicKey), secondPublicKey: bytesText(row.secondPublicKey) };
 }
 
-/** Throws if an INSERT of a block's totals and of its transactions' assets would fail. */
+/** Throws if the reference could not insert a block because a total, an integer or an asset does not fit its column. */
 export function requireStorable(totals: readonly string[], integers: readonly number[], assets: readonly Json[]): void {
   for (const total of totals) requireBigint(total);
   for (const integer of integers) {

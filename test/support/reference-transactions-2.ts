@@ -64,7 +64,10 @@ export function json2Of(transaction: BaseTransaction): Record<string, unknown> {
   return JSON.parse(JSON.stringify(transaction.toJSON())) as Record<string, unknown>;
 }
 
-/** Converts the content of a generation 3 transaction, which is in the asset, to the members of generation 2. */
+/**
+ * Converts the content of a transaction from generation 3 to generation 2. In generation 3, amount and recipient are in
+ * the asset. In generation 2, they are members of the transaction.
+ */
 export function gen2ContentOf({ type, timestamp, sender, asset }: Content): Gen2Content {
   const nothing = { amount: '0', recipientId: '' };
   const content = asset as JsonObject;

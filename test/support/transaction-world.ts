@@ -76,12 +76,12 @@ export class TransactionWorld {
     return this.signed(11, sender, { votes });
   }
 
-  /** Applies transactions permanently. Failing transactions change nothing. */
+  /** Applies transactions permanently. A failing or pending transaction changes nothing. */
   apply(...transactions: readonly Transaction[]): readonly TransactionVerdict[] {
     return this.rules.applyInSequence(this.state, transactions, verify).verdicts;
   }
 
-  /** The verdict that a transaction would get now. */
+  /** Returns the verdict on a transaction at the chain time `nowS`, without a change of the state. */
   judge(transaction: Transaction, nowS = 1_000_000): TransactionVerdict {
     return this.rules.verifyTransaction(this.state, transaction, nowS, verify);
   }

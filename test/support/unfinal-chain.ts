@@ -1,6 +1,6 @@
 /**
- * Makes a chain whose network has too few active delegates for finality. Real nodes would need more than 20 minutes for
- * 400 blocks; this module needs seconds.
+ * Makes a chain on which too few delegates forge for finality. Real nodes would need more than 20 minutes for 400
+ * blocks; this module needs seconds.
  */
 
 import { join } from 'node:path';
@@ -14,19 +14,17 @@ export interface UnfinalChain {
   /** Folders of the network and of the node's data. */
   readonly network: string;
   readonly dataDir: string;
-  /** Configuration section with which the active delegates continue to forge. */
+  /** Configuration section that enables further forging by the delegates that made the chain. */
   readonly forging: object;
 }
 
-/** Number of active delegates. Finality needs 68 delegates. */
+/** Number of delegates that forge. Finality needs 68 delegates. */
 const DELEGATES_ON = 60;
 const PASSWORD = 'a password';
 
 /**
- * Writes the network, the chain and the signing journal of a node whose delegates are too few for finality. The files
- * look as if the node had just stopped.
- *
- * @param height height of the chain
+ * Writes the network, the chain and the signing journal of a node that forges with all `DELEGATES_ON` delegates. The
+ * files look as if the node had just stopped.
  */
 export async function writeUnfinalChain(folder: string, height: number): Promise<UnfinalChain> {
   const made = makeNetwork();
@@ -45,7 +43,7 @@ export async function writeUnfinalChain(folder: string, height: number): Promise
   journal.close();
   const entries = delegates.map(async (keyPair, index) => ({
     publicKey: publicKeyOf(keyPair),
-    // The chain maker derives its keys from the words of a passphrase, as wallets do.
+    // The name of a delegate is its passphrase, because the chain maker derives the delegate's keys from the name.
     encryptedPassphrase: await encryptPassphrase(`delegate ${index + 1}`, PASSWORD, ENCRYPTION),
   }));
   const forging = { force: true, defaultPassword: PASSWORD, delegates: await Promise.all(entries) };

@@ -1,5 +1,3 @@
-/** Tests that failed rotations of the log file lose no kept file. */
-
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

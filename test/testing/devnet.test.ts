@@ -186,8 +186,8 @@ test('blocks become final', async (t) => {
   try {
     const { height } = await net.mine(40);
     const { chainMaxHeightFinalized } = await get(net.url, 'node/status');
-    // In any ten consecutive blocks, which are two rounds, each delegate forges at least once. Ten blocks are enough
-    // for the prevotes of a block, and ten more for its precommits.
+    // Any ten consecutive blocks contain a whole round, in which each delegate forges once. A block therefore has
+    // enough prevotes after ten blocks, and enough precommits after twenty blocks.
     t.true(chainMaxHeightFinalized >= height - 20 && chainMaxHeightFinalized < height);
   } finally {
     await net.close();
@@ -222,7 +222,7 @@ test('an account can be impersonated and funded', async (t) => {
     const response = await fetch(`${net.url}/api/transactions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      // Generation 3 computes the transaction id itself.
+      // A node of generation 3 computes the transaction id itself, so a wrong id in the request has no effect.
       body: JSON.stringify({ ...rest, id: '1', senderPublicKey: publicKey }),
     });
     t.is(response.status, 200, await response.text());

@@ -1,5 +1,3 @@
-/** Tests that the test kit gives a new id to each transfer, even if sender, recipient and amount are the same. */
-
 import test from 'ava';
 import { startDevnet } from '../../src/testing/index.ts';
 

@@ -1,4 +1,4 @@
-/** Runs the examples of the guides as a user does. */
+/** Runs the examples of the guides in folders in which Bloomery is installed as a package. */
 
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 const EXAMPLES = join(packageDirectory(), 'docs/examples');
 
 /**
- * Creates a folder in which the package and the given packages are installed. @param packages for each package
+ * Creates a folder in which Bloomery and the given packages are installed. @param packages for each package
  * name, the folder in our `node_modules`
  */
 function installed(t: ExecutionContext, packages: Readonly<Record<string, string>> = {}): string {

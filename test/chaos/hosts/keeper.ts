@@ -1,7 +1,7 @@
 /**
- * Keeps a network namespace alive while its standard input is open, and relays connections to a node in the namespace.
- * Arguments: the address and the port on which the keeper listens, and the port of the node. The keeper waits until an
- * interface of the namespace has the address.
+ * The keeper is a process that keeps a network namespace alive, and relays connections to a node in the namespace. The
+ * keeper ends when its standard input closes. Arguments: the address and the port on which the keeper listens, and the
+ * port of the node. The keeper waits until an interface of the namespace has the address.
  */
 
 import { networkInterfaces } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * Simulates hosts on one machine. Each host is a network namespace with its own address in one network, and only the
- * switch connects the hosts.
+ * Simulates hosts on one machine. Each host is a network namespace with its own address in one network. Only the
+ * switch (`delay-switch.ts`) connects the hosts.
  */
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
@@ -31,8 +31,8 @@ export class Namespaces {
   readonly #relays: Server[] = [];
 
   /**
-   * @param nodePortOf returns the port of the node at `127.0.0.1` of its host; a relay connects the same port at
-   * `127.0.0.1` of this process to the node
+   * @param nodePortOf returns the port on which the node of a host listens at `127.0.0.1`. In the namespace of this
+   * process, a relay listens on the same address and port, and connects to the node.
    * @throws Error if the permission or the kernel support for namespaces is missing
    */
   static async make(hosts: number, nodePortOf: (host: number) => number): Promise<Namespaces> {
@@ -78,8 +78,7 @@ export class Namespaces {
     await run('ip', ['addr', 'add', `${switchAddressOf(host)}/30`, 'dev', link]);
     await run('ip', ['link', 'set', link, 'up']);
     const others = Array.from({ length: hosts }, (_, other) => other).filter((other) => other !== host);
-    // Turn off segmentation offload: the switch forwards packets and cannot split a large segment as a network card
-    // does.
+    // Turn off segmentation offload: a network card would split a large segment into packets, but the switch cannot.
     const commands = [
       'link set lo up',
       `addr add ${tunnelAddressOf(host)}/30 dev eth0`,

@@ -1,8 +1,8 @@
 /**
- * Runs nodes under load on simulated hosts, with long delays between the hosts. During the run, three events happen: a
- * region (a group of nodes) is cut off for some time, a node is killed and restarted, and another node is cut off alone
- * for some time. Every accepted transaction must get into a block. The cause of each empty slot must be one of these
- * events, and the nodes must explain the slot correctly. No node may penalise another node.
+ * Runs nodes under load on simulated hosts, with long delays between the hosts. Three events happen during the run.
+ * First, a region (a group of nodes) is cut off for some time. Then a node is killed and restarted. Then another node
+ * is cut off alone for some time. Every accepted transaction must get into a block. The cause of each empty slot must
+ * be one of the three events, and the nodes must explain the slot correctly. No node may penalise another node.
  */
 
 import { readFileSync } from 'node:fs';
@@ -31,8 +31,8 @@ export interface HostsOptions {
 }
 
 /**
- * Number of the newest blocks that `explainNew` skips, because a reorg may still revert these blocks. A later call
- * examines them.
+ * Number of the newest blocks that `explainNew` skips, because a reorg may still revert these blocks. The next call, if
+ * there is one, examines the skipped blocks.
  */
 const SETTLED_BLOCKS = 5;
 const REASON_CHARACTERS_MAX = 600;
@@ -62,7 +62,7 @@ const RECIPIENTS = 300;
 const LOOKS_AT_ONCE = 8;
 /** Maximum number of memory reports in a run. A run prints at most one report each minute. */
 const MEMORY_REPORTS = 20;
-/** In a shorter run, a growth of memory is no fault, because the measurement is too short. */
+/** Shortest run in which a growth of memory counts as a fault. A shorter measurement is not reliable. */
 const MEMORY_MINUTES_MIN = 60;
 const GROWTH_MB_MAX = 3;
 
@@ -288,7 +288,7 @@ function mbText(bytes: number | undefined): string {
 
 function residentBytes(pid: number | undefined): number | undefined {
   try {
-    // The values are pages of 4 KiB. Resident minus shared pages excludes shared memory, such as the mapped chain.
+    // The values are numbers of pages of 4 KiB. The result excludes shared pages, such as pages of the mapped chain.
     const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ').map(Number);
     return (resident - shared) * 4096;
   } catch {

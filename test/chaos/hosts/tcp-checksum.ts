@@ -9,7 +9,7 @@ const IPV4 = 0x0800;
 const TCP = 6;
 const CHECKSUM_AT = 16;
 
-/** Writes the checksum if the frame is a complete TCP packet over IPv4. */
+/** Writes the checksum if the frame contains a TCP segment over IPv4. */
 export function writeTcpChecksum(frame: Buffer): void {
   if (frame.length < ETHERNET_BYTES + 20 || frame.readUInt16BE(12) !== IPV4) return;
   const ip = frame.subarray(ETHERNET_BYTES);

@@ -125,7 +125,7 @@ interface Comparable {
 }
 
 function comparable({ status, contentType, allow, body }: HttpAnswer): Comparable {
-  // The reference sends an HTML page, our node sends JSON.
+  // With status 405, the reference sends an HTML page, and our node sends JSON.
   if (status === 405) return { status, contentType: '', allow: allow.split(', ').sort().join(', '), body: '' };
   const { message, errors } = body as { message?: unknown; errors?: readonly { readonly message?: string }[] };
   if (message !== 'Parse errors') return { status, contentType, allow, body };
@@ -133,7 +133,7 @@ function comparable({ status, contentType, allow, body }: HttpAnswer): Comparabl
   return { status, contentType, allow, body: { message, errors: errors?.map((error) => ({ ...error, message: '' })) } };
 }
 
-/** Codes or messages of the first two errors in a refusal. Without a list of errors, the message of the refusal. */
+/** Codes or messages of the first two errors in a refusal, or the message of a refusal that has no list of errors. */
 function codesOf({ body }: Comparable): string {
   const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
   if (!Array.isArray(errors))

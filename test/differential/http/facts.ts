@@ -1,4 +1,4 @@
-/** Data on the chain of a lab, so that requests find something. */
+/** Values for the parameters of requests. Most values are on the chain of a lab, so the requests find entries. */
 
 import { ask } from '../../interop/http.ts';
 import type { Untyped } from '../../support/untyped.ts';
@@ -6,8 +6,8 @@ import type { Untyped } from '../../support/untyped.ts';
 export interface Facts {
   readonly addresses: readonly string[];
   /**
-   * Addresses for which paths such as `/accounts/{address}/…` have many known differences: those of accounts without a
-   * public key, and those of `oddGroupOf`.
+   * Addresses for which paths such as `/accounts/{address}/…` have many known differences. These are the addresses of
+   * accounts without a public key, and the addresses that `oddGroupOf` returns.
    */
   readonly oddAddresses: readonly string[];
   readonly plainAddresses: readonly string[];

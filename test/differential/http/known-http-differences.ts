@@ -19,7 +19,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /: 200 here, 500 there/,
     reference:
       'A real node answers 500 to five inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and an account without a public key.',
-    here: 'This node answers 200 with an empty list, or with zeros to a query for forging statistics. However, the next row describes queries for forging statistics to which this node answers 400.',
+    here: 'This node answers 200 with an empty list. To a query for forging statistics, this node answers 200 with zeros. However, the next row describes queries for forging statistics to which this node answers 400.',
     reason: 'The database of the real node fails, although the request has a valid answer.',
   },
   {
@@ -83,7 +83,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: /^generation 3, http queries/,
-    // Only requests with a second filter differ: an entry is missing here or another entry is at its position.
+    // Only requests with `recipientId` and another filter differ: in the answer of this node, an entry is missing, or
+    // another entry is at its position.
     input: /(?=.*[?&]recipientId=)[?&](id|senderId|senderPublicKey|type)=/i,
     matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.data\[\]/i,
     reference: 'If a pool list has the filter `recipientId`, a real node of generation 3 ignores all other filters.',
@@ -194,7 +195,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^POST \/api\/transactions: 409 here \((Unknown member is not an amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
     reference:
-      'The pool of a real node accepts assets of any depth and size, unsigned amounts of any size, and strings that its database cannot store. If an unsigned amount is not a number, the real node exits when its pool gets another transaction of the same sender.',
+      'The pool of a real node accepts assets of any depth and size, unsigned amounts (`asset.amount`) of any size, and strings that its database cannot store. If an unsigned amount is not a number, a real node of generation 3 exits when its pool gets another transaction of the same sender.',
     here: 'This node refuses a transaction that would make a block invalid. An unsigned amount must be a whole number of beddows, from 0 to 200 million LSK. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
     reason:
       'A real node refuses a block with a string that its database cannot store. No honest client sends an unsigned amount that this node refuses ([decision 13](../decisions/0013-what-nobody-signed.md)). By default, the pool holds up to 5,000 transactions, so the node limits the size of each transaction.',
@@ -204,7 +205,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is not an amount|invalid input syntax|unsupported Unicode)/,
     reference:
-      'A transaction may have an unknown member that only this node refuses, and also a fault that depends on the time or on the chain. A real node reports only the second fault.',
+      'A transaction may have an unknown member that only this node refuses, and also a fault that depends on the time or on the chain. A real node reports only this fault.',
     here: 'This node reports the fault of the unknown member.',
     reason:
       'The check of unknown members is cheap, so this node makes it before the checks that need the time or the chain.',
@@ -244,7 +245,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference: 'A real node ignores all parameters after the thousandth one.',
     here: 'This node checks all parameters.',
     reason:
-      'If a node ignores a filter, the client gets a wrong answer. The head of a request has at most 16 kB, so a request has at most 8,000 parameters.',
+      'If a node ignores a filter, the client gets a wrong answer. The head of a request has at most 16 kB, so this node never has to check more than about 8,000 parameters.',
   },
   {
     target: QUERIES,
@@ -293,7 +294,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /"body":"\s*\[+(-?[0-9]|true|false)/,
     matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.message \(INVALID_TYPE/,
     reference:
-      'If a body is a list with one number, the error message of a real node of generation 2 calls the body a number. For a list with one boolean, the error message of a real node calls the body a boolean.',
+      'If a body is a list with one number, the error message of a real node of generation 2 calls the body a number. For a list with one boolean, this message calls the body a boolean.',
     here: 'The error message of this node calls the body a list, as in generation 3.',
     reason: 'The body is a list.',
   },

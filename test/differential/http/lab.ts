@@ -1,7 +1,7 @@
 /**
- * A real node and two of our nodes, one for each dialect, on one chain that does not grow. The real node forged the
- * chain in past slots, with transactions of every type. All three nodes have the same transactions in their pools. No
- * node forges any more, and our nodes have no peers.
+ * A real node and two of our nodes, one for each dialect, on one chain that does not grow. The real node forged most of
+ * the chain in past slots, with a fast clock. The chain has transactions of every type that the wallet can send. All
+ * three nodes have the same transactions in their pools. No node forges any more, and our nodes have no peers.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,7 +33,7 @@ const SYNC_MS_MAX = 120_000;
 /** Time for two runs of the transaction pools. In both kinds of nodes, the pool runs every five seconds. */
 const QUEUES_MS = 12_000;
 const LSK = 100_000_000n;
-/** Owner of a group, and the member that the group names in upper case. */
+/** Owner of a group, and the member whose public key the group contains in upper case. */
 const ODD_GROUP = ['account_7', 'account_8'] as const;
 
 export function oddGroupOf(wallet: Wallet): readonly string[] {
@@ -111,7 +111,7 @@ async function makeLab(
   }
 }
 
-/** Resolves when the clock of a node, which starts in the past and runs fast, shows the present time. */
+/** The clock of the node starts in the past and runs fast. Resolves when this clock shows the present time. */
 async function untilPresent(node: InteropNode): Promise<void> {
   await eventually(`${node.name} lives in the present`, PAST_MS_MAX, async () => {
     const { data } = await ask(node.url, 'node/status');
@@ -119,7 +119,7 @@ async function untilPresent(node: InteropNode): Promise<void> {
   });
 }
 
-/** Registers a group whose only member is named in upper case. */
+/** Registers a group with one member. The registration contains the public key of the member in upper case. */
 async function oddGroup(wallet: Wallet, world: World): Promise<void> {
   const [owner, member] = ODD_GROUP.map((name) => wallet.account(name)) as [KnownAccount, KnownAccount];
   const group = wallet.make('registerMultisignature', {

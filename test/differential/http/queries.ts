@@ -196,7 +196,7 @@ const ODD_PAIRS = [
   ...['a;limit=2', 'a.limit=2', 'limit%00=1', '%6cimit=2', 'utf8=%E2%9C%93'],
 ];
 const LONG_QUERIES = ['&'.repeat(1000)];
-/** Headers that must not change the answer to a GET request. */
+/** Unusual headers for GET requests. */
 const HEADERS: readonly Readonly<Record<string, string>>[] = [
   ...['text/html', '*/*;q=0', 'x', ''].map((accept) => ({ accept })),
   ...[{ 'if-none-match': '*' }, { 'if-modified-since': 'Thu, 01 Jan 2099 00:00:00 GMT' }, { range: 'bytes=0-1' }],
@@ -304,7 +304,7 @@ export class Queries {
     } else if (kind === 16)
       return { method: 'GET', target: targetOf(path, texts), headers: namesInOtherCase(pick(HEADERS, below), below) };
     else {
-      // Two odd parameters show which parameter the node reports, or in which order.
+      // Two odd parameters show whether the node reports both of them, and in which order.
       add(anyName, pick(TEXTS, below));
       add(names.length === 0 ? 'foo' : pick(names, below), pick(NUMBERS, below));
     }

@@ -12,7 +12,7 @@ import { rowsOf } from '../../docs/tables.ts';
 import { HTTP_DIFFERENCES } from './known-http-differences.ts';
 import type { RecordedRefusal } from './refusals.ts';
 
-/** Smallest number of recorded refusals. Fewer would mean that the recording failed. */
+/** If the file contains fewer refusals, the recording has failed. */
 const REFUSALS_MIN = 100;
 
 for (const generation of [2, 3] as const) {

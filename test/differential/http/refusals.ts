@@ -1,6 +1,6 @@
 /**
  * Refusals of a real node that do not depend on its chain. `refusals.test.ts` compares our node with these refusals.
- * For each kind of refusal, the class records the request with the shortest target.
+ * For each kind of refusal, `Refusals` records the request with the shortest target.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -23,9 +23,9 @@ interface Fault {
   readonly errors?: readonly { readonly code: string }[];
 }
 
-/** Maximum number of written refusals of status 400 with several faults, for each method and path. */
+/** For each method and path, the file contains at most this many refusals of status 400 with several faults. */
 const SEVERAL_MAX = 2;
-/** Maximum number of written refusals of each other status. */
+/** For each of the statuses 404 and 405, the file contains at most this many refusals. */
 const OTHERS_MAX = 12;
 
 export class Refusals {
@@ -58,7 +58,10 @@ export class Refusals {
     this.#writeSome(file, sorted);
   }
 
-  /** Writes only a few refusals with several faults, which is enough to show the order of the faults. */
+  /**
+   * Writes all refusals with exactly one item in `errors`, and only a few others. A few refusals with several faults
+   * are enough to show the order of the faults.
+   */
   #writeSome(file: string, all: readonly RecordedRefusal[]): void {
     const taken = new Map<string, number>();
     const sorted = all.filter(({ request, status, body }) => {

@@ -1,4 +1,4 @@
-/** Valid and mutated bodies of clients, which submit transactions or signatures, or switch forging on or off. */
+/** Valid and mutated requests that submit transactions or signatures, or that switch forging on or off. */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';
 import type { Untyped } from '../../support/untyped.ts';
@@ -45,7 +45,7 @@ const TYPES = [
   '',
   'a/b',
 ];
-/** Content types with a difference that is listed in `known-http-differences.ts`. */
+/** Content types that cause a difference. `known-http-differences.ts` lists these differences. */
 const LISTED_TYPES = [
   'application/json; charset=latin1',
   'application/json; charset=utf-32',
@@ -135,7 +135,7 @@ export class Submissions {
 
   /**
    * Returns an offset to a second that no other transaction uses. Two equal transactions would have the same id, and a
-   * node would refuse the second one. Only every other second is used, because the clock may advance before the
+   * node would refuse one of them. Only every other second is used, because the clock may advance before the
    * transaction is made.
    */
   #ownSecond(): number {

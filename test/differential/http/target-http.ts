@@ -1,6 +1,6 @@
 /**
- * Sends requests to a real node and to one of our nodes on the same chain. Compares the status, the content type, and
- * the whole body.
+ * Sends requests to a real node and to one of our nodes on the same chain, and compares the answers. `disagreement`
+ * defines which parts of the answers must be equal.
  */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';
@@ -15,7 +15,7 @@ import { Submissions } from './submissions.ts';
 
 /** Number of queries that run at the same time. Queries change nothing, so they do not affect each other. */
 const QUERIES_AT_ONCE = 8;
-/** Number of repetitions of a request that shows a difference. */
+/** Maximum number of repetitions of a GET request whose answers differ. */
 const TRIES_MORE = 3;
 
 /** Returns the targets for queries in each dialect, and the target for submissions. */

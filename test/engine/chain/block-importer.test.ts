@@ -154,8 +154,8 @@ test('blocks that arrive while the transactions of one are checked are imported 
 });
 
 /**
- * Makes a chain with a multisignature account of fifteen members, which also has a second key, and the next block. The
- * block has two transfers of the account, with the members' signatures in the order that is slowest to verify.
+ * Makes a chain and its next block. The chain has a multisignature account with fifteen members and a second key. The
+ * block has two transfers of this account, with the members' signatures in the order that is slowest to verify.
  */
 function groupBlock(generation: 2 | 3, corrupt: (transactions: Transaction[]) => Transaction[] = (all) => all) {
   const maker = new ChainMaker(makeNetwork({ generation }));

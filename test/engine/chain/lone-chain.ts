@@ -93,7 +93,7 @@ export class LoneChain {
   }
 }
 
-/** Returns a new maker with a copy of the maker's current chain. */
+/** Returns a new maker with a copy of the chain that the given maker has now. */
 export function forkOf(maker: ChainMaker): ChainMaker {
   const fork = new ChainMaker(maker.network);
   for (const block of blocksOf(maker, 1)) fork.apply(block);

@@ -1,4 +1,4 @@
-/** Tests that each change of the chain is reported exactly once: in the log, in the metrics, and then to listeners. */
+/** Tests which log lines, metrics and events report each change of the chain, and in which order. */
 
 import test from 'ava';
 

@@ -1,8 +1,3 @@
-/**
- * Tests the log lines of slots that are missed because the clock was set, the machine slept, the node was busy, or the
- * process was stopped. The log lines of each cause contain its own reason.
- */
-
 import test from 'ava';
 import { setUpForging, type LoggedEvent } from './forging-fixture.ts';
 

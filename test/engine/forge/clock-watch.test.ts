@@ -1,4 +1,4 @@
-/** Tests which events can be recognised from the differences between clocks. */
+/** Tests that a clock that was set, a sleep of the machine, and a pause of the process are told apart. */
 
 import test from 'ava';
 import { ClockWatch } from '../../../src/engine/forge/clock-watch.ts';

@@ -25,7 +25,7 @@ export interface LoggedEvent {
 }
 
 export interface ForgingFixtureOptions {
-  /** Milliseconds by which each timer fires too early, less than 1. The timers of a real machine do so sometimes. */
+  /** Time by which each timer fires too early, below 1 ms. On a real machine, timers sometimes fire too early. */
   readonly timersEarlyMs?: number;
   /** Milliseconds that pass with each reading of the clock, because work between two readings takes time. */
   readonly readingMs?: number;
@@ -57,7 +57,7 @@ export function setUpForging({
   const store = chainStoreOver(disk, { codec: rules.codec, params }, 'test');
   openGenesis(store, rules, network.genesis);
   const verifier = createInlineVerifier(selectEd25519(), 10_000);
-  // The timer clock stands still while the machine sleeps, so timers are late by the time of the sleep.
+  // The timer clock stands still while the machine sleeps, so each timer fires late by the duration of the sleep.
   let sleptMs = 0;
   const beyond = { setMs: 0, ranMs: 0, bootMs: 0, processorMs: 0 };
   let [eventMs, readings, latestMs] = [0, 0, 0];
@@ -125,7 +125,7 @@ export function setUpForging({
       sleptMs += slots * slotMs;
       beyond.bootMs += slots * slotMs;
     },
-    /** Pauses the process, which is busy or gets no processor time. */
+    /** Delays all timers, because the process is busy (`isBusy`) or gets no processor time. */
     stall: (slots: number, { isBusy }: { readonly isBusy: boolean }) => {
       sleptMs += slots * slotMs;
       beyond.ranMs += slots * slotMs;
@@ -136,7 +136,7 @@ export function setUpForging({
     /** The last header in the journal, by public key. */
     signed,
     breakJournal: (error: Error | undefined) => (journalError = error),
-    /** Receives a block of this slot from a peer, on top of the tip. */
+    /** Receives a block of the given slot from a peer, on top of the tip. */
     receiveBlockOf: (slot: number) => {
       const missedSlots = slot - slotAt(chain.tip.header.timestamp, params) - 1;
       return importer.import(maker.build({ missedSlots }));
@@ -153,7 +153,7 @@ export function setUpForging({
   };
 }
 
-/** Keys in memory. If the disk is full, transactions fail at the commit, as with LMDB. */
+/** A key-value store in memory. If the disk is full, transactions fail at the commit, as with LMDB. */
 function diskThat(isFull: () => boolean): KeyValue {
   const keyValue = new MemoryKeyValue();
   return {

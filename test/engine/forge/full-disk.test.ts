@@ -1,5 +1,3 @@
-/** Tests forging while the disk is full for some time. */
-
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { setUpForging } from './forging-fixture.ts';
@@ -14,8 +12,8 @@ test('on a full disk one block is dropped, nothing more is signed, and forging r
 
   fillDisk(true);
   const fullMs = nowMs();
-  // The time covers more slots than there are delegates. Without the pause, each delegate would sign a header that no
-  // block contains.
+  // The time covers more slots than there are delegates. If forging did not pause, each delegate of the node would sign
+  // a header that no block contains.
   await pass(130);
   t.is(chain.tip.header.height, height);
   const bound = [...signed].filter(([publicKey, header]) => before.get(publicKey) !== header);

@@ -1,5 +1,3 @@
-/** Tests that the journal stores each header before the header leaves the node. */
-
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';
 import { setUpForging } from './forging-fixture.ts';

@@ -1,5 +1,3 @@
-/** Tests that each own slot without a block is logged once, with the reason. */
-
 import test from 'ava';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';

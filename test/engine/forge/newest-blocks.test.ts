@@ -1,5 +1,3 @@
-/** Compares the search for the newest block of a delegate with a plain search of the whole chain. */
-
 import test from 'ava';
 import { type Newest, NewestBlocks, type SearchedChain } from '../../../src/engine/forge/newest-blocks.ts';
 import type { BlockHeader } from '../../../src/protocol/types.ts';

@@ -5,8 +5,8 @@ import { slotStartMs } from '../../../src/protocol/slots.ts';
 import { setUpForging, type ForgingFixtureOptions } from './forging-fixture.ts';
 
 /**
- * Returns the milliseconds from the start of each slot to its block, without the wait for a late block of the previous
- * slot.
+ * Returns, for each forged block except the first one, the milliseconds from the start of its slot to the block. If the
+ * node waited for a late block of the previous slot, the result does not include this wait.
  */
 async function delaysOf(slots: number, options: ForgingFixtureOptions): Promise<readonly number[]> {
   const { scheduler, chain, pass, currentSlot, nowMs } = setUpForging(options);

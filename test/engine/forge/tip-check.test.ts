@@ -1,6 +1,4 @@
-/**
- * Tests the advice of a node whose tip no peer has confirmed: the safe remedy comes first, and the dangerous one last.
- */
+/** Tests the advice in the log of a node whose tip no peer has confirmed. */
 
 import test from 'ava';
 import { TipCheck, type PeerTips } from '../../../src/engine/forge/tip-check.ts';
@@ -9,7 +7,10 @@ import { ChainMaker } from '../../support/chain-maker.ts';
 
 const NOBODY: PeerTips = { tips: [], fixed: 0, fixedHeard: 0, areExpected: true };
 
-/** A node after a start. The newest header that its delegate has signed is `signedBeyond` heights above the tip. */
+/**
+ * Makes the tip check of a node that has just started. The newest header that its delegate has signed is `signedBeyond`
+ * heights above the tip. If `signedBeyond` is 0, the delegate has signed no header.
+ */
 function node(peerTips: PeerTips, signedBeyond: number) {
   const maker = new ChainMaker();
   maker.forge();

@@ -15,7 +15,7 @@ function header(height: number): SignedHeader {
   return { blockId: `${height}00`, height, timestamp: height * 10, ...named };
 }
 
-/** Opens a journal whose file contains headers of the heights in `folder`, together with the watermark `marked`. */
+/** Opens a journal that contains headers of the heights in `folder`, together with the watermark `marked`, if any. */
 function start(
   folder: readonly number[],
   marked: { last?: SignedHeader; movedAtS?: number; firstBlockId?: string } | undefined,

@@ -94,7 +94,7 @@ test('a fast clock is distinguished from blocks that are late for a while', (t) 
   const fast = setUpEstimate();
   for (const peer of [a, b]) fast.receive(peer, -HOUR_MS, -HOUR_MS - 40, -HOUR_MS - 7_000);
   t.is(fast.estimate.agreedMs([a, b], 10_000), -HOUR_MS);
-  // The clock is set back.
+  // The operator sets the clock back to the right time.
   fast.now.ms -= HOUR_MS;
   t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
   for (const peer of [a, b]) fast.receive(peer, -100, -100, -100);
@@ -128,7 +128,7 @@ test('with two different clocks, neither clock is reported as wrong', (t) => {
   receive('1.0.0.1:5000', 30_000);
   t.deepEqual(warnings, [['warn', 'CLOCKS_DIFFER', 30_000]]);
   t.is(estimate.estimateMs(), undefined);
-  // If each clock differs from all others, the estimate is unclear too.
+  // If all three clocks differ from each other, the verdict is unclear, too.
   receive('1.0.0.2:5000', 90_000, 90_000, 90_000);
   t.is(estimate.verdict()?.kind, 'unclear');
   t.is(estimate.estimateMs(), undefined);

@@ -62,8 +62,8 @@ test('when strangers want more than the share, the one that used least comes fir
   let honest = 0;
   for (let tick = 0; tick < 600; tick += 1) {
     for (let source = 0; source < 99; source += 1) use(`9.9.9.${source}`, 5);
-    // An honest address sends one transaction every three seconds. Without fairness, the greedy group would leave no
-    // budget for the honest address.
+    // An honest address sends one transaction every three seconds. Without fairness, the greedy addresses would use up
+    // the budget of the group.
     if (tick % 30 === 29) honest += use('2.2.2.2', 1.3, 1);
     time.nowMs += 100;
   }

@@ -1,6 +1,6 @@
 /**
- * Tests from which peers the node downloads blocks, how much time slow, silent and lying peers cost, and how far ahead
- * the node requests blocks.
+ * Tests from which peers the node downloads blocks, how much time the node loses with slow, silent and lying peers, and
+ * how far ahead the node requests blocks.
  */
 
 import test from 'ava';
@@ -24,7 +24,7 @@ const { codec } = maker.rules;
 interface Peer {
   /** Milliseconds until the answer; Infinity for no answer. */
   readonly latencyMs: number;
-  /** Blocks that the peer has. */
+  /** Blocks that the peer has; the whole chain by default. */
   readonly blocks?: readonly Block[];
   readonly answer?: (blockId: string) => readonly unknown[];
 }
@@ -39,7 +39,7 @@ class DownloadFixture {
   readonly peers: ReadonlyMap<string, Peer>;
   /** Milliseconds that the consumer needs for each batch. */
   workMs = 0;
-  /** Height from which on the preparation of a batch fails. */
+  /** The preparation of a batch fails if its first block has this height or a greater height. */
   unpreparedFrom = Infinity;
   isSyncPeerConnected = true;
   joinsAnswers = true;
@@ -348,7 +348,7 @@ test('large answers are fetched ahead up to a size, which counts the text that a
 });
 
 test('a batch that cannot be prepared fails only when it is taken', async (t) => {
-  // An unhandled rejection fails this test file, as it would end a node.
+  // An unhandled rejection would end a node, and it also fails this test file.
   const stopped = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
   stopped.unpreparedFrom = 60;
   stopped.workMs = 500;

@@ -1,4 +1,7 @@
-/** Tests that downloaded blocks take no more memory than the node's budget for them (`node/memory-budget.ts`). */
+/**
+ * Tests the memory of downloaded blocks. They must take no more memory than the node's budget for them
+ * (`node/memory-budget.ts`), and blocks that nothing needs any more must be released.
+ */
 
 import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';

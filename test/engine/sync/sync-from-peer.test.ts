@@ -1,4 +1,4 @@
-/** Tests how much of a rival branch a node keeps in memory before the branch has proved to be better. */
+/** Tests the limit on the memory for a rival branch that has not yet proved to be better, and the log of a download. */
 
 import test from 'ava';
 
@@ -36,8 +36,8 @@ function transfersOf(maker: ChainMaker, count: number) {
 }
 
 /**
- * Follows the rival branch with a memory budget in bytes. @returns the error code, the heights after which blocks
- * were requested, and the texts of the log
+ * Follows the rival branch with a memory budget in bytes. @returns `synced` or the error code, the heights after which
+ * blocks were requested, and the texts of the log
  */
 async function synced(
   { lone, rival }: Awaited<ReturnType<typeof setUpBranches>>,

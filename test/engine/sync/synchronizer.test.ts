@@ -60,7 +60,7 @@ class Bench {
         connections: () => this.#connections(),
         request: (peerId, request) => this.#request(peerId, request),
       },
-      // The test triggers runs itself, so there is no regular check of announced tips.
+      // The test starts each sync itself, so no timer checks the announced tips.
       clock: { nowMs: () => lone.nowS * 1000, after: () => ({ cancel: () => undefined }) },
       random: new SeededRandom(1),
       observer: {
@@ -131,8 +131,8 @@ class Bench {
 }
 
 /**
- * Makes a test bench and the maker of a rival chain. The chain of the bench has `root` blocks in common with the rival
- * chain, and `ours` more.
+ * Makes a test bench, the maker of its chain and the maker of a rival chain. The two chains have `root` blocks in
+ * common. Above these blocks, the chain of the bench has `ours` blocks, and the rival chain has `theirs` blocks.
  */
 async function bench(root: number, ours: number, theirs: number, network?: ReturnType<typeof makeNetwork>) {
   const maker = new ChainMaker(network);
@@ -182,8 +182,8 @@ test('when the sync peer disconnects, a peer with the same tip sends the rest, a
   b.peers.set('staying', {
     maker: rival,
     blocksAfter: (id) => {
-      // The first answer is slower than that of 'leaving', so the node sends the next request to 'leaving'. This
-      // request names a block that 'staying' sent.
+      // The first answer of 'staying' is slower than the first answer of 'leaving', so the node sends the next request
+      // to 'leaving'. This request names a block that 'staying' sent.
       b.lone.nowS += requests === 1 ? 5 : 0;
       if (requests > 1) targets.add(b.synchronizer.progress?.targetHeight);
       return after(id);
@@ -533,7 +533,7 @@ for (const [name, ageS, isSyncing] of [
       maker: rival,
       blocksAfter: (blockId) => {
         if (blockId !== rival.tip.id) {
-          // Longer than forging waits for the proof of a claim (`PROOF_MS`).
+          // Forging waits for the proof of a claim for `PROOF_MS` (3 s), which is less than this delay.
           b.lone.nowS += 4;
           return blocks;
         }

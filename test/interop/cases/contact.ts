@@ -50,7 +50,10 @@ async function listed(world: World, node: InteropNode, other: InteropNode): Prom
   });
 }
 
-/** Resolves when `node` lists `other` with the tip that `other` itself reports. */
+/**
+ * Resolves when `node` lists `other` with the height that `other` itself reports. In generation 2, the broadhash must
+ * also be equal.
+ */
 async function tracked(world: World, node: InteropNode, other: InteropNode): Promise<void> {
   await eventually(`${node.name} knows where ${other.name} is`, FOLLOW_MS_MAX, async () => {
     const [{ data }, own] = await Promise.all([

@@ -1,6 +1,7 @@
 /**
  * (e) The network is cut into two sides, which both forge. The cut ends when the side with more delegates has forged at
- * least thirty blocks. The other side, with the shorter branch, must revert its blocks.
+ * least thirty blocks and fork choice prefers the branch of this side. The other side, with the shorter branch, must
+ * revert its blocks.
  */
 
 import { blockIdAt, statusOf, tipOf, type Tip } from '../http.ts';
@@ -13,8 +14,8 @@ const BLOCKS_APART = 30;
 const BETTER_BLOCKS_MAX = 101;
 /**
  * Time for both sides to agree. The reference takes up to ten seconds to dial again. Release 3.0.2 syncs when a block
- * of the better branch arrives. Release 2.3.8 syncs if it has received no block for twenty seconds, which it checks
- * every ten seconds. In each of these syncs, it reverts at most five blocks.
+ * of the better branch arrives. Release 2.3.8 checks every ten seconds whether it has received or forged a block in the
+ * last twenty seconds, and syncs if it has not. In each such sync, release 2.3.8 reverts at most five blocks.
  */
 const MEET_MS_MAX = 300_000;
 

@@ -12,9 +12,9 @@ import { untilHeight } from '../waiting.ts';
 import { Wallet } from '../wallet.ts';
 import type { World } from '../world.ts';
 
-/** More slots than the first three rounds of 101, so that blocks have become final. */
+/** More slots than the first three rounds of 101, so that in generation 3 blocks have become final. */
 const PAST_SLOTS = 330;
-/** The node runs through past slots faster than in real time. A missed past slot costs one more slot in real time. */
+/** The node runs through past slots faster than in real time. The limit leaves enough time for missed slots. */
 const PAST_MS_MAX = 600_000;
 const LIVE_BLOCKS = 20;
 const SYNC_MS_MAX = 180_000;

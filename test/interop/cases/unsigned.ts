@@ -1,9 +1,9 @@
 /**
  * (g) A real node and one of ours share the delegates. Both nodes get transactions that no wallet creates. In
- * generation 3, this is the registration of a delegate with an amount that no signature covers. In both generations,
- * this is the registration of a group that names a member in upper case, or that names a member twice in different
- * letter case. At the same time, the member that is named in upper case sends a transfer. Each node must forge
- * transactions of each kind, and the other node must accept the blocks.
+ * generation 3, one transaction registers a delegate with an amount that no signature covers. In both generations,
+ * one transaction registers a group that names a member twice, in lower case and in upper case. Another transaction
+ * registers a group that names its member in upper case, and at the same time this member sends a transfer. Each node
+ * must forge transactions of each kind, and the other node must accept the blocks.
  */
 
 import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';
@@ -41,7 +41,7 @@ export async function unsigned(world: World): Promise<string> {
   let sent = 0;
   for (let round = 0; round < ROUNDS_MAX && !isWhole(forgedBy); round += 1) {
     const odd = await oddTransactions(world, wallet, round);
-    // The wallet sends to the two nodes in turn, and mostly the node that gets a transaction forges it. The order is
+    // The wallet sends to the two nodes in turn, and the node that gets a transaction usually forges it. The order is
     // reversed every second round, so that both nodes get transactions of each kind.
     await wallet.include(round % 2 === 0 ? [...odd.values()] : [...odd.values()].reverse());
     sent += odd.size;

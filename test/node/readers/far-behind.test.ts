@@ -17,7 +17,7 @@ const { network, blocks } = madeChain(HEIGHT);
 /** Number of transactions up to each height. */
 const totals = blocks.reduce<number[]>((sums, block) => [...sums, (sums.at(-1) ?? 0) + block.transactions.length], [0]);
 
-/** Returns the height of an answer, and notes the answer if it has the transactions of another height. */
+/** Requests the number of transactions. Adds a wrong number to `wrong`. Returns the height of the answer. */
 async function checkedHeight(url: string, wrong: string[]): Promise<number> {
   const response = await fetch(`${url}/api/transactions?limit=1&sort=amount:desc`);
   const height = Number(response.headers.get('x-height'));

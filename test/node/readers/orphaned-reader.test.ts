@@ -26,7 +26,7 @@ test('a reader ends with its node, also if the node was killed before it took th
   const node = spawn(process.execPath, [PROGRAM, temporaryFolder(t), String(port)], { stdio: 'ignore' });
   t.teardown(() => node.kill('SIGKILL'));
   await waitFor('the listening reader', () => isListening(port), 60_000);
-  // The reader sends its socket to the node right after it starts to listen. Kill the node only after this.
+  // Right after the reader starts to listen, it sends its socket to the node. Kill the node only after the sending.
   await sleep(300);
   node.kill('SIGKILL');
   await once(node, 'exit');

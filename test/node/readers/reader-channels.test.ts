@@ -65,7 +65,7 @@ test('reads time out while the node is silent, later ones at once, and are sent 
   const second = channel.read('peers').catch(codeOf);
   pass(READ_ANSWER_MS_MAX);
   t.deepEqual([await first, await second], ['NODE_SILENT', 'NODE_SILENT']);
-  // While the node is silent, a further read fails at once, so a request with several reads does not wait repeatedly.
+  // While the node is silent, a further read fails immediately. So a request with several reads waits only once.
   t.is(await channel.read('peers').catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
   channel.answered([{ value: 'late' }]);

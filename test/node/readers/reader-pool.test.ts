@@ -1,7 +1,4 @@
-/**
- * Reading processes that answer HTTP for a node. A reading process that ends or hangs is replaced. All reading
- * processes end with their node.
- */
+/** Tests the reading processes that answer HTTP for a node. */
 
 import { execFileSync } from 'node:child_process';
 import { Agent, get } from 'node:http';

@@ -7,8 +7,8 @@ import { watchForks } from '../../support/forked-readers.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
 /**
- * Returns the arrival time of a transaction. The time is unknown for every third transaction, as if a block had brought
- * the transaction.
+ * Returns the arrival time of a transaction. The time is unknown for about a third of the transactions, as if they had
+ * arrived in blocks.
  */
 function receivedAtOf(id: string): number | undefined {
   const number = Number(BigInt(id) % 1_000n);

@@ -76,7 +76,6 @@ test('an address has one rate limit over two processes, and a refusal says when 
     t.is(statuses.filter((status) => status === 200).length, 30, from);
     t.is(statuses.filter((status) => status === 429).length, 50, from);
     for (const client of clients) t.regex(client.received, /Retry-After: [1-9]/);
-    // Each of the 40 answers of the first process states the limit.
     t.is([...(clients[0]?.received ?? '').matchAll(/X-RateLimit-Limit: 30/g)].length, 40);
   }
 });

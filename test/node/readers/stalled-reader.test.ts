@@ -1,5 +1,3 @@
-/** Checks that a reader that was stopped for a while answers from the newest state of the chain. */
-
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

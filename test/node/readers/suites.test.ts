@@ -1,6 +1,6 @@
 /**
- * Short runs of the HTTP test suites with a reading process beside the node. With the environment variable
- * `HTTP_PROCESSES=2`, the full HTTP test suites run with two reading processes.
+ * Runs two HTTP test suites (unusual requests and the event stream) briefly, with a reading process beside the node.
+ * With the environment variable `HTTP_PROCESSES=2`, the full runs of these suites use two reading processes.
  */
 
 import test from 'ava';

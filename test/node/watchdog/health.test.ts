@@ -44,8 +44,8 @@ test('the watchdog does not end a process that was stopped for an hour, or whose
 
 test('on an overloaded machine a main thread without a turn is not ended', (t) => {
   const life = new Life({ isBeating: false });
-  // The samples are ten seconds apart instead of a quarter of a second. Five such samples do not prove that the main
-  // thread hung for fifty seconds.
+  // Each of five samples comes only after ten seconds, instead of after a quarter of a second. These samples do not
+  // prove that the main thread hung for fifty seconds.
   for (let times = 0; times < 5; times += 1) {
     life.sleep(10_000);
     t.is(life.pass(SAMPLE_INTERVAL_MS), undefined);
@@ -63,8 +63,8 @@ test('on a machine that other programs use, waiting for a processor counts neith
   // The helper threads of the garbage collector wait for a processor, and the main thread waits for these threads.
   const collecting = new Life({ gcShare: 0.95, processorShare: 0.3 });
   t.is(collecting.pass(600_000), undefined);
-  // The duration of a collection includes its waits for a processor. Here the collections take 50 % of the whole time,
-  // but the time without the waits is only 40 % of the whole time.
+  // The duration of a collection includes its waits for a processor. Here the collections take 50 % of the whole time.
+  // They must not be compared with the time without the waits, which is only 40 % of the whole time.
   const sharing = new Life({ gcShare: 0.5, waitShare: 0.6, processorShare: 0.4 });
   t.is(sharing.pass(600_000), undefined);
 });

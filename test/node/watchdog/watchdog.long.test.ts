@@ -22,7 +22,7 @@ const END_MS_MAX = 120_000;
 const BLOCKED_MAX_S = 2;
 
 test.serial('a node with a memory leak ends with the documented code and the reason', async (t) => {
-  // Disable this limit, because on a slow machine the event loop hangs while the memory fills.
+  // Disable the limit for a blocked event loop: on a slow machine, the event loop hangs while the memory fills.
   const { node, output, inflict } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
   inflict('leak');
   t.deepEqual(await endOf(node), { code: EXIT.unhealthy, signal: null }, output());

@@ -117,7 +117,7 @@ for (const params of BOTH_PARAMS) {
             };
           });
           const verify = (): boolean => true;
-          // A transaction that fails alone always makes the block invalid, so the test removes the transaction.
+          // A transaction that is invalid by itself always makes the block invalid, so the test removes it.
           const fit = made.filter((each) => rules.verifyTransaction(state, each, 100, verify).status === 'ok');
           const outcomeOf = (by: BlockTransactionRules): unknown => {
             const overlay = new StateOverlay(state);

@@ -113,7 +113,8 @@ type Shown = Omit<TransactionError, 'id'>;
 function plain({ name, message, dataPath, actual, expected }: TransactionError): Shown {
   return {
     name,
-    // The message shows the signature in the letter case that the codec stores, so the test ignores the letter case.
+    // Bloomery's message shows the signature in the letter case that the codec stores, so the test ignores the letter
+    // case.
     message: message.startsWith('Failed to validate signature') ? message.toLowerCase() : message,
     dataPath,
     // The codec repeats a value in an error only if it is a text or a number.

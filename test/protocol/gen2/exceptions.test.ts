@@ -158,7 +158,7 @@ test('an excepted recipient may be no address, but must equal the listed text', 
     t.false(isTaken(rulesWith({ [key]: new Map([[transaction.id, '7L']]) }), transaction));
     const lenient = rulesWith({ [key]: new Map([[transaction.id, recipientId]]) });
     t.true(isTaken(lenient, transaction));
-    // For this exception, the codec skips all checks after the recipient, so the codec accepts any id and signature.
+    // If such an exception permits the recipient, `validateTransaction` ignores errors in id, fee and signature.
     const odd = { ...transaction, signature: '22'.repeat(64) };
     t.true(isTaken(lenient, odd));
     t.is(statusOf(lenient, world(), transaction), 'ok');

@@ -124,7 +124,7 @@ test('a change of more than 2^53 beddows in one round is rounded to a double', (
   maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
   t.is(delegateOf(maker, delta).pendingVoteWeight, -change);
   maker.growTo(101);
-  // The double nearest to `change` is 2^53. One beddow of the change is lost, also after the next round.
+  // As a double, `change` is rounded to 2^53. One beddow of the change is lost, also after the next round.
   t.is(delegateOf(maker, delta).voteWeight, WEIGHT - 2n ** 53n);
   t.is(votedBalance(maker, publicKeyOf(delta)), WEIGHT - change);
   maker.growTo(202);

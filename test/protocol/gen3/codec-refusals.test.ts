@@ -86,7 +86,7 @@ function plain({ name, message, dataPath, actual, expected }: TransactionError):
   };
 }
 
-/** The errors and the id that the reference returns for the JSON of a transaction; undefined if the reference throws. */
+/** The errors and the id that the reference returns for a transaction; undefined if the reference throws. */
 function referenceAnswer(json: Record<string, unknown>, type: Gen3Type): Answer | undefined {
   try {
     const transaction = referenceOf({ ...json, type });
@@ -150,7 +150,8 @@ for (const [name, content] of Object.entries(CONTENTS)) {
           t.not(given.errors.length, 0, about);
           continue;
         }
-        // The message shows the signature in the letter case that the codec stores, so the test ignores letter case.
+        // Bloomery's message shows the signature in the letter case that the codec stores, so the test ignores letter
+        // case.
         const shown = (errors: Answer['errors']) =>
           errors.map((error) => ({ ...error, message: inLowerCase(error.message) }));
         t.deepEqual(shown(given.errors), shown(expected.errors), about);

@@ -56,8 +56,8 @@ test('a header contains the greatest height in the journal, and the prevoted hei
   t.is(own.maxHeightPrevoted, prevoted);
   const header = maker.state.header(own.maxHeightPreviouslyForged);
   t.is(header?.generatorPublicKey, own.generatorPublicKey);
-  // The delegate signed on a longer chain and then on a shorter one. The next header must name at least the height that
-  // the last header named (260).
+  // The delegate signed on a longer chain and then on a shorter one. The last header has a
+  // `maxHeightPreviouslyForged` of 260, so the next header must have at least this value.
   const moved = signed({ height: 240, maxHeightPreviouslyForged: 260, maxHeightPrevoted: prevoted - 1 });
   t.is(maker.build({ previouslyForged: moved }).maxHeightPreviouslyForged, 260);
 });

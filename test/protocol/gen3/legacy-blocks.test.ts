@@ -14,7 +14,7 @@ const network = makeNetwork({
 });
 const plain = new ChainMaker({ ...network, params: { ...network.params, exceptions: NO_EXCEPTIONS } });
 
-/** The next block of the chain, signed as an older release would have signed it. */
+/** Makes the next block of the chain, with version 1 (the format of generation 2). */
 function oldBlock(maker: ChainMaker): Block {
   const { slot, keyPair } = maker.nextSlot();
   const template = plain.build();

@@ -19,7 +19,7 @@ import {
   verify,
 } from '../../support/chain-maker.ts';
 
-/** Last height with blocks of version 1. The genesis block has version 0, and later blocks have version 2. */
+/** Last height with a block of version 1. The genesis block has version 0. Blocks above `LAST_OLD` have version 2. */
 const LAST_OLD = 150;
 
 const exceptions: Exceptions = {
@@ -127,8 +127,8 @@ test('weights are exact and change at once, even in the older history', (t) => {
 
 test('older blocks forge with the list of their own round, newer ones with an earlier list', (t) => {
   const maker = grown(120);
-  // Carol has no votes, so her registration removed no delegate from the round. Bob's vote changes the order of the
-  // weights from round 2 on.
+  // The lists of rounds 1 and 2 contain the same delegates, because Carol has no votes. Their order is different,
+  // because Bob's vote changed the weights.
   t.deepEqual(maker.rules.forgers(maker.state, 120), maker.rules.forgers(maker.state, 150));
   t.notDeepEqual(maker.rules.forgers(maker.state, 150), maker.rules.forgers(maker.state, 151));
 });

@@ -34,7 +34,6 @@ test('the genesis block freezes the first list, funds its accounts and counts fo
 
 test('a round end pays fees and rewards by block, the rest to the last forger, and counts missed blocks', (t) => {
   const maker = new ChainMaker(network);
-  // Alice votes for the first delegate. Her fee is paid to forgers like all other fees.
   const vote = { kind: 'vote', votes: [`+${publicKeyOf(network.delegates[0] as KeyPair)}`], amount: 0n } as const;
   maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(bob, alice, LSK)] });
   while (maker.tip.height < 100) maker.forge({ missedSlots: maker.tip.height === 60 ? 7 : 0 });

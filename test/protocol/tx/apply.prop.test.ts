@@ -125,7 +125,10 @@ interface Request {
   readonly sender: Signer;
   readonly second: string;
   readonly members: readonly Signer[];
-  /** True if the members of the group of the transaction sign; false if the accounts in `members` sign. */
+  /**
+   * True if the members of the right group sign: the group that the transaction registers, or else the sender's group.
+   * False if the accounts in `members` sign.
+   */
   readonly fitting: boolean;
   /** Whether one of the signatures belongs to no member. */
   readonly damaged: boolean;
@@ -176,7 +179,7 @@ function plain(errors: readonly TransactionError[]): object[] {
   }));
 }
 
-/** Keeps only the first error about a signature of no member, because Bloomery stops at the first such signature. */
+/** Keeps only the first error about a signature that no member made, because Bloomery stops at such a signature. */
 function sought(errors: readonly TransactionError[]): readonly TransactionError[] {
   const isOfNobody = ({ message, dataPath }: TransactionError): boolean =>
     dataPath === '.signatures' && message.startsWith('Failed to validate signature');

@@ -58,7 +58,7 @@ function apply(maker: ChainMaker, block: Block): StateOverlay {
   return overlay;
 }
 
-/** Decodes the transaction as another node does. */
+/** Converts the transaction to JSON, applies `changes` to the JSON, and decodes it as another node does. */
 function reread(maker: ChainMaker, transaction: Transaction, changes: JsonObject = {}): Transaction {
   const { codec } = maker.rules;
   const json = JSON.parse(JSON.stringify({ ...codec.transactionToJson(transaction), ...changes })) as JsonObject;

@@ -17,7 +17,7 @@ function corrupted(scripted: ScriptedWorld, block: Block): Block {
   return signBlock(block, { reward: block.reward + 1n }, owner!);
 }
 
-/** Connects to `victim` a peer that has the blocks of `model` below `height`, and an invalid block at `height`. */
+/** Connects a peer to `victim`. The peer has the blocks of `model` below `height`, and an invalid block at `height`. */
 async function liar(scripted: ScriptedWorld, model: SimNode, height: number, victim: SimNode): Promise<void> {
   const { world } = scripted;
   const { codec } = world.rules;

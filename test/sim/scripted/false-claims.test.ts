@@ -64,8 +64,8 @@ async function begin(generation: Generation, blockTimeS: number): Promise<Script
 }
 
 /**
- * Connects one claimant at a time to each node. A claimant sends its blocks, and leaves when the tip of the node
- * changes.
+ * Connects one stranger (a claimant) at a time to each node. The claimant sends its blocks, and leaves when the tip of
+ * the node changes.
  */
 class Claimants {
   readonly #scripted: ScriptedWorld;

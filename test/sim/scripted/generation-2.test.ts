@@ -49,7 +49,7 @@ test('a node left behind by its network does not forge, and switches to the long
   t.is(scripted.node(0).store.heightOf(ahead.id), ahead.height);
 });
 
-/** Connects `count` peers at one address to each victim. The peers report a different, shorter chain. */
+/** Connects `count` peers with one IP address to each of `victims`. The peers report a different, shorter chain. */
 async function strangersElsewhere(scripted: ScriptedWorld, victims: readonly SimNode[], count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const transport = scripted.world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 + index });

@@ -14,8 +14,8 @@ const NEW = 3;
 const MOVING = 3;
 
 /**
- * Starts a world in which nodes 0 and 1 keep the chain growing. The delegates of node 2 will move to node 3, which
- * protects against double forging.
+ * Starts a world in which nodes 0 and 1 keep the chain growing. The delegates of node 2 will move to node 3, and
+ * node 3 protects against double forging.
  */
 async function begin(network: WorldOptions['network'], { watermarks = [] }: { readonly watermarks?: number[] } = {}) {
   const world = new World({
@@ -48,7 +48,7 @@ function signedBy(world: World, node: number, keys: readonly KeyPair[]): readonl
     .map(({ header }) => header);
 }
 
-/** Contradictions between headers that one delegate signed on either node. */
+/** Returns all contradictions between headers that one delegate signed on the old node or on the new node. */
 function contradictions(world: World, keys: readonly KeyPair[]): readonly string[] {
   return keys.flatMap((keyPair) => {
     const all = [OLD, NEW].flatMap((node) => world.node(node).journal.entries.get(publicKeyOf(keyPair)) ?? []);
@@ -77,7 +77,6 @@ test('a moved delegate without a record signs only when a later block is final, 
   t.true(countOf('FORGING_HAND_OVER') > 0);
   t.true(signed.every(({ timestamp }) => timestamp > movedS + 100 * BLOCK_TIME_S));
   t.deepEqual(contradictions(world, keys), []);
-  // The blocks are part of the common chain, and every moved delegate signs without delay now.
   for (const { height, blockId } of signed.slice(0, MOVING)) t.is(world.node(0).store.header(height)?.id, blockId);
   t.is(world.node(NEW).engine.forging.waiting(publicKeyOf(keys[0] as KeyPair)), undefined);
 });
@@ -85,7 +84,6 @@ test('a moved delegate without a record signs only when a later block is final, 
 test('a delegate without its record contradicts no header that it signed on a branch that no other node had', async (t) => {
   const { world, keys, slots } = await begin({});
   await slots(230);
-  // The isolated old node forges with its own delegates on a branch that no other node gets.
   world.partition([[0, 1, NEW], [OLD]]);
   const before = signedBy(world, OLD, keys).length;
   await slots(110);

@@ -82,7 +82,7 @@ for (const generation of [2, 3] as const) {
     world.wire.heal();
     const tookS = await secondsUntil(world, 60, () => world.nodes.every((node) => has(node, id)));
     t.log(`${tookS} s after the wires were mended`);
-    // A node dials an unreachable peer again after at most ten seconds.
+    // A node dials an unreachable fixed peer again after at most 10.5 s.
     t.true(tookS <= 25);
     await world.close();
   });
@@ -102,7 +102,6 @@ for (const generation of [2, 3] as const) {
     }
     await scripted.slots(8);
     for (const id of ids) t.true(scripted.node(0).store.hasTransaction(id), id);
-    // No node dropped a transaction of its transaction journal.
     t.is(scripted.countOf('ACCEPTED_TRANSACTIONS_DROPPED'), 0);
     await world.close();
   });
@@ -156,7 +155,7 @@ async function submit(world: World, node: SimNode): Promise<string> {
   const [sender] = world.network.accounts;
   if (sender === undefined) throw new Error('the network has no account with funds');
   const content = { kind: 'transfer', amount: LSK, recipientId: addressOfPair(sender) } as const;
-  // Each transfer is different.
+  // The timestamps make the transfers different.
   const timestamp = node.engine.chain.nowS() - 60;
   const transaction = makeTransaction(world.params, sender, content, { timestamp });
   const result = await node.engine.accepted.submit(world.rules.codec.transactionToJson(transaction), NO_PAYER);

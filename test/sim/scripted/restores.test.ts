@@ -41,7 +41,7 @@ const OLD: RestoreSchedule = {
 };
 
 test('half of all delegates continue after a restore without records, because of their watermarks', async (t) => {
-  // Without a signing record, no delegate signs in its first slot.
+  // A delegate without a signing record leaves its first slot empty, so the schedule lasts for more than two rounds.
   const schedule: RestoreSchedule = { ...OLD, restored: 'backup', evidence: 'watermark', endSlots: 210 };
   const { contradiction, signedAfter } = await runRestore(7, schedule);
   t.is(contradiction?.text, undefined);

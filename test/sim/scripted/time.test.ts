@@ -1,4 +1,4 @@
-/** Tests of wrong clocks, and of nodes that all stop at once. */
+/** Tests of wrong clocks, and of nodes that all stop at the same time. */
 
 import test from 'ava';
 

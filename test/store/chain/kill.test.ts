@@ -13,7 +13,7 @@ import { dump, temporaryFolder } from '../backends.ts';
 import { followHistory } from '../world.ts';
 
 const WRITER = fileURLToPath(new URL('./killed-writer.js', import.meta.url));
-/** For each kill: the number of blocks that the writer reports before the kill. */
+/** For each kill: the number of new blocks that the test waits for before it kills the writer. */
 const BLOCKS_BEFORE_KILL = [1, 18, 7, 33, 2];
 
 test('a killed writer loses no confirmed write, leaves no partial write, and locks out no other process', async (t) => {

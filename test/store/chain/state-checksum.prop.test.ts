@@ -64,7 +64,7 @@ test('a byte moved from a key to its value, or from a value to the next key, cha
 
 const step = fc.record({ kind: fc.constantFrom('append', 'revert', 'fail', 'refuse', 'look'), seed: fc.nat() });
 
-/** Refuses transactions before they start, like a store whose lock another process has taken. */
+/** While `refuses` is true, each transaction fails before it starts, as if another process had taken the lock. */
 class RefusingKeyValue extends MemoryKeyValue {
   refuses = false;
 

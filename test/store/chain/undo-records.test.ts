@@ -1,4 +1,4 @@
-/** Tests how a store treats damaged undo records, and a damaged note about finality. */
+/** Tests how a store treats damaged undo records, and a damaged note of the finalized height. */
 
 import test from 'ava';
 import type { KeyValueEntry } from '../../../src/store/tables/key-value.ts';

@@ -74,7 +74,6 @@ test.serial(
     t.is(locks().length, 1, 'the lock of another is not taken from it');
     other.kill('SIGKILL');
     await once(other, 'exit');
-    // `withOpenLock` runs the work when it has the lock, and rethrows the error of the work.
     t.throws(
       () =>
         withOpenLock(directory, () => {

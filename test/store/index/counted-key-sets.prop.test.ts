@@ -33,14 +33,14 @@ function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
   return Buffer.concat([...keys]).equals(Buffer.concat(expected));
 }
 
-/** Writes or removes `count` numbers from `from` on. Leaf blocks split if many numbers are written at once. */
+/** Writes or removes `count` numbers from `from` on. Leaf blocks split if a step writes many numbers. */
 const step = fc.record({
   from: fc.nat(3000),
   count: fc.integer({ min: 1, max: 1500 }),
   remove: fc.boolean(),
   /** Distance between the numbers. With different distances, a step can write numbers between existing numbers. */
   by: fc.integer({ min: 1, max: 3 }),
-  /** Whether the keys are passed as one sorted block. */
+  /** Whether a step that writes and does not fail passes its keys as one sorted block. */
   sorted: fc.boolean(),
   fail: fc.boolean(),
 });

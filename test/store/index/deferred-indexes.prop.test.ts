@@ -16,8 +16,8 @@ import { chainStoreOver } from '../../../src/store/chain/open.ts';
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 
 /**
- * An event of a chain. Both stores get the event: one store defers its indexes, and the other writes them with each
- * block.
+ * An event of a test run. The store `prompt` writes its indexes with each block, and the store `deferred` may defer its
+ * indexes. Both stores get the events `append`, `fail` and `revert`. Only `deferred` gets the other events.
  */
 const event = fc.oneof(
   {
@@ -30,7 +30,7 @@ const event = fc.oneof(
   },
   fc.record({ kind: fc.constant('fail' as const), seed: fc.nat(), reverts: fc.boolean() }),
   fc.record({ kind: fc.constant('revert' as const), blocks: fc.integer({ min: 1, max: 2 }) }),
-  // Number of steps after which the backfill stops. Each step is a complete transaction of the store.
+  // The backfill stops after `steps` steps. Each step is a complete database transaction.
   fc.record({
     kind: fc.constant('backfill' as const),
     steps: fc.oneof(fc.nat(12), fc.constant(Infinity)),
@@ -214,8 +214,8 @@ for (const isLookedUp of [false, true]) {
     const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
     t.false(steps.next().done);
     t.throws(() => fail(deferred, 5, false));
-    // The lookup loads the missing entries from the blocks again. Their new row numbers differ from the row numbers
-    // that the running backfill uses.
+    // The lookup loads the missing entries from the blocks again, perhaps with other row numbers than the running
+    // backfill uses.
     if (isLookedUp) t.false(deferred.hasTransaction('1'));
     t.throws(() => steps.next(), { message: /the pending entries are in memory until the backfill ends/ });
     t.is(deferred.indexLag, lag);
@@ -309,7 +309,7 @@ function fail(store: StoredChain, seed: number, reverts: boolean): void {
   });
 }
 
-/** A store that a test can open again without a backfill, in the state in which a killed process would leave it. */
+/** A store that a test can close and open again without a backfill, as if a killed process had left the store. */
 class Reopened {
   readonly #directory: string | undefined;
   readonly #memory = new MemoryKeyValue();

@@ -118,7 +118,6 @@ test('lists continue at their end even when more addresses were used than the ca
       }
       store.transact((writer) => writer.revert());
       t.deepEqual(dump(store), once);
-      // The block with 5,000 transactions can be read as a whole, and each of its transactions can be read alone.
       t.deepEqual(store.block(1)?.transactions, transactions);
       for (const index of [0, 255, 256, 4999]) {
         t.deepEqual(store.transaction({ height: 1, index }), transactions[index], `transaction ${index}`);

@@ -137,6 +137,6 @@ test('each answer of two processes belongs to one height, whatever is appended a
     ),
     { numRuns: CHAINS },
   );
-  // With fewer different tips in the answers, the store would hardly have changed during the reads.
+  // Fewer different tips in the answers would mean that the store hardly changed during the reads.
   t.true(moments > CHAINS * READERS * 3, `${moments} moments`);
 });

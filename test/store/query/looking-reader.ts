@@ -42,7 +42,7 @@ async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
   return snapshot.hold(async () => {
     const chain = createQueries(snapshot.store, params);
     const { items, total } = await chain.transactions(query);
-    // The writer can write between any two queries of the snapshot.
+    // Other tasks of the event loop run here, so that the writer can write between two queries of the snapshot.
     await new Promise((resolve) => setImmediate(resolve));
     const walk: string[] = [];
     let after: Cursor | undefined;

@@ -10,7 +10,7 @@ import type { Block, Transaction } from '../../../src/protocol/types.ts';
 import type { TransactionFilters } from '../../../src/store/query/transaction-filters.ts';
 import { address, like, person, seconds, some, type World } from '../model.ts';
 
-/** Written by hand, independent of the store's own table of sort orders. */
+/** For each sort field: the value by which a query sorts transactions. */
 export const SORTED_BY: Readonly<Record<TransactionSort, (transaction: Transaction) => bigint | number>> = {
   amount: ({ payload }) => ('amount' in payload ? payload.amount : 0n),
   fee: ({ fee }) => fee,
@@ -19,8 +19,8 @@ export const SORTED_BY: Readonly<Record<TransactionSort, (transaction: Transacti
 };
 
 /**
- * All filters except `id` and `blockId`, which have tests of their own. The `satisfies` clause requires an entry for
- * each new filter.
+ * All filters except `id` and `blockId`, which `query-transactions.prop.test.ts` adds to some queries. The `satisfies`
+ * clause requires an entry for each new filter.
  */
 export const filters = some({
   height: fc.integer({ min: 0, max: 20 }),

@@ -12,7 +12,7 @@ const PAGE = join(packageDirectory(), 'docs', 'store-layout.md');
 const u16 = fc.nat(0xffff);
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const publicKey = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex'));
-/** Excludes code points with surrogate pairs, whose order in memory differs from their order on disk. */
+/** Text of characters that take one, two or three bytes in UTF-8. */
 const text = fc.string({ unit: fc.constantFrom('a', 'b', 'L', '0', '9', 'é', '漢'), maxLength: 20 });
 const bytes = fc.uint8Array({ maxLength: 64 }).map((array) => Buffer.from(array));
 const place = fc.record({ height: u32, index: u16 });
