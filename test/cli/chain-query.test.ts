@@ -192,6 +192,11 @@ test.serial('a transaction that moves through the queues into a block during the
     const { code, stderr } = await runCli(['tx', id, '--node', node]);
     t.is(code, 0, `${last}: ${stderr}`);
   }
+  // A block moves the transaction back after the second request, behind the search.
+  places = ['/ready', '/ready', '/ready', '/ready', '/validated'];
+  t.is((await runCli(['tx', id, '--node', node])).code, 0);
+  places = ['/ready', '/ready', '/ready', '/validated'];
+  t.regex((await runCli(['pool', '--node', node])).stdout, /^17 /m);
   places = ['/received', '/received', '/verified'];
   t.regex((await runCli(['pool', '--node', node])).stdout, /^17 /m);
   places = ['/verified', '/verified', '/verified', '/verified', '/ready'];

@@ -4,10 +4,11 @@ export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'receiv
 export type PoolStateName = (typeof POOL_STATES)[number];
 
 /**
- * The order in which to search the queues. A transaction that moves on between two requests moves into a queue that is
- * searched later, so the search does not miss the transaction.
+ * Queues in the order of a search, from the first queue to the last and back. A transaction usually moves on to a later
+ * queue, so the search forwards finds it. A new block can move transactions back to an earlier queue, so the search
+ * backwards finds those.
  */
-export const SEARCH_ORDER: readonly PoolStateName[] = POOL_STATES.toReversed();
+export const SEARCH_ORDER: readonly PoolStateName[] = [...POOL_STATES.toReversed(), ...POOL_STATES.slice(1)];
 
 /** Text for each queue: the event for which its transactions wait. */
 export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
