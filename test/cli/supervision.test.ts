@@ -100,6 +100,28 @@ test('a devnet that ends during a restart waits for the old process, and starts 
   t.deepEqual(world.starts, [1, 1]);
 });
 
+test('a kill ends a process that a restart waits for, and two restarts leave one process', async (t) => {
+  const world = new FakeDevnet(2);
+  let outcome: string[] = [];
+  world.attach = ([, node]) => {
+    world.at(STARTUP_MS + 1000, () => {
+      if (node === undefined) return;
+      world.ignoreStops(1);
+      const both = Promise.all([node.restart(), node.kill()]);
+      void both.then(async () => {
+        outcome = [node.stateName, String(world.running)];
+        world.heedStops(1);
+        await Promise.all([node.restart(), node.restart()]);
+        outcome.push(node.stateName, String(world.running));
+        world.stop();
+      });
+    });
+  };
+  await world.run();
+  t.deepEqual(outcome, ['killed', '1', 'running', '2']);
+  t.is(world.running, 0);
+});
+
 test('in a run to a height, a node that ends makes the run fail', async (t) => {
   const world = new FakeDevnet(2);
   world.at(10_000, () => world.end(1, KILLED));
@@ -130,6 +152,8 @@ class FakeDevnet {
   readonly notes: string[] = [];
   /** Number of process starts, by node. */
   readonly starts: number[] = [];
+  /** Number of running processes. */
+  running = 0;
   readonly #plans;
   readonly #restart: RestartMode;
   readonly #stop = new AbortController();
@@ -153,6 +177,7 @@ class FakeDevnet {
   answerAgain = (index: number): void => void this.#silent.delete(index);
   stop = (): void => this.#stop.abort();
   ignoreStops = (index: number): void => void this.#ignoringStops.add(index);
+  heedStops = (index: number): void => void this.#ignoringStops.delete(index);
   end = (index: number, end: ProcessEnd): void => this.#endings.get(index)?.(end);
 
   /** Ends the node now, and again immediately after every restart. */
@@ -196,8 +221,10 @@ class FakeDevnet {
   #process(index: number): NodeProcess {
     this.starts[index] = (this.starts[index] ?? 0) + 1;
     let isRunning = true;
+    this.running += 1;
     const ended = new Promise<ProcessEnd>((resolve) => {
       this.#endings.set(index, (end) => {
+        if (isRunning) this.running -= 1;
         isRunning = false;
         resolve(end);
       });
@@ -209,7 +236,8 @@ class FakeDevnet {
     const end = (): void => {
       if (!this.#ignoringStops.has(index)) this.end(index, { reason: 'stopped', exitCode: 0 });
     };
-    return { node, pid: 1, ended, isRunning: () => isRunning, stop: end, kill: end, pause: () => undefined };
+    const kill = (): void => this.end(index, KILLED);
+    return { node, pid: 1, ended, isRunning: () => isRunning, stop: end, kill, pause: () => undefined };
   }
 
   #client(index: number): NodeClient {

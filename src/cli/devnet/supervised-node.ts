@@ -2,6 +2,7 @@
  * Runs one node of a devnet: starts, pauses and kills its process, and restarts the node after its process has ended.
  */
 
+import { SerialQueue } from '../../engine/serial-queue.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeClient } from '../node-client.ts';
 import type { ProcessEnd, NodeProcess } from './node-process.ts';
@@ -30,8 +31,12 @@ export class SupervisedNode {
   readonly #policy: RestartPolicy;
   #state: State;
   #isPaused = false;
+  /** `kill` and `restart` run one after the other. */
+  readonly #queue = new SerialQueue();
   /** The process whose end `kill` or `restart` awaits. */
   #ending: NodeProcess | undefined;
+  /** Number of kills that wait for an earlier operation. */
+  #killsWaiting = 0;
   #isClosed = false;
 
   /** Starts the first process. */
@@ -64,7 +69,13 @@ export class SupervisedNode {
    * `restart`.
    */
   async kill(): Promise<void> {
-    await this.#end((process) => process.kill());
+    // A restart that is under way may wait for a process that does not stop.
+    this.#killsWaiting += 1;
+    this.#ending?.kill();
+    await this.#queue.run(() => {
+      this.#killsWaiting -= 1;
+      return this.#end((process) => process.kill());
+    });
   }
 
   /**
@@ -72,8 +83,10 @@ export class SupervisedNode {
    * starts no process.
    */
   async restart(): Promise<void> {
-    await this.#end((process) => process.stop());
-    if (!this.#isClosed) this.#state = this.#started();
+    await this.#queue.run(async () => {
+      await this.#end((process) => process.stop());
+      if (!this.#isClosed) this.#state = this.#started();
+    });
   }
 
   /**
@@ -153,8 +166,9 @@ export class SupervisedNode {
     if (process === undefined) return;
     this.#ending = process;
     signal(process);
+    if (this.#killsWaiting > 0) process.kill();
     await process.ended;
-    if (this.#ending === process) this.#ending = undefined;
+    this.#ending = undefined;
   }
 
   #started(): State {

@@ -26,6 +26,8 @@ export interface DevnetRun {
   readonly onReady?: (result: DevnetResult) => void;
   /** Receives the list of the started nodes. The caller may add further nodes to this list later. */
   readonly attach?: (nodes: SupervisedNode[]) => void;
+  /** Called when the run ends, before the supervisor stops the nodes. From then on, the caller must add no node. */
+  readonly onEnding?: () => void;
   readonly parts: DevnetParts;
 }
 
@@ -99,6 +101,7 @@ export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefine
     run.attach?.(nodes);
     return await watch(run, nodes);
   } finally {
+    run.onEnding?.();
     await stopAll(nodes.flatMap((each) => each.close() ?? []));
   }
 }
