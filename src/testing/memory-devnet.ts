@@ -120,7 +120,7 @@ export class MemoryDevnet implements TestDevnet {
 
   async start(): Promise<void> {
     await this.#openAll();
-    await this.#timekeeper.begin(undefined);
+    await this.#timekeeper.begin();
   }
 
   get url(): string {

@@ -10,6 +10,7 @@ import type { AgentLink, AgentRequest } from '../../src/cli/devnet/messages.ts';
 import type { MiningMode } from '../../src/cli/devnet/mining.ts';
 import { Timekeeper } from '../../src/cli/devnet/timekeeper.ts';
 import type { Network } from '../../src/config/network.ts';
+import type { ClockSetting } from '../../src/node/movable-clock.ts';
 import { createOfflineTransport } from '../../src/node/offline-transport.ts';
 import { systemClock, systemRandom } from '../../src/node/system.ts';
 import { partsOf } from '../../src/node/generations.ts';
@@ -51,6 +52,8 @@ export interface InProcessOptions {
   readonly delegates?: number;
   readonly generation?: 2 | 3;
   readonly blockTimeS?: number;
+  /** Setting of the chain clock at the end of an earlier run. */
+  readonly earlier?: ClockSetting;
 }
 
 /** The account that holds the supply of a test network. Its address is not used. */
@@ -64,6 +67,7 @@ export async function inProcessDevnet({
   delegates = 5,
   generation = 3,
   blockTimeS = 2,
+  earlier,
 }: InProcessOptions = {}): Promise<InProcessDevnet> {
   const network = makeNetwork({ delegates, activeDelegates: delegates, generation, blockTimeS });
   const { params } = network;
@@ -86,6 +90,7 @@ export async function inProcessDevnet({
     clock,
     mode,
     intervalMs,
+    earlier,
     links,
     peersWaitMs: 0,
     print: (line) => void notes.push(line),
@@ -161,6 +166,6 @@ export function accountsOf({ network: { params }, timekeeper }: InProcessDevnet)
 export async function begunDevnet(t: ExecutionContext, options?: InProcessOptions) {
   const devnet = await inProcessDevnet(options);
   t.teardown(() => devnet.close());
-  await devnet.timekeeper.begin(undefined);
+  await devnet.timekeeper.begin();
   return { ...devnet, accounts: accountsOf(devnet) };
 }

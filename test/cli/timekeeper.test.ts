@@ -35,7 +35,7 @@ for (const generation of [2, 3] as const) {
   test(`generation ${generation}: the next slots are mined by their owners, on all nodes, without waiting`, async (t) => {
     const devnet = await devnetOf(t, { generation });
     const { timekeeper, network, nodes } = devnet;
-    await timekeeper.begin(undefined);
+    await timekeeper.begin();
     t.is(tips(devnet)[0]?.height, 1, 'nothing is mined that nobody asked for');
     const mined = await timekeeper.mine(12);
     t.is(mined.slots, 12);
@@ -58,7 +58,7 @@ for (const generation of [2, 3] as const) {
 test("a block mined later gets the slot of the machine's clock", async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, machine, network } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   await timekeeper.mine(1);
   machine.nowMs += 60_000;
   await timekeeper.mine(1);
@@ -68,7 +68,7 @@ test("a block mined later gets the slot of the machine's clock", async (t) => {
 test('a slot that ends while the nodes are asked to forge is not left empty', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, network, machine, nodes } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   await timekeeper.mine(1);
   // The nodes forge one after another. Before one of them forges, the machine's clock enters the next slot.
   let requestsBefore = Infinity;
@@ -103,7 +103,7 @@ test('a slot that ends while the nodes are asked to forge is not left empty', as
 test('the clock does not follow a node whose clock is ahead', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, network, nodes } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   await nodes[0]!.agent.handle({ op: 'faults', faults: { links: [], skewMs: 3_600_000 } });
   const startMs = timekeeper.nowMs();
   await timekeeper.mine(5);
@@ -114,7 +114,7 @@ test('the clock does not follow a node whose clock is ahead', async (t) => {
 test('slots of a stopped node stay empty and are counted, and the node catches up after its start', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, nodes } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   nodes[2]!.isRunning = false;
   const mined = await timekeeper.mine(10);
   t.true(mined.emptySlots > 0);
@@ -131,7 +131,7 @@ test('slots of a stopped node stay empty and are counted, and the node catches u
 test('a year of empty slots passes at once, and blocks follow', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, nodes } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   await timekeeper.mine(3);
   const before = tips(devnet)[0]!;
   const { time } = await timekeeper.warp(timekeeper.nowMs() + YEAR_MS);
@@ -148,14 +148,14 @@ test('a year of empty slots passes at once, and blocks follow', async (t) => {
 
 test('the clock cannot be set back, and the refusal suggests a revert to a snapshot', async (t) => {
   const { timekeeper } = await devnetOf(t);
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   const error = await t.throwsAsync(timekeeper.warp(timekeeper.nowMs() - 1000), { code: 'DEVNET_TIME_BACKWARDS' });
   t.regex(error?.message ?? '', /snapshot/);
 });
 
 test('an invalid time is refused and leaves the clock unchanged', async (t) => {
   const { timekeeper, nodes } = await devnetOf(t);
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   const { setting } = timekeeper;
   await t.throwsAsync(timekeeper.warp(Number.NaN), { instanceOf: RangeError, message: /is not a time/ });
   t.deepEqual(timekeeper.setting, setting);
@@ -167,7 +167,7 @@ test('an invalid time is refused and leaves the clock unchanged', async (t) => {
 
 test('a frozen clock stops on all nodes until it is resumed, and mining moves it by slots', async (t) => {
   const { timekeeper, machine, nodes, network } = await devnetOf(t);
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   await timekeeper.freeze();
   const frozenMs = timekeeper.nowMs();
   machine.nowMs += 100_000;
@@ -185,7 +185,7 @@ test('a frozen clock stops on all nodes until it is resumed, and mining moves it
 test('in the mode instant a transaction is at once in a block of all nodes, and nothing else is mined', async (t) => {
   const devnet = await devnetOf(t, { mode: 'instant' });
   const { timekeeper, nodes, network } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   t.is(tips(devnet)[0]!.height, 1);
   for (let sent = 1; sent <= 3; sent += 1) {
     const json = transferOf(network, BigInt(sent), timekeeper.nowMs());
@@ -204,7 +204,7 @@ test('in the mode instant a transaction is at once in a block of all nodes, and 
 test('in the mode on-demand, mining takes a transaction that any one node accepted before', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, nodes, network } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   for (let sent = 1; sent <= 5; sent += 1) {
     const json = transferOf(network, BigInt(sent), timekeeper.nowMs());
     // Other nodes forge most of the five blocks. Without gossip, they can get the transaction only from the relay.
@@ -219,7 +219,7 @@ test('in the mode on-demand, mining takes a transaction that any one node accept
 test('a transaction that a block took meanwhile does not keep the others from the next block', async (t) => {
   const devnet = await devnetOf(t);
   const { timekeeper, nodes, network } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   const [early, late] = [1n, 2n].map((amount) => transferOf(network, amount, timekeeper.nowMs()));
   const { accepted } = nodes[0]!.engine.pool.submit(early!);
   t.true(accepted);
@@ -238,7 +238,7 @@ test('a transaction that a block took meanwhile does not keep the others from th
 test('a block time below the slot length mines at its own pace, and stops when it is frozen', async (t) => {
   const devnet = await devnetOf(t, { mode: 'interval', intervalMs: 20 });
   const { timekeeper } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   t.true(timekeeper.isHeld);
   while (tips(devnet)[0]!.height < 6) await new Promise((resolve) => setTimeout(resolve, 10));
   await timekeeper.freeze();
@@ -253,7 +253,7 @@ test('a block time below the slot length mines at its own pace, and stops when i
 
 test('in the mode interval the first block comes at once and nodes fill their slots themselves', async (t) => {
   const devnet = await devnetOf(t, { mode: 'interval' });
-  await devnet.timekeeper.begin(undefined);
+  await devnet.timekeeper.begin();
   t.false(devnet.timekeeper.isHeld);
   t.is(tips(devnet)[0]!.height, 2);
   for (const { agent } of devnet.nodes) t.false(agent.isForgingSuspended());
@@ -262,19 +262,21 @@ test('in the mode interval the first block comes at once and nodes fill their sl
 });
 
 test('a resumed devnet continues with its last clock, and never before its newest block', async (t) => {
-  const devnet = await devnetOf(t);
-  const { timekeeper, machine } = devnet;
-  await timekeeper.begin({ kind: 'running', aheadMs: 3_600_000 });
+  const { timekeeper, machine, nodes } = await devnetOf(t, { earlier: { kind: 'running', aheadMs: 3_600_000 } });
+  for (const { agent } of nodes) t.is(agent.chainClock.nowMs(), machine.nowMs + 3_600_000, 'before the devnet begins');
+  await timekeeper.begin();
   t.is(timekeeper.nowMs(), machine.nowMs + 3_600_000);
-  await timekeeper.mine(2);
-  const tipMs = slotStartMs(slotAt(tips(devnet)[0]!.timestamp, devnet.network.params), devnet.network.params);
-  await timekeeper.begin({ kind: 'running', aheadMs: 0 });
-  t.is(timekeeper.nowMs(), tipMs);
+
+  const behind = await devnetOf(t, { earlier: { kind: 'running', aheadMs: -2_000_000_000 } });
+  const { params } = behind.network;
+  t.true(behind.timekeeper.nowMs() < params.epochMs);
+  await behind.timekeeper.begin();
+  t.is(behind.timekeeper.nowMs(), slotStartMs(slotAt(tips(behind)[0]!.timestamp, params), params));
 });
 
 test('when no node answers, mining fails with that reason', async (t) => {
   const devnet = await devnetOf(t);
-  await devnet.timekeeper.begin(undefined);
+  await devnet.timekeeper.begin();
   for (const node of devnet.nodes) node.isRunning = false;
   await t.throwsAsync(devnet.timekeeper.mine(1), { code: 'DEVNET_NODE_SILENT' });
 });
@@ -282,7 +284,7 @@ test('when no node answers, mining fails with that reason', async (t) => {
 test('after mining has failed, the clocks of the nodes run again', async (t) => {
   const devnet = await devnetOf(t, { mode: 'interval' });
   const { timekeeper, nodes, machine } = devnet;
-  await timekeeper.begin(undefined);
+  await timekeeper.begin();
   const transaction = transferOf(devnet.network, 1n, timekeeper.nowMs());
   const attempts = [
     ['forge', () => timekeeper.mine(1)],

@@ -11,12 +11,13 @@ export interface TimeState {
 }
 
 export class DevnetClock {
-  setting: ClockSetting = { kind: 'running', aheadMs: 0 };
+  setting: ClockSetting;
   readonly #machine: Clock;
 
   /** @param machine clock of the machine */
-  constructor(machine: Clock) {
+  constructor(machine: Clock, setting: ClockSetting = { kind: 'running', aheadMs: 0 }) {
     this.#machine = machine;
+    this.setting = setting;
   }
 
   /** Unix time in milliseconds. */

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Network } from '../../config/network.ts';
+import { SerialQueue } from '../../engine/serial-queue.ts';
 import { systemClock } from '../../node/system.ts';
 import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf } from '../../primitives/errors.ts';
@@ -90,6 +91,7 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
       stop: stop.signal,
       parts: session.parts,
       attach: (nodes) => session.attach(nodes),
+      onEnding: () => session.end(),
       ...(options.untilHeight === undefined ? {} : { untilHeight: options.untilHeight }),
       onReady: (result) =>
         options.onReady?.(result, { operations, nodes: () => session.nodes, accounts: session.accounts }),
@@ -118,6 +120,9 @@ class Session {
    * Numbers of the nodes in `options.nodes` that have not been ready yet; undefined once all of them have been ready.
    */
   #missing: Set<number> | undefined;
+  /** Two nodes that are added at the same time must not get the same number. */
+  readonly #additions = new SerialQueue();
+  #isEnding = false;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -128,6 +133,8 @@ class Session {
       clock: systemClock,
       mode: options.mode,
       intervalMs: options.intervalMs,
+      // The nodes start with this clock, because they judge the age of restored transactions before `begin`.
+      earlier: readClock(options.directory),
       links: () =>
         this.#nodes.flatMap(({ process, stateName }) =>
           stateName === 'running' && process?.link?.isUsable === true ? [process.link] : [],
@@ -176,7 +183,7 @@ class Session {
         timekeeper: this.#timekeeper,
         nodes: () => this.#nodes,
       }),
-      add: () => this.#add(),
+      add: () => this.#additions.run(() => this.#add()),
       resumed: ({ node }) => this.#welcome(node.index),
       stop: () => stop.abort(),
       clockMoved: () => this.#keepClock(),
@@ -187,6 +194,11 @@ class Session {
       clock: systemClock,
     });
     return this.#operations;
+  }
+
+  /** From now on, no node is added. */
+  end(): void {
+    this.#isEnding = true;
   }
 
   close(): void {
@@ -240,11 +252,11 @@ class Session {
     this.#missing.delete(index);
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
-    const { directory, screen, stop } = this.#options;
+    const { screen, stop } = this.#options;
     // Users may have set faults while nodes were starting. All nodes get these faults before the devnet begins.
     this.#faults
       .sendFaults()
-      .then(() => this.#timekeeper.begin(readClock(directory)))
+      .then(() => this.#timekeeper.begin())
       .catch((error: unknown) => {
         if (!stop.signal.aborted) screen.print(`the devnet could not begin: ${messageOf(error)}`);
       });
@@ -262,14 +274,14 @@ class Session {
   }
 
   async #add(): Promise<SupervisedNode> {
-    const { directory, network, httpPort, wsPort, restart, logFormat, stop } = this.#options;
+    const { directory, network, httpPort, wsPort, restart, logFormat } = this.#options;
     const plans = this.#nodes.map(({ node }) => node);
     const log = logFormat === undefined ? {} : { logFormat };
     const plan = planFollower(plans, { httpPort, wsPort, directory, network, ...log });
     await checkPortsFree([plan.httpPort, plan.wsPort].map((port) => ({ host: DEVNET_HOST, port })));
     writeNodeFolder(plan);
     if (this.#options.fork !== undefined) await this.#copyChainTo(plan);
-    if (stop.signal.aborted) throw usageError('the devnet is stopping: start it again, and then add the node');
+    if (this.#isEnding) throw usageError('the devnet is ending: start it again, and then add the node');
     const { start, client, nowMs } = this.parts;
     const node = new SupervisedNode({ node: plan, client: client(plan), restart, start, nowMs });
     this.#nodes.push(node);

@@ -23,6 +23,8 @@ export interface TimekeeperOptions extends NodeLinksOptions {
   /** Clock of the machine. */
   readonly clock: Clock;
   readonly mode: MiningMode;
+  /** Setting of the chain clock at the end of an earlier run; undefined for the clock of the machine. */
+  readonly earlier?: ClockSetting | undefined;
   /**
    * Time between two blocks on the machine's clock in the mode `interval`, if this time is shorter than a slot. The
    * chain clock then runs ahead of the machine's clock. Undefined if both clocks run equally fast.
@@ -71,7 +73,7 @@ export class Timekeeper {
 
   constructor(options: TimekeeperOptions) {
     this.#options = options;
-    this.#clock = new DevnetClock(options.clock);
+    this.#clock = new DevnetClock(options.clock, options.earlier);
     this.#nodes = new NodeLinks(options);
     this.#relay = new TransactionRelay(this.#nodes);
     this.#miner = new SlotMiner({
@@ -107,17 +109,15 @@ export class Timekeeper {
   }
 
   /**
-   * Starts the network. Must be called when all nodes run. If `earlier` is defined, sets the clock to this setting of
-   * an earlier run. If the clock is then behind the newest block, sets the clock to the time of this block. In the mode
-   * `interval`, if the clock is not frozen, also waits until the nodes are connected, but at most `peersWaitMs`, and
-   * then mines a slot.
+   * Starts the network. Must be called when all nodes run. If the clock is behind the newest block, sets the clock to
+   * the time of this block. In the mode `interval`, if the clock is not frozen, also waits until the nodes are
+   * connected, but at most `peersWaitMs`, and then mines a slot.
    */
-  begin(earlier: ClockSetting | undefined): Promise<void> {
+  begin(): Promise<void> {
     return this.#queue.run(async () => {
       const states = await this.#nodes.askAll({ op: 'state' });
       const tipSlot = Math.max(...states.map(({ tip }) => tip.slot));
       const tipMs = slotStartMs(tipSlot, this.#options.params);
-      this.#clock.setting = earlier ?? this.#clock.setting;
       this.#miner.forget();
       if (this.nowMs() < tipMs) this.#clock.moveTo(tipMs);
       this.#hasBegun = true;
