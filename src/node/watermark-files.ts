@@ -40,8 +40,8 @@ export class WatermarkFiles implements SigningWatermarks {
   readonly #folder: string;
   readonly #network: string;
   readonly #observer: Observer;
-  /** True from the report of a failure until the next successful write. */
-  #isFailureLogged = false;
+  /** Delegates with a reported failure since their last successful write. */
+  readonly #failing = new Set<PublicKey>();
 
   constructor(folder: string, networkIdentifier: string, observer: Observer) {
     this.#folder = folder;
@@ -54,7 +54,7 @@ export class WatermarkFiles implements SigningWatermarks {
     try {
       text = readFileSync(this.#file(publicKey), 'utf8');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#logFailure('read', error);
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#logFailure('read', publicKey, error);
       return undefined;
     }
     const known = new Map<PublicKey, Known>();
@@ -89,9 +89,9 @@ export class WatermarkFiles implements SigningWatermarks {
         throw error;
       }
       fsync(descriptor, () => closeSync(descriptor));
-      this.#isFailureLogged = false;
+      this.#failing.delete(publicKey);
     } catch (error) {
-      this.#logFailure('written', error);
+      this.#logFailure('written', publicKey, error);
       this.#remove(file);
     }
   }
@@ -112,9 +112,11 @@ export class WatermarkFiles implements SigningWatermarks {
     return join(this.#folder, `${this.#network}-${publicKey}`);
   }
 
-  #logFailure(what: 'read' | 'written', error: unknown): void {
-    if (this.#isFailureLogged) return;
-    this.#isFailureLogged = true;
+  /** Logs a failure, unless a failure of any delegate was logged and is not over. */
+  #logFailure(what: 'read' | 'written', publicKey: PublicKey, error: unknown): void {
+    const isFirst = this.#failing.size === 0;
+    this.#failing.add(publicKey);
+    if (!isFirst) return;
     const message =
       `watermarks of signatures cannot be ${what}, so they cannot reveal a data folder that was restored from a backup; ` +
       'set another folder with forging.watermarkFolder, or `none` to run without watermarks';

@@ -64,6 +64,18 @@ test('a failure after a successful write is reported again', (t) => {
   }
 });
 
+test('a lasting failure of one delegate is reported once, although another delegate has none', (t) => {
+  const folder = temporaryFolder(t);
+  const codes: string[] = [];
+  const watermarks = new WatermarkFiles(folder, NETWORK, { ...SILENT, log: (_level, code) => codes.push(code) });
+  mkdirSync(join(folder, `${NETWORK.slice(0, 16)}-${B}.${process.pid}.new`));
+  for (let turn = 0; turn < 3; turn += 1) {
+    watermarks.write(A, { last });
+    watermarks.write(B, { last });
+  }
+  t.deepEqual(codes, ['FORGING_WATERMARK_FAILED']);
+});
+
 test('a watermark that could not be updated is removed, because it would be too low', (t) => {
   const folder = temporaryFolder(t);
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
