@@ -121,7 +121,7 @@ export const FAULTS = {
   ),
   PEERS_OF_OTHER_NETWORK: error(
     'Configured peers belong to another network.',
-    'Correct the addresses in p2p.fixedPeers and p2p.seedPeers, or the network folder.',
+    'Correct the addresses in p2p.fixedPeers, p2p.seedPeers and p2p.whitelistedPeers, or the network folder.',
   ),
   CONSENSUS_LOW: warning(
     'Fewer than 51 % of the peers have the same tip as this node.',

@@ -133,7 +133,7 @@ function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
 
 /** A node of another network can dial any address, so it is a fault only if the configuration names the peer. */
 function isConfigured({ roles }: PeerVerdictState): boolean {
-  return roles.includes('fixed') || roles.includes('seed');
+  return roles.some((role) => role !== 'blacklisted');
 }
 
 function isOfOtherNetwork({ code, reason }: PeerVerdictState): boolean {
