@@ -156,7 +156,9 @@ class HttpClient {
   async #finalHeight(): Promise<number> {
     const answer = (await this.get('/node/status')) as { readonly data?: FinalState | null } | null;
     if (typeof answer?.data !== 'object' || answer.data === null) throw this.#invalid('/node/status without a status');
-    return answer.data.chainMaxHeightFinalized ?? 0;
+    const { chainMaxHeightFinalized: height = 0 } = answer.data;
+    if (typeof height !== 'number') throw this.#invalid('/node/status without a status');
+    return height;
   }
 
   async #ask(method: Method, path: string, parameters: Values, body?: unknown): Promise<unknown> {

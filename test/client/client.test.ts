@@ -208,7 +208,7 @@ test('a list that is not one, or has no cursor, gives an error of the client', a
     );
     t.regex(await failure(answering(body).waitFor('1')), /^INVALID_ANSWER .* answers \/transactions without a list$/);
   }
-  for (const body of [{}, null, 'text', { data: null }, { data: 'text' }])
+  for (const body of [{}, null, 'text', { data: null }, { data: 'text' }, { data: { chainMaxHeightFinalized: '7' } }])
     t.regex(
       await failure(answering(body).waitFor('1', { final: true })),
       /^INVALID_ANSWER .* answers \/node\/status without a status$/,
