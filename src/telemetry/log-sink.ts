@@ -44,9 +44,10 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
   /** After a failed rotation, the size in bytes from which the sink tries again. */
   let rotateFromBytes = 0;
   const rotate = ({ bytesMax, filesKept }: Rotation): void => {
-    if (descriptor !== undefined) closeSync(descriptor);
+    const full = descriptor;
     descriptor = undefined;
     try {
+      if (full !== undefined) closeSync(full);
       renameAll(filesKept);
       // If the new file cannot be opened, the size 0 prevents a second rotation in the next write.
       sizeBytes = 0;
