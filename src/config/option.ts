@@ -128,7 +128,7 @@ export function delegateList(help: string): Option<readonly ForgerEntry[]> {
   return {
     help,
     default: [],
-    expected: 'a list of {publicKey, encryptedPassphrase} with a key of 64 lower-case hexadecimal digits each',
+    expected: 'a list of {publicKey, encryptedPassphrase}, in which each publicKey has 64 lower-case hexadecimal digits',
     secret: true,
     read(value) {
       try {

@@ -69,7 +69,7 @@ export const OPTIONS = {
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access if `accessPublic` is false. An IPv4 block wider than /8, or an IPv6 block wider than /32, gives access to its addresses, but the node limits these addresses like addresses outside this list.',
+      'Addresses that have access if `accessPublic` is false. An IPv4 block wider than /8, an IPv6 block wider than /32, or an IPv6 block that includes an IPv4 block wider than /8 gives access to its addresses, but the node limits these addresses like addresses outside this list.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
