@@ -26,7 +26,8 @@ export interface NodeAsker {
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
    * Opens an event stream. The stream lasts until the node or the reader of the stream closes it, or the connection is
-   * lost. The time limit `timeoutMs` applies only until the headers of the answer arrive.
+   * lost. The time limit `timeoutMs` applies until the headers of an event stream, or all bytes of any other answer, have
+   * arrived.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED` for any answer that is not an event stream

@@ -1,5 +1,5 @@
 /**
- * Builds the genesis block of a new network. The same request always gives the same bytes. No node verifies the
+ * Builds the genesis block of a new network. The same `GenesisRequest` always gives the same block. No node verifies the
  * signatures of a genesis block. The signatures of its transactions do not cover the network identifier, because the
  * network identifier depends on these signatures through the payload hash.
  */

@@ -169,7 +169,7 @@ export const FRAME_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: 'large events without end',
+    name: 'an endless stream of large events',
     run: (arena, untilMs) => {
       // The message has 290,000 values and a size of 2.3 MB, so that it is expensive to parse.
       const values = Array.from({ length: 290_000 }, (_, index) => 1_000_000 + index).join();

@@ -62,7 +62,10 @@ const ATTACKS: Runner = { file: 'attacks/attacks.test.ts', title: 'testAttacks' 
 const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder crashes, hangs or fills the memory' };
 const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the bench makes' };
 
-/** For each npm script: a test of its short form, the code of the script, or a file that runs the script. */
+/**
+ * Shows, for each npm script of the docs, where it is run: in a test that makes a shorter run, in the code of the script,
+ * or in a file that calls the script.
+ */
 export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   analytics: { file: 'analytics/main.ts', title: 'questionsOfGuide' },
   attacks: ATTACKS,

@@ -347,8 +347,9 @@ export class PeerManager {
   }
 
   /**
-   * Whether this node may send an address to other peers. A special address may lead each peer to a different machine,
-   * or to no machine. The node therefore sends a special address only if the operator named the peer.
+   * Whether this node may send an address to other peers. An address of the scope `special`, such as a link-local
+   * address, may lead each peer to a different machine, or to no machine. The node therefore sends such an address only
+   * if the operator named the peer.
    */
   #mayShare(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

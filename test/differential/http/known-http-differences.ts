@@ -144,7 +144,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       "The pool lists of a real node show the sender's signatures (`signature`, `signSignature`) in the letter case in which the node received them.",
     here: "The pool lists of this node show the sender's signatures in lower case.",
-    reason: 'This node stores a signature as bytes. In lists of the chain, both nodes show signatures in lower case.',
+    reason: 'This node converts a signature to lower case when it reads the transaction. In lists of the chain, both nodes show signatures in lower case.',
   },
   {
     reference:
@@ -313,6 +313,6 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \(Failed to validate signature/,
     reference: 'An error message of a real node quotes an invalid signature in the letter case of the request.',
     here: 'This node quotes an invalid signature in lower case.',
-    reason: 'This node stores a signature as bytes.',
+    reason: 'This node converts a signature to lower case when it reads the transaction.',
   },
 ];
