@@ -93,7 +93,7 @@ function linesOfFaults({ nodes }: TestDevnet): readonly string[] {
   return nodes.flatMap(({ plan }) =>
     readFileSync(plan.logFile, 'utf8')
       .split('\n')
-      .filter((line) => /FORGIVEN|PENALISED|BANNED|EXPELLED|WASTEFUL/.test(line))
+      .filter((line) => /OFFENCE|PENALISED|BANNED|WASTEFUL/.test(line))
       .map((line) => `node ${plan.index}: ${line}`),
   );
 }
