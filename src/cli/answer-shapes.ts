@@ -1,6 +1,6 @@
 /**
  * Functions that check the shape (the members and their types) of the JSON answers of nodes. `NodeAsker.ask` checks
- * each answer, because the program at the given address may not be a node.
+ * each answer, because the program that answers may not be a node.
  */
 
 /** Returns the fault of a value, for example `.height must be a string`; undefined for a valid value. */
@@ -11,9 +11,9 @@ const UINT32_MAX = 2 ** 32 - 1;
 /** Largest time that `Date` can show. */
 const TIME_MS_MAX = 8.64e15;
 /**
- * Maximum distance between the `nextSlot` of the first forger and the `nextSlot` of any other forger in an answer. A
- * larger distance does not come from a node: a node lists the forgers of at most 101 consecutive slots, far fewer than
- * this maximum.
+ * Maximum distance between the `nextSlot` of the first forger and the `nextSlot` of any other forger in an answer of
+ * `delegates/forgers`. A larger distance does not come from a node: a node lists the forgers of at most 101 consecutive
+ * slots, far fewer than this maximum.
  */
 const FORGER_SLOTS_APART_MAX = 10_000;
 
@@ -207,7 +207,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
   transactions: listOf(members({ height: uint32 })),
 };
 
-/** Shape of an answer of `node/status` with all required members of `NodeState`. */
+/** Shape of an answer of `node/status` with all required members of `NodeState` (`node-client.ts`). */
 export const FULL_STATUS = members({
   height: uint32,
   chainMaxHeightFinalized: uint32,
@@ -221,8 +221,8 @@ export const NODE_IDENTITY = members({ version: text, build: optional(text), net
 export const NODE_PROTOCOL = members({ protocolVersion: text });
 
 /**
- * Returns the shape of the answer for a path. A queue of the pool (`node/transactions/...`) must be a list. For any
- * other path that is not in `ENDPOINTS`, the answer may have any shape.
+ * Returns the shape of the answer for a path. The answer for a queue of the transaction pool (`node/transactions/...`)
+ * must be a list. For any other path that is not in `ENDPOINTS`, the answer may have any shape.
  *
  * @param path path below `/api/`, with or without a query string
  */

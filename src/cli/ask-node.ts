@@ -2,7 +2,7 @@
  * Sends requests to the HTTP interface of a node, and checks the answers. Error codes:
  *
  * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long.
- * - `NODE_REFUSED`: the node refuses a request with a JSON body, and gives a reason.
+ * - `NODE_REFUSED`: the node refuses a request of `NodeAsker.send`, and gives a reason.
  * - `NODE_ANSWER_UNEXPECTED`: the answer is any other error, has no data, or is not the requested event stream.
  * - `NODE_ANSWER_MALFORMED`: the data has a wrong shape.
  */
@@ -25,9 +25,9 @@ export interface NodeAsker {
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Opens an event stream. The stream lasts until the node or the reader of the stream closes it, or the connection is
-   * lost. The time limit `timeoutMs` applies until the headers of an event stream, or all bytes of any other answer, have
-   * arrived.
+   * Opens a stream of server-sent events (`text/event-stream`). The stream lasts until the node or the reader of the
+   * stream closes it, or the connection is lost. The time limit `timeoutMs` applies until the headers of such a stream,
+   * or all bytes of any other answer, have arrived.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED` for any answer that is not an event stream
@@ -44,7 +44,7 @@ export interface NodeAsker {
 
 interface Answer {
   readonly data?: unknown;
-  /** Text of an error answer, shortened, because a program that is not a node may have sent a long text. */
+  /** Member `message` of an error answer, shortened, because a program that is not a node may have sent a long text. */
   readonly message?: string;
   /** Code in the member `reason` of an error answer, for example `NODE_SILENT`. */
   readonly code?: string;
@@ -56,7 +56,7 @@ interface Exchange {
   readonly answer: Answer;
 }
 
-/** The parts of an address: scheme, user and password, and the rest. */
+/** Has three groups: the scheme of an address, the text `USER:PASSWORD` or `USER`, and the rest of the address. */
 const ADDRESS = /^([a-z]+:\/\/)?(?:(.*)@)?([^@]*)$/is;
 /**
  * An address without scheme: an IPv6 address in brackets, an IPv4 address, `localhost` or a name with a dot; then
@@ -68,7 +68,10 @@ const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
 /** HTTP status of the answer to a request that arrived too slowly. */
 const REQUEST_TIMEOUT = 408;
-/** Environment variable with the time limit in seconds, for users whose node is distant or whose machine is busy. */
+/**
+ * Environment variable with the time limit for an answer, in seconds. The variable is for users whose node is distant
+ * or whose machine is busy.
+ */
 const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
 /**
  * Minimum time limit for `send`. For a request that enables forging, the node decrypts a passphrase, which takes one or
@@ -208,7 +211,7 @@ function usualTimeoutMs({ [TIMEOUT_VARIABLE]: text }: NodeJS.ProcessEnv): number
   throw usageError(`${TIMEOUT_VARIABLE} must be a whole number of seconds from 1 to 9999, not \`${printable(text)}\``);
 }
 
-/** Seconds after which to send the request again, from the header `Retry-After`; empty without a valid header. */
+/** Reads from the header `Retry-After` the seconds to wait. Returns `{}` if the header has no number of seconds. */
 function retryAfterOf({ headers }: Response): { readonly retryAfterS?: number } {
   const text = headers.get('retry-after') ?? '';
   return /^[0-9]{1,6}$/.test(text) ? { retryAfterS: Number(text) } : {};
@@ -253,8 +256,8 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 /**
- * Runs `work` with a time limit. Aborting the signal is not enough: in a process that was suspended, `fetch` sometimes
- * does not end after the abort. Therefore `within` does not wait for `work` beyond the time limit.
+ * Runs `work` with a time limit. Aborting the `AbortSignal` is not enough: in a process that was suspended, `fetch`
+ * sometimes does not end after the abort. Therefore `within` does not wait for `work` beyond the time limit.
  */
 async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -310,7 +313,7 @@ function addressOf(text: string): NodeAddress {
   return { base, authorization: userInfo === '' ? {} : { authorization: basicOf(userInfo) } };
 }
 
-/** Value of the header `Authorization` for percent-encoded text `USER:PASSWORD` or `USER`. */
+/** Returns the value of the header `Authorization` for percent-encoded text `USER:PASSWORD` or `USER`. */
 function basicOf(userInfo: string): string {
   const credentials = unescape(userInfo.includes(':') ? userInfo : `${userInfo}:`);
   return `Basic ${Buffer.from(credentials).toString('base64')}`;

@@ -33,8 +33,8 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
 }
 
 /**
- * Returns the location of the chain of `flags.network`, in the folder of `--data-dir` or else in `BLOOMERY_HOME`. The
- * chain need not exist.
+ * Returns the location of the chain of `flags.network`, in the folder of `--data-dir` or else in the folder
+ * `bloomeryHome`. The chain need not exist.
  *
  * @throws ProtocolError like `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
  */
@@ -46,8 +46,8 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
 }
 
 /**
- * Returns the location of an existing chain, in the folder of `--data-dir` or else in `BLOOMERY_HOME`. Without
- * `flags.network`, this folder must contain exactly one chain, or be the data folder of a chain itself.
+ * Returns the location of an existing chain, in the folder of `--data-dir` or else in the folder `bloomeryHome`.
+ * Without `flags.network`, this folder must contain exactly one chain, or be the data folder of a chain itself.
  *
  * @throws ProtocolError `USAGE` if the chain does not exist, or if the folder has several chains and `flags.network` is
  *   not set; errors like `locationOfNetwork`

@@ -1,4 +1,4 @@
-/** The commands that query a chain (`block`, `tx`, `account`, `delegates`, `events`, `pool`), and `decode`. */
+/** Defines the commands that query a chain (`block`, `tx`, `account`, `delegates`, `events`, `pool`), and `decode`. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { command, EXIT_CODES, integerFrom } from './command.ts';

@@ -57,7 +57,7 @@ function positionsOf(command: Command, path: string, known: KnownValues): readon
   return [position, ...command.commands.flatMap((each) => positionsOf(each, `${path}/${each.name()}`, known))];
 }
 
-/** Options with known values, each with the path of its command. */
+/** Returns the options with known values, each with the path of its command. */
 function valued(
   positions: readonly CommandPosition[],
 ): readonly { readonly path: string; readonly name: string; readonly values: readonly string[] }[] {

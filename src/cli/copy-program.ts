@@ -1,4 +1,4 @@
-/** The commands that copy the chain of a node: `backup`, `snapshot create` and `snapshot restore`. */
+/** Defines the commands that copy the chain of a node: `backup`, `snapshot create` and `snapshot restore`. */
 
 import type { Command } from 'commander';
 import { command, EXIT_CODES, onlyCommands } from './command.ts';

@@ -1,4 +1,4 @@
-/** The commands that run a devnet or control a running devnet. */
+/** Defines the commands that run a devnet or control a running devnet. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { beddowsOfLskText } from '../primitives/amount.ts';

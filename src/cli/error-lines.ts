@@ -133,7 +133,8 @@ const STORE_DAMAGED =
 
 /**
  * Last part of the remedies for errors that name a path. The path may come from any option or argument, for example
- * from the folder of a sink. Therefore the text says that `--data-dir` is only for the data of a node.
+ * from the folder of a sink (`bloomery sink`). Therefore the text says that `--data-dir` is only for the data of a
+ * node.
  */
 const OTHER_FOLDER = 'choose another folder, for the data of a node with --data-dir';
 const DISK_REMEDIES: Readonly<Record<string, string>> = {

@@ -72,7 +72,8 @@ function shapes(): Readonly<Record<string, Schema>> {
 }
 
 /**
- * Patterns for formats that JSON Schema does not define. They allow an empty text, which stands for a missing value.
+ * Patterns for formats that JSON Schema does not define. Each pattern allows an empty text, which stands for a missing
+ * value.
  */
 const PATTERNS: Readonly<Partial<Record<Format, string>>> = {
   address: '^([0-9]{1,20}L)?$',

@@ -35,7 +35,7 @@ export function checkEmpty(directory: string, remedy: string): void {
  *
  * @param files contents of the files, by file name
  * @param sourceOf returns the path that error messages show for a file name, instead of the path of the temporary file
- * @throws ProtocolError the error of `loadNetwork`, with the names from `sourceOf`; `out` is then unchanged
+ * @throws ProtocolError the error of `loadNetwork`, with the paths from `sourceOf`; `out` is then unchanged
  */
 export function writeNetworkFolder(
   out: string,

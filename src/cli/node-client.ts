@@ -12,8 +12,8 @@ export interface NodeState {
   readonly syncing: boolean;
   readonly transactions: { readonly confirmed: number; readonly total: number };
   /**
-   * Offset of the peers' clocks from the node's clock; positive when the peers' clocks are ahead. The node reports only
-   * offsets of at least 2 s.
+   * Median offset, from the node's clock, of the largest group of peers' clocks that agree; positive when these clocks
+   * are ahead. The node reports only offsets of at least 2 s.
    */
   readonly clockOffsetMs?: number;
   /**
@@ -72,8 +72,8 @@ export interface NodeClient {
   /** The delegates with the most votes, at most 101. */
   delegates(): Promise<readonly DelegateCounts[]>;
   /**
-   * Public keys of the forgers of the first `count` blocks after the genesis block, in the order of height. `count` is
-   * at most 100.
+   * Returns the public keys of the forgers of the first `count` blocks after the genesis block, in the order of height.
+   * `count` is at most 100.
    */
   firstForgers(count: number): Promise<readonly string[]>;
   /** The latest diagnostics, newest first. */

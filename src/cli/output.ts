@@ -1,8 +1,8 @@
 /**
  * Writes all output of commands, except log lines, questions to the user, and warnings about what the user entered.
- * Results go to standard output; notes and progress go to standard error output. A function that writes to standard
- * output returns only after the operating system has taken all bytes of the text. Failures to write to standard error
- * output are ignored.
+ * Results go to standard output; messages (such as errors) and progress go to standard error output. A function that
+ * writes to standard output returns only after the operating system has taken all bytes of the text. Failures to write
+ * to standard error output are ignored.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';

@@ -1,9 +1,9 @@
-/** Number of blocks in a round, from the answer of a node to `node/constants`. */
+/** Number of blocks in a round, from the answer of a node to the HTTP request `node/constants`. */
 
 import { ACTIVE_DELEGATES } from '../protocol/params.ts';
 
 /**
- * Members of `node/constants` that concern rounds. `activeDelegates` is present only if it differs from
+ * Members of the answer to `node/constants` that concern rounds. `activeDelegates` is present only if it differs from
  * `ACTIVE_DELEGATES`.
  */
 export interface RoundConstants {

@@ -3,8 +3,8 @@
  * files, and a position in a bundle does not help to find a fault.
  *
  * Node.js can read source maps itself. But Node.js reads the map of each file that it loads, which takes a tenth of the
- * start time. The code here reads the map of a bundle only when the `stack` of an error is read and contains a position
- * in that bundle.
+ * start time of a program. The code here reads the map of a bundle only when the `stack` of an error is read and
+ * contains a position in that bundle.
  */
 
 import { readFileSync } from 'node:fs';

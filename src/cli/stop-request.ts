@@ -17,8 +17,9 @@ export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const 
 
 /**
  * Other signals that end a process by default. These signals are not requests to stop a node. If one of them arrives,
- * the node closes its store and ends with the exit code of a failure, so that a supervisor restarts the node. SIGALRM
- * is not in this list, because the watchdog uses it to end a process whose main thread is blocked.
+ * the node closes its store and ends with the exit code of a failure, so that a service manager such as systemd
+ * restarts the node. SIGALRM is not in this list, because the watchdog uses it to end a process whose main thread is
+ * blocked.
  */
 const OTHER_ENDING_SIGNALS = [
   'SIGUSR2',
@@ -33,19 +34,19 @@ export interface StopRequest {
   /** Name of the signal, or `the end of its supervisor`. */
   readonly by: string;
   /**
-   * Exit code of an orderly end. If `by` is a signal of `OTHER_ENDING_SIGNALS`, this exit code makes a supervisor
-   * restart the program.
+   * Exit code of an orderly end. If `by` is a signal of `OTHER_ENDING_SIGNALS`, this exit code makes a service manager
+   * such as systemd restart the program.
    */
   readonly exitCode: ExitCode;
 }
 
 /**
  * Resolves at the first signal of `STOP_SIGNALS` or `OTHER_ENDING_SIGNALS`, or when the supervisor that started the
- * process has ended. A later signal of these lists ends the process immediately. Under a supervisor, the process
- * ignores SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to all its processes, but the supervisor decides
- * when this process ends.
+ * process has ended. A later signal of these lists ends the process immediately. Under a supervisor (`supervised`), the
+ * process ignores SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to all its processes, but the supervisor
+ * decides when this process ends.
  *
- * @param onSecond called with the name of the second signal, before this signal ends the process
+ * @param onSecond called with the name of such a later signal, before the signal ends the process
  */
 export function stopRequest(onSecond: (signal: string) => void): Promise<StopRequest> {
   const supervised = process.send !== undefined || process.env['BLOOMERY_SUPERVISED'] === '1';

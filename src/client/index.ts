@@ -24,8 +24,9 @@ export class ClientError extends Error {
    * - `REFUSED`: the node answered with an error status.
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
-   * - `INVALID_ANSWER`: a complete answer has invalid JSON, or lacks the list `data` or the cursor `meta.next`. The
-   *   reason may be a proxy that changes or replaces the answers of the node.
+   * - `INVALID_ANSWER`: a complete answer has invalid JSON, or lacks a member that the client needs (the list `data`,
+   *   the cursor `meta.next`, or the status of the node). The reason may be a proxy that changes or replaces the
+   *   answers of the node.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */

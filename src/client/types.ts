@@ -81,9 +81,9 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly delegate?: string;
   /**
-   * With `final`, the node sends the events of a block, its transactions and its round only when the block becomes
-   * final, and sends no events of reverts. In generation 2, no block becomes final, so with `final` the node sends none
-   * of these events. Default: `any`.
+   * With `final`, the node sends `blocks/new`, `transactions/included` and `rounds/change` only when the block of the
+   * event becomes final, and never sends `blocks/delete` or `transactions/reverted`. In generation 2, no block becomes
+   * final, so with `final` the node sends none of these events. Default: `any`.
    */
   readonly finality?: 'any' | 'final';
   /**

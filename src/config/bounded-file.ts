@@ -1,6 +1,6 @@
 /**
- * Reads files and the standard input. Each read accepts a limited number of bytes. The wait for data from the standard
- * input has no time limit. The wait for data from any other pipe has a time limit.
+ * Reads files and the standard input. A file or an input that is longer than `bytesMax` is refused. The wait for data
+ * from the standard input has no time limit. The wait for data from any other pipe has a time limit.
  */
 
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';

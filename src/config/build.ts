@@ -5,7 +5,7 @@ import { packageVersion } from './package.ts';
 
 /** Identity of the build as the node reports it to clients. */
 export interface BuildIdentity {
-  /** `v` and the version, then date and time of the build (UTC) if they are known. */
+  /** Begins with `v` and the version. The date and time of the build (UTC) follow if they are known. */
   readonly build: string;
   /** Git commit that was built, 40 hexadecimal digits; empty when unknown. */
   readonly commit: string;
@@ -17,7 +17,7 @@ const COMMIT = /^[0-9a-f]{40}$/;
 
 /**
  * @param file path of `build.json`. If the file is missing or is not JSON, for example while a build replaces the file,
- *   the identity has no time and an empty commit. A malformed time or commit counts as missing
+ *   `build` contains no time, and `commit` is empty. A malformed time or commit counts as missing
  */
 export function buildIdentity(file: URL | string = RECORD_FILE): BuildIdentity {
   const { time, commit } = recordOf(file);

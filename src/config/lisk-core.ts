@@ -33,7 +33,7 @@ export type NetworkFiles = ReadonlyMap<string, string>;
 
 const IMPORT_CODE = 'NETWORK_IMPORT_INVALID';
 
-/** Maximum depth of nested arrays and objects. Real files nest at most six levels. */
+/** Maximum depth of nested arrays and objects in a file. The files of real networks nest at most six levels. */
 const DEPTH_MAX = 64;
 
 /** The values that Lisk Core uses for keys that `config.json` lacks. */
@@ -59,7 +59,8 @@ const BY_GENERATION: Readonly<Record<Generation, { offset: number; protocolVersi
  * block match its content. `loadNetwork` makes this check later, with `checkGenesis`.
  *
  * @throws ProtocolError `NETWORK_IMPORT_INVALID` for a wrong value, values that contradict each other, content that is
- *   nested too deep, or an unknown key in the constants, exceptions, seed peers or delegates. The error names the file
+ *   nested too deep, or an unknown key in `genesisConfig`, `exceptions`, `seedPeers` or `delegates`. The error names
+ *   the file
  */
 export function networkFilesOf(folder: ForeignFolder, options: ForeignOptions): NetworkFiles {
   refuseDeep(folder.config, folder.configFile);

@@ -1,6 +1,6 @@
 /**
- * Lists the options and event codes that had another name in an earlier version. A configuration with an old name is
- * refused with an error that contains the new name.
+ * Lists the options, and the event codes (`EVENT_CODES`), that had another name in an earlier version of the node. A
+ * configuration with an old name is refused with an error that contains the new name.
  */
 
 /** The new path of each renamed option, by its old path. A path is `section.key`. */

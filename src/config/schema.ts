@@ -20,7 +20,7 @@ import {
   type Option,
 } from './option.ts';
 
-/** Codes of the events that cause a notification by default, because an operator should learn of them immediately. */
+/** Default of `notify.events`: codes of the events that an operator should learn of immediately. */
 const NOTIFIED_CODES = [
   'OWN_SLOTS_MISSED',
   'OWN_BLOCKS_REVERTED',
@@ -247,8 +247,8 @@ export const OPTIONS = {
       100,
       5000,
     ),
-    // The name `broadcastIntervalMs` is from Lisk Core. In this node, it is the interval between two checks of the
-    // transactions that wait in the pool. The gossip of transactions does not use this interval.
+    // The name `broadcastIntervalMs` is from Lisk Core. In this node, the option sets the interval between two checks
+    // of the transactions that wait in the pool. The gossip of transactions does not use this interval.
     broadcastIntervalMs: integer(
       'Time between two checks of the transactions that wait in the pool. The node also checks a new transaction on arrival. A new transaction from a peer waits for a later check if the verification budget of this peer or of all peers is used up, or if the queue `verified` of the pool is full.',
       5000,

@@ -21,8 +21,8 @@ const FIRST_BYTES = new DataView(new ArrayBuffer(8));
  * Computes the first eight bytes of the digest of `bytes` as an unsigned little-endian integer. The result is the id of
  * a transaction or block, or the number in the address of a public key.
  *
- * @param bytes a transaction with `signature` and `signSignature` (but without the signatures of group members), a
- *   block header with its signature, or a public key
+ * @param bytes a transaction with `signature` and `signSignature` (but without the signatures of the members of a
+ *   multisignature account), a block header with its signature, or a public key
  * @returns canonical decimal text
  */
 export function idOf(bytes: Uint8Array): string {

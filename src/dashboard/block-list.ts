@@ -11,7 +11,8 @@ type Link = Pick<Block, 'id' | 'height' | 'previousBlockId'>;
 
 /**
  * Adds the block of an event, and removes all blocks of the list at or above its height. Each removed block was
- * reverted, or was in an answer that arrived before the event of the block. This event adds the block again.
+ * reverted, or came from an answer that arrived before the removed block's own event. The own event adds the removed
+ * block again.
  */
 export function withApplied<Kept extends Link>(kept: readonly Kept[], block: Kept): readonly Kept[] {
   return [block, ...kept.filter(({ height }) => height < block.height)].slice(0, BLOCKS_MAX);

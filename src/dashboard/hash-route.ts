@@ -49,7 +49,7 @@ const FIRST_PAGE: PageOfRoute = { page: 1, after: '' };
 
 const HOME: HashRoute = { view: 'glance', item: undefined, page: 1, after: '', filters: {} };
 
-/** Returns the route of a URL fragment. A fragment that names no view gives the route of the overview. */
+/** Returns the route of a URL fragment. A fragment that names no view gives the route of the overview (`glance`). */
 export function routeOfHash(hash: string): HashRoute {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?');
   const [name, item] = path.split('/');

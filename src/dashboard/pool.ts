@@ -10,8 +10,8 @@ export type PoolState = (typeof POOL_STATES)[number];
 /**
  * Returns what a transaction in a queue waits for, as the end of the sentence "It waits for ...".
  *
- * @param signatures number of members' signatures that the transaction has
- * @param min number of members' signatures that the transaction needs, if known
+ * @param signatures number of signatures that the transaction has from members of its multisignature account
+ * @param min number of these members' signatures that the transaction needs, if known
  */
 export function waitsFor(state: PoolState, signatures: number, min?: number): string {
   switch (state) {

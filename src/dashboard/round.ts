@@ -1,4 +1,7 @@
-/** The slots of the present round for the dashboard: the outcome of past slots, and the next delegates. */
+/**
+ * Lists the slots of the present round for the dashboard, with the outcome of each past slot and the delegate of each
+ * slot.
+ */
 
 import type { Block, Forger } from './answers.ts';
 

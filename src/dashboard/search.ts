@@ -1,4 +1,4 @@
-/** One possible meaning of the text in the search field, for example a height or the id of a block. */
+/** Finds the possible meanings of the text in the search field, for example a height or the id of a block. */
 
 export type Sought =
   | { readonly kind: 'height'; readonly height: number }

@@ -37,8 +37,8 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
 export const BEHIND_MS = 8_000;
 
 /**
- * Returns the smallest lag of the samples of the last `BEHIND_MS` milliseconds. Returns 0 if the samples do not cover
- * this time.
+ * Returns the smallest lag of the newest samples that together cover at least `BEHIND_MS` milliseconds. Returns 0 if
+ * all samples together cover less time.
  */
 export function smoothedLag(samples: readonly Sample[]): number {
   const last = samples.at(-1);

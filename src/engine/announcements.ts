@@ -18,8 +18,8 @@ import { type Announced, AnnouncementLog } from './announcement-log.ts';
 /** Maximum number of items in one message. The wire protocol sets this limit. */
 export const ITEMS_PER_MESSAGE_MAX = 25;
 /**
- * Maximum number of items in each of the three logs of announcements. A full transaction pool with the default limits
- * has the same number of transactions.
+ * Maximum number of entries in each of the three logs of announcements (`#logs`). A full transaction pool with the
+ * default limits has the same number of transactions.
  */
 export const ITEMS_MAX = 5_000;
 /**

@@ -3,8 +3,8 @@
  *
  * 1. screen: apply fork choice, then check header, payload hash, slot owner and time. Screening verifies only one
  *    signature, the signature of the block, so a flood of invalid blocks costs little time;
- * 2. verify the signatures of the transactions. If there are many signatures, other threads verify them, while the main
- *    thread does other work;
+ * 2. verify the signatures of the transactions. If there are more than `INLINE_CHECKS_MAX` signatures
+ *    (`workers/verifier-pool.ts`), worker threads verify them, while the main thread does other work;
  * 3. validate: repeat fork choice, because the tip may have moved, then validate the block;
  * 4. commit the block and notify the listeners: `Chain.commit`.
  *
@@ -26,8 +26,8 @@ export type ImportOutcome =
   | { readonly kind: 'applied' }
   /**
    * The block is the tip of a better chain. The header, signature, payload hash and time of the block are valid, but
-   * the node has not verified the transactions of the block. The node should then synchronise with the sender of the
-   * block.
+   * the node has not verified the transactions of the block. The node should then synchronise with the peer that sent
+   * the block.
    */
   | { readonly kind: 'betterChain' }
   | { readonly kind: 'ignored'; readonly status: ForkStatus }

@@ -32,11 +32,12 @@ export class BlockValidator {
   }
 
   /**
-   * Checks the signatures of blocks and of their transactions. If there are many signatures and the verifier has worker
-   * threads, these threads check the signatures. The results go into the signature cache, from which later calls of
-   * `validate` and `Chain.commit` take the results. The method first checks the signatures that need no state. The
-   * method then checks second signatures, and the signatures of members of multisignature accounts, with the keys in
-   * the state at the tip. The method changes neither chain nor state, so other work can run at the same time.
+   * Checks the signatures of blocks and of their transactions. If there are more than `INLINE_CHECKS_MAX` signatures
+   * (`workers/verifier-pool.ts`) and the verifier has worker threads, these threads check the signatures. The results
+   * go into the signature cache, from which later calls of `validate` and `Chain.commit` take the results. The method
+   * first checks the signatures that need no state. The method then checks second signatures, and the signatures of
+   * members of multisignature accounts, with the keys in the state at the tip. The method changes neither chain nor
+   * state, so other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;

@@ -22,7 +22,7 @@ import { SerialQueue } from './serial-queue.ts';
 
 /**
  * Default maximum number of blocks in one commit of `append`. A node of lisk-sdk sends at most this number of blocks in
- * one answer. The node waits for the disk once for each commit, so a few large commits are faster than many small
+ * one answer. This node waits for the disk once for each commit, so a few large commits are faster than many small
  * commits. A commit of this size delays other work by less than a tenth of a second.
  */
 const BLOCKS_PER_TRANSACTION = 34;
@@ -40,8 +40,8 @@ export interface ChainDependencies {
   readonly verifier: Verifier;
   readonly clock: Clock;
   /**
-   * Clock that measures the time between two trial writes to the disk, and between two checks of the index lag; `clock`
-   * by default. On a devnet, users can stop and set `clock`, but not `diskClock`.
+   * Clock that measures the time between two trial writes to the disk (`DiskWatch`), and between two checks of the
+   * index lag (`IndexDeferral`); `clock` by default. On a devnet, users can stop and set `clock`, but not `diskClock`.
    */
   readonly diskClock?: Clock;
   readonly observer: Observer;

@@ -1,6 +1,6 @@
 /**
- * Writes the log lines about a change of the chain. At most one line is for the operator (level `info`). The class
- * `SlotHistory` takes events from the other lines (level `debug`).
+ * Writes the log lines about a change of the chain. At most one line is for the operator (level `info`). From the other
+ * lines (level `debug`), the class `SlotHistory` takes the events that it stores by slot.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -64,7 +64,7 @@ export class ChangeLogger {
     }
   }
 
-  /** Logs the lines from which the class `SlotHistory` takes events. */
+  /** Writes the log lines from which the class `SlotHistory` takes its events. */
   #logForSlotHistory({ reverted, blocks: [first] }: CommittedBatch): void {
     const { params, state, observer } = this.#dependencies;
     const forBlock = first === undefined ? {} : { forBlockId: first.id, forHeight: first.height };

@@ -40,8 +40,8 @@ export class BranchRejected extends Error {
 
 /**
  * Returns the height of the highest block that the node must not revert. The result is the higher of two heights: the
- * finalized height in the state, and the height in the note `FINALIZED_NOTE`. The note is necessary because a revert
- * can lower the finalized height in the state.
+ * finalized height in the state, and the height in the note `FINALIZED_NOTE`, a record in the store that is not part of
+ * the state. The note is necessary because a revert can lower the finalized height in the state.
  */
 export function finalizedHeightOf(store: ChainStore, rules: Rules): number {
   const note = store.note(FINALIZED_NOTE);

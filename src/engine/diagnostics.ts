@@ -1,8 +1,9 @@
 /**
  * Stores the latest diagnostics of the node, for queries. A diagnostic records an event that may need an explanation,
  * and the reason for the event. Examples are a refused block, a dropped peer, a reorg, a missed slot of the node's
- * delegates, and an accepted transaction that the node dropped. Each module logs its refusals and faults. This class
- * takes the diagnostics from the log, so a module need not report an event a second time to this class.
+ * delegates, and an accepted transaction that the node dropped. Each module (`Observer.module`) logs its refusals and
+ * faults. This class takes the diagnostics from the log, so a module need not report an event a second time to this
+ * class.
  */
 
 import type { Clock } from '../ports/clock.ts';

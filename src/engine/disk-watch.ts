@@ -11,11 +11,12 @@ import type { NoteStore } from '../ports/store.ts';
 /** Minimum time in milliseconds from a failed write, or a failed trial write, to the next trial write. */
 const TRIAL_INTERVAL_MS = 2000;
 /**
- * Names of the notes that a trial write stores. Each note takes one page of the database. Together, the notes take more
- * pages than the changes of any block, so a successful trial write shows that the disk has space for a block. A block
- * needs about one page for each database entry that it changes, because most of these entries are on different pages.
- * If the addresses in the transfers of a full block have many transactions, the block also changes several hundred leaf
- * blocks of the indexes (`counted-key-sets.ts`). Each leaf block takes up to two pages.
+ * Names of the notes (small records in the store) that a trial write stores and then removes. Each note takes one page
+ * of the database. Together, the notes take more pages than the changes of any block, so a successful trial write shows
+ * that the disk has space for a block. A block needs about one page for each database entry that it changes, because
+ * most of these entries are on different pages. If the addresses in the transfers of a full block have many
+ * transactions, the block also changes several hundred leaf blocks of the indexes (`counted-key-sets.ts`). Each leaf
+ * block takes up to two pages.
  */
 const TRIAL_NOTES = Array.from({ length: 1024 }, (_, index) => `disk/trial/${index}` as const);
 const TRIAL_NOTE_BYTES = 4000;

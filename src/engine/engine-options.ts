@@ -35,8 +35,8 @@ export interface EngineOptions {
   readonly broadcastIntervalMs: number;
   readonly transactionsPerQueueMax: number;
   /**
-   * If true, a delegate signs a header whenever the signing journal of this data folder allows the header. The node
-   * then ignores signatures that the delegate made on other nodes.
+   * If true, a delegate signs a header whenever the signing journal of this node's data folder allows the header. The
+   * node then ignores signatures that the delegate made on other nodes.
    */
   readonly riskDoubleForging: boolean;
   /**
@@ -46,8 +46,8 @@ export interface EngineOptions {
   readonly advertiseAddress?: boolean;
   readonly peers: PeerManagerOptions;
   /**
-   * Public keys of delegates whose slot outcomes the node always reports. For all other delegates, the node reports
-   * slot outcomes only while their forging is enabled on this node.
+   * Public keys of delegates whose slot outcomes (forged, missed or reverted) the node always reports. For all other
+   * delegates, the node reports slot outcomes only while their forging is enabled on this node.
    */
   readonly ownDelegates?: Iterable<PublicKey>;
   /**
@@ -98,8 +98,8 @@ export interface EngineDependencies {
   readonly journal: FolderJournal;
   /**
    * The signing watermarks, which the node stores outside the data folder; undefined if the node stores no watermarks.
-   * If `riskDoubleForging` is true, the engine still updates existing watermarks, but the watermarks prevent no
-   * signature.
+   * A watermark has the newest signed header of a delegate. If `riskDoubleForging` is true, the engine still updates
+   * existing watermarks, but the watermarks prevent no signature.
    */
   readonly watermarks?: SigningWatermarks | undefined;
   /**

@@ -220,7 +220,7 @@ export class Engine {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
       },
       noteBlockTime: (peerId, { timestamp }, receivedMs) => {
-        // Time by which the chain clock is ahead of the process clock.
+        // The chain clock (`#chainClock`) is ahead of the process clock (`clock`) by this time.
         const aheadMs = this.#chainClock.nowMs() - clock.nowMs();
         this.clockOffset.addSample(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
       },
@@ -285,16 +285,17 @@ export class Engine {
   }
 
   /**
-   * Calls the listener when a peer's transaction first passes verification, and when the pool announces a client's
-   * transaction. A transaction that lacks only signatures of members of a multisignature account counts as verified.
+   * Calls the listener when a peer's transaction first passes verification, and when `TransactionPool.announce`
+   * announces a client's transaction. A transaction that lacks only signatures of members of a multisignature account
+   * counts as verified.
    */
   listenToTransactions(listener: (transaction: Transaction) => void): void {
     this.#transactionListeners.push(listener);
   }
 
   /**
-   * Calls the listener when a member's signature arrives for a transaction, and the transaction then has enough
-   * signatures. Each further signature for the transaction causes another call.
+   * Calls the listener when a signature of a member of a multisignature account arrives for a transaction, and the
+   * transaction then has enough members' signatures. Each further signature of a member causes another call.
    */
   listenToCompleted(listener: (transaction: Transaction) => void): void {
     this.#completionListeners.push(listener);

@@ -18,8 +18,8 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 export const REQUESTS_WAITING_MAX = 64;
 
 /**
- * Measured time in milliseconds to read and refuse a request. The queue charges this time to the same budget as the
- * time of the answers.
+ * Approximate time in milliseconds to read and refuse a request. For each refusal, the queue charges this time to the
+ * same budget (`WorkShare`) as the time of the answers.
  */
 const REFUSAL_MS = 0.25;
 /** All refusals use one error object, because a stack trace costs more time than the rest of a refusal. */

@@ -27,7 +27,10 @@ export interface GenerationProfile {
    * than this maximum, the answer has only this block.
    */
   readonly blocksAnswerBytesMax: number;
-  /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
+  /**
+   * Maximum number of transactions in one answer to a peer that asks for the transactions in the pool, or for the
+   * members' signatures of pending transactions.
+   */
   readonly sharedPerAnswerMax: number;
   /**
    * Minimum percentage of peers that must have our tip before the node forges; 0 for no minimum. The percentage must

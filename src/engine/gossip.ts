@@ -31,7 +31,10 @@ const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 const FALSE_SIGNERS_MAX = 5000;
 /** Maximum number of characters of an id, which is a 64-bit number in decimal. */
 const ID_CHARACTERS_MAX = 20;
-/** Maximum time in milliseconds for which the node verifies transactions of a peer before other work can run. */
+/**
+ * After the node has verified transactions of a peer for this time in milliseconds, other work can run before the node
+ * verifies the next transaction of the peer.
+ */
 const SLICE_MS = 5;
 /**
  * Maximum number of messages of one peer that the node handles at the same time. Only messages with a block or with
@@ -52,7 +55,7 @@ export interface GossipDependencies extends BlockGossipDependencies {
    */
   readonly gossipPeersMax: number;
   readonly transactionGossip: GenerationProfile['transactionGossip'];
-  /** Returns the payer whose budgets are charged for verifying the transactions and signatures of a peer. */
+  /** Returns the payer to whose verification budgets the node charges the transactions and signatures of a peer. */
   readonly payerOf: (peerId: PeerId) => Payer;
   /**
    * Disconnects a peer if `VerificationBudget.isWasteful` is true for its address: too many useless signatures came

@@ -1,8 +1,9 @@
 /**
  * Defers writes to the indexes of transactions while the node downloads blocks that are far behind the network. A
  * backfill later writes the missing index entries of thousands of blocks together. This takes much less time than
- * writing the entries with each commit (`store/index/deferred-indexes.ts`). Until the next backfill, the processes that
- * query the store show the last state with complete indexes. The time between two backfills is therefore limited.
+ * writing the entries with each commit (`store/index/deferred-indexes.ts`). Until the next backfill, the reading
+ * processes (`IndexUsers`) show the last state with complete indexes. The time between two backfills is therefore
+ * limited.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -23,8 +24,8 @@ export const FAR_BEHIND_SLOTS = 1000;
  */
 export const LAG_MAX = 50_000;
 /**
- * Maximum time in milliseconds for which indexing stays deferred; then a backfill starts. The processes that query the
- * store show a state that lags behind the chain by at most about this time plus the time of a backfill.
+ * Maximum time in milliseconds for which indexing stays deferred; then a backfill starts. The reading processes show a
+ * state that lags behind the chain by at most about this time plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /**
@@ -56,7 +57,7 @@ export class IndexDeferral {
   #hasFailed = false;
   #isBackfilling = false;
   #timer: Timer | undefined;
-  /** Code of the last logged error; undefined after a success. An error with this code is not logged again. */
+  /** Code of the last logged error; undefined after a full backfill. An error with this code is not logged again. */
   #loggedCode: string | undefined;
 
   constructor(dependencies: IndexDeferralDependencies) {
@@ -77,8 +78,8 @@ export class IndexDeferral {
 
   /**
    * Call before the first commit of downloaded blocks, and after each commit. Calls `end` if the lag exceeds `LAG_MAX`
-   * or has lasted longer than `LAG_MS_MAX`, if a process cannot start until the indexes are complete, or if the last
-   * backfill failed.
+   * or has lasted longer than `LAG_MS_MAX`, if a reading process cannot start until the indexes are complete, or if the
+   * last backfill failed.
    *
    * @throws ProtocolError from `end`
    */

@@ -1,6 +1,7 @@
 /**
- * Runs the signature searches of many transactions together (`Rules.signatureSearch`). A search asks for signature
- * checks, and uses their results for its next checks. In each round, the verifier makes the checks of all searches.
+ * Runs the signature searches of many transactions together (`Rules.signatureSearch`). A search finds the keys with
+ * which a transaction was signed. In each step, the search asks for signature checks, and uses their results for its
+ * next checks. The verifier makes the checks that all searches need for one step together.
  */
 
 import type { Verifier } from '../ports/verifier.ts';
@@ -8,14 +9,14 @@ import type { SignatureSearch } from '../protocol/types.ts';
 
 /**
  * Maximum number of checks in one call of the verifier. The number equals `KEYED_CHECKS_MAX` in `verifier-pool.ts`, so
- * that the verifier caches all results by content.
+ * that the verifier caches all results by the content of the check (`checkKey`).
  */
 const CHECKS_AT_ONCE_MAX = 200;
 
 /**
  * Runs the searches until all of them have ended. The results of the checks are then in the signature cache. A
- * transaction has at most 15 signatures of members, and each signature takes a few rounds of checks. The number of
- * rounds is therefore limited.
+ * transaction has at most 15 signatures of members, and a search takes at most a few steps for each signature. The
+ * number of steps is therefore limited.
  */
 export async function answerSearches(
   searches: readonly SignatureSearch[],

@@ -19,7 +19,7 @@ import { plainFields } from './diagnostics.ts';
 const SLOTS_MAX = 1000;
 /**
  * Maximum number of stored events for one slot. The history drops all later events of the slot, because an attacker may
- * send many false blocks for one slot.
+ * send many invalid blocks for one slot.
  */
 const FACTS_MAX = 8;
 const SWITCHES_MAX = 500;

@@ -94,7 +94,8 @@ export class SlotOwners {
    * Finds the owners of the slots of a round. The blocks of the round show the owners of the slots that have blocks.
    * The delegate list in the store gives the owners of all slots (`Rules.forgers`). The method uses the list only if
    * the store still has it and the list agrees with the blocks. The list can disagree with the blocks in the rounds
-   * that the exception `ignoreDelegateListCacheForRounds` names. The blocks of these rounds need not follow the list.
+   * that the network's exception `ignoreDelegateListCacheForRounds` (in `exceptions.json`) names. The blocks of these
+   * rounds need not follow the list.
    */
   #ownersOf(round: number): ReadonlyMap<number, PublicKey> {
     const rules = this.#rules;

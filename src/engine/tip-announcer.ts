@@ -31,7 +31,10 @@ export class TipAnnouncer {
     this.#dependencies.transport.announce(this.#nodeInfo());
   }
 
-  /** Announces the present tip. Does nothing during a sync, because the tip then changes with each downloaded batch. */
+  /**
+   * Announces the present tip. Does nothing during a sync, because the tip then changes with each batch of downloaded
+   * blocks.
+   */
   announce(): void {
     const { transport, isSyncing } = this.#dependencies;
     if (!isSyncing()) transport.announce(this.#nodeInfo());

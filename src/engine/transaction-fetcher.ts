@@ -43,9 +43,10 @@ const ASKED_FORGOTTEN_MS = 60_000;
 export const REFUSALS_MAX = 3;
 export const REFUSED_PAUSE_MS = 60_000;
 /**
- * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions that are not in their pause, even
- * if new transactions are waiting. In a network with much traffic, new transactions are always waiting. Without this
- * rule, the node might never ask again for a good transaction of which it got a damaged copy.
+ * One of `AGAIN_EVERY` consecutive requests to a peer asks for refused transactions that are not in their pause
+ * (`REFUSED_PAUSE_MS`), even if new transactions are waiting. In a network with much traffic, new transactions are
+ * always waiting. Without this rule, the node might never ask again for a good transaction of which it got a damaged
+ * copy.
  */
 export const AGAIN_EVERY = 4;
 /**
@@ -73,8 +74,8 @@ export interface FetcherOptions {
   /**
    * Passes the transactions in an answer of a peer to the pool.
    *
-   * @returns the ids of the transactions that the pool accepted, or refused for another reason than the verification
-   *   budget. The peer stated the ids, so they may be false
+   * @returns the ids of the transactions that the pool accepted, or refused for another reason than that the peer's
+   *   verification budget is used up. The peer stated the ids, so they may be false
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a request, or the handling of its answer, failed. */

@@ -95,14 +95,14 @@ function isWide(entry: string): boolean {
   return Number(bits) < TRUSTED_BITS_MIN_6 || isWideInIpv4(address, Number(bits));
 }
 
-/** True for an IPv6 network that includes a very wide IPv4 network, because IPv4 addresses are written as IPv6. */
+/** True for an IPv6 network that includes the IPv6 forms (such as `::ffff:10.0.0.1`) of a very wide IPv4 network. */
 function isWideInIpv4(address: string, bits: number): boolean {
   if (bits >= MAPPED_BITS + TRUSTED_BITS_MIN_4 || isIP(address) !== 6) return false;
   const isMapped = new URL(`http://[${address}]`).hostname.startsWith('[::ffff:');
   return isMapped || readAddressList([`${address}/${bits}`], SILENT).includes('0.0.0.0');
 }
 
-/** Length in bits of the prefix `::ffff:0:0`, below which each IPv4 address has an IPv6 form. */
+/** Length in bits of the prefix `::ffff:0:0`. Each IPv4 address has an IPv6 form with this prefix. */
 const MAPPED_BITS = 96;
 
 /** Shortest mask of a trusted IPv4 network: 8 bits, because 10.0.0.0/8 is the widest private network. */
@@ -188,11 +188,11 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 }
 
 /**
- * True for a request that a page of another site sends from the browser of its visitor. The visitor may be at a listed
- * machine, but did not intend the request. A page belongs to the node only if the page was loaded from the host and
- * port of the request, because another port of this machine may belong to another program. Pages from the origin
- * `allowed` count like pages of the node. Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`, so
- * the function is false for them.
+ * True for a request that a page of another site sends from the browser of its visitor. The address of the visitor may
+ * be in the list of the route, but the visitor did not intend the request. A page belongs to the node only if the page
+ * was loaded from the host and port of the request, because another port of this machine may belong to another program.
+ * Pages from the origin `allowed` count like pages of the node. The function is false for a request with neither
+ * `Origin` nor `Sec-Fetch-Site`. Clients other than browsers usually send neither header.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;

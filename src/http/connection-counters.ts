@@ -1,7 +1,7 @@
 /**
  * Counts the connections of several processes, and decides which address must give up a connection for a new one. The
- * time that a call of `arrive` or `left` takes must not depend on the number of addresses, because strangers can cause
- * many of these calls.
+ * time that a call of `arrive` or `left` takes must not depend on the number of addresses, because strangers (clients
+ * that are not trusted) can cause many of these calls.
  */
 
 import { strangersMaxOf } from './admission/connections.ts';

@@ -67,8 +67,8 @@ function send(file: File, request: Request, response: Response): void {
 }
 
 /**
- * Content security policy of the page. If the browser is on the machine of the node, the page may also load data of
- * other local nodes, to compare the nodes of a devnet.
+ * Content security policy of the page. If the connection comes from a loopback address, the page may also load data of
+ * other nodes on this machine, to compare the nodes of a devnet.
  */
 function policyFor(request: Request): string {
   const others = isLoopback(request.socket.remoteAddress) ? ' http://127.0.0.1:*' : '';

@@ -11,7 +11,7 @@ export interface HttpDialect {
   readonly generation: Generation;
   /**
    * True: the interface behaves like a real node of `generation`. The interface sends and accepts no members,
-   * parameters, sort names or peer states that a real node does not have. False: the interface uses the extended
+   * parameters, sort fields or peer states that a real node does not have. False: the interface uses the extended
    * dialect, which also has the names of the other generation and the names that only this node has.
    */
   readonly strict: boolean;

@@ -24,7 +24,8 @@ export interface EnvelopeAnswer {
    */
   readonly position: ReadPosition | undefined;
   /**
-   * Undefined if the answer may change while the chain stays the same, or if the chain changed while the handler ran.
+   * Undefined if the answer may change while the chain stays the same, if the chain changed while the handler ran, or
+   * if the node has no chain yet.
    */
   readonly etag: string | undefined;
 }

@@ -1,8 +1,8 @@
 /**
  * The Express application: the slow path of a request after its admission (`request-checks.ts`). A request passes these
- * steps in this order: method override, security headers, files of the dashboard and the API pages, route, method, rate
- * headers, CORS, compression, parsing of the body, check of parameters and body, access rule of the route, handler. The
- * client gets the refusal of the first step that refuses the request.
+ * steps in this order: method override, security headers, files of the dashboard and of the API documentation, route,
+ * method, rate headers, CORS, compression, parsing of the body, check of parameters and body, access rule of the route,
+ * handler. The client gets the refusal of the first step that refuses the request.
  */
 
 import type { Socket } from 'node:net';
@@ -43,7 +43,10 @@ import {
 } from './route.ts';
 import { allRoutes } from './routes/all.ts';
 
-/** The only path where a body may be a form. The oldest clients of Lisk send forms to this path. */
+/**
+ * The only path where a body may be a form (`application/x-www-form-urlencoded`). The oldest clients of Lisk send forms
+ * to this path.
+ */
 const FORM_PATH = '/signatures';
 
 /** Parts of the HTTP server that its Express application uses. */
@@ -223,8 +226,8 @@ async function openStream(
   response.setHeader('Cache-Control', 'no-store');
   // Common proxies buffer streams unless this header is set.
   response.setHeader('X-Accel-Buffering', 'no');
-  // A stream may send nothing for a long time, so its socket has no timeout. The hub closes a stream when its
-  // subscriber takes no data.
+  // The interval of the heartbeats (`heartbeatMs`) can be longer than the socket timeout, so the socket of a stream has
+  // no timeout. The hub closes a stream when its subscriber takes no data.
   request.socket.setTimeout(0);
   response.flushHeaders();
   // When a client leaves, it ends its side of the connection. A stream that waits for new events therefore ends when
@@ -277,7 +280,7 @@ function mediaTypeOf(header: string | undefined): string | undefined {
 }
 
 function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): RequestHandler {
-  // As in the recordings of real nodes, the header `Allow` does not name HEAD.
+  // As in recorded answers of real nodes, the header `Allow` does not name HEAD.
   const allowed = routes.map(({ method }) => method);
   return (request, response, next) => {
     if (request.method === 'OPTIONS' || routeFor(request.method, routes, isStrict) !== undefined) return next();

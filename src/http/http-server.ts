@@ -2,8 +2,8 @@
  * The HTTP server of a node: it opens the listeners, answers requests, and closes within a second. Each request passes
  * these steps:
  *
- * 1. `receive` counts the request. If a trusted proxy forwards the request of a stranger, the request waits for the
- *    turn of the stranger in the fair scheduler.
+ * 1. `receive` counts the request. If a trusted proxy forwards the request of a stranger (a client that is not
+ *    trusted), the request waits for the turn of the stranger in the fair scheduler.
  * 2. `admitClient` checks the access and the request rate of the client, and the head of the request
  *    (`request-checks.ts`).
  * 3. `waitForHeight` delays a read request that names a minimum height. The request continues when the node has the

@@ -28,7 +28,7 @@ export interface Listeners {
 /**
  * Maximum number of connections that the operating system holds until the node accepts them. Linux limits the number to
  * the same value by default (`net.core.somaxconn`). When the queue of connections is full, a client tries again only
- * after a second. A burst of strangers must not delay the operator by a second.
+ * after a second. A burst of connections must not delay a connection of the operator by a second.
  */
 const BACKLOG = 4_096;
 /** Maximum duration of a drain: twice the time after which node:http closes an idle connection by default. */
@@ -64,7 +64,8 @@ export function createListeners(
     return undefined;
   });
 
-  // Tunnels are refused. After a `connect` event, node:http no longer handles errors of the socket.
+  // Tunnels (requests with the method CONNECT) are refused. After a `connect` event, node:http no longer handles errors
+  // of the socket.
   parser.on('connect', (_request, socket: Socket) => {
     socket.on('error', () => socket.destroy());
     const connection = admission.of(socket);
@@ -121,8 +122,8 @@ function listenerFor(accept: (socket: Socket) => void): Server {
 }
 
 /**
- * Time that the scheduler counts for a stranger's TLS handshake, in milliseconds. With an RSA key of 2,048 bits,
- * most of this time is the node's signature.
+ * Time that the scheduler counts for the TLS handshake of a client that is not trusted, in milliseconds. With an RSA
+ * key of 2,048 bits, most of this time is the node's signature.
  */
 const TLS_HANDSHAKE_MS = 1.7;
 

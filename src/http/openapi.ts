@@ -88,9 +88,9 @@ export function openApiOf(routes: readonly Route[], dialect: HttpDialect, versio
 }
 
 /**
- * For each access rule of a single route (`Route.access`): a description of the clients that the rule allows. Even from
- * these clients, the route refuses requests that come through an untrusted proxy. The route also refuses requests with
- * an unknown host name, and requests from pages of other sites (except the origin in `http.corsOrigin`).
+ * Describes, for each access rule of a single route (`Route.access`), the clients that the rule allows. Even from these
+ * clients, the route refuses requests that come through an untrusted proxy. The route also refuses requests with an
+ * unknown host name, and requests from pages of other sites (except the origin in `http.corsOrigin`).
  */
 const SERVED: Readonly<Record<NonNullable<Route['access']>, string>> = {
   forging: 'Serves only clients whose addresses are in `http.forgingWhitelist`.',

@@ -23,7 +23,7 @@ export interface HttpOptions {
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
   /**
    * Host names of this node, besides `localhost` and IP addresses. Routes with an access rule of their own
-   * (`Declared.access`) refuse requests with any other host name.
+   * (`Route.access`) refuse requests with any other host name.
    */
   readonly hostNames: readonly string[];
   /**
@@ -58,14 +58,15 @@ export interface HttpOptions {
   readonly devnet?: DevnetControls;
   readonly observer: Observer;
   /**
-   * Budget of the main thread's time for strangers, shared with other parts of the node; default: a separate budget.
+   * Budget of the main thread's time for strangers (clients that are not trusted), shared with other parts of the node;
+   * default: a separate budget.
    */
   readonly workShare?: WorkShare;
   /** Listening sockets of another process; absent for new sockets at `address` and `port`. */
   readonly listenOn?: Partial<ListeningSockets>;
   /**
-   * Called before each request is answered. In this function, a reading process refreshes its view of the chain if it
-   * has received no message of the node recently.
+   * Called before each request is answered. In this function, a reading process (which answers HTTP for the node)
+   * refreshes its view of the chain if it has received no message of the node recently.
    */
   readonly beforeRequest?: () => void;
   /** Limits that several processes share; absent for a single process. */
@@ -80,8 +81,9 @@ interface EventOptions {
   /** Interval in milliseconds of the SSE comments (`: alive`) by which a client sees that the stream still works. */
   readonly heartbeatMs: number;
   /**
-   * Interval in milliseconds at which the hub looks for changed peers, for changed forging, and for subscribers that
-   * take no data. The hub looks only while it has subscribers.
+   * Interval in milliseconds at which the hub (`EventHub`) looks for peers that connected or disconnected, for
+   * delegates whose forging was enabled or disabled, and for subscribers that take no data. The hub looks only while it
+   * has subscribers.
    */
   readonly lookMs: number;
 }

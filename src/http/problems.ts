@@ -39,8 +39,8 @@ export interface ContentTypeError {
 }
 
 /**
- * Element of `errors` in a 400 answer, for an unknown or missing parameter, or for a value that fits the declaration of
- * its parameter but that the route cannot use.
+ * Element of `errors` in a 400 answer. The parameter is unknown or missing, or its value fits the declaration of the
+ * parameter but the route cannot use the value.
  */
 export interface MeaningError {
   readonly name: string;
@@ -182,8 +182,9 @@ export function transactionRefused(refusal: Refusal, generation: Generation): Pr
 }
 
 /**
- * Makes the answer to a refused member signature. The status is 400 if the signature is malformed. The conditions for
- * 429 and 503 are the same as in `transactionRefused`. In all other cases, the status is 409.
+ * Makes the answer to a refused signature of a member of a multisignature account. The status is 400 if the signature
+ * is malformed. The conditions for 429 and 503 are the same as in `transactionRefused`. In all other cases, the status
+ * is 409.
  */
 export function signatureRefused(refusal: Refusal): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);

@@ -1,7 +1,8 @@
 /**
  * The rate limit of HTTP requests. Counts the requests in each time window: for each client address (each /64 network
- * for IPv6), and for all strangers together. Requests for different paths share one counter. The windows follow a
- * monotonic clock, so a change of the machine's clock neither extends nor shortens a window.
+ * for IPv6), and for all strangers together. A stranger is a client on another machine whose address is not trusted
+ * (`isTrusted`). Requests for different paths share one counter. The windows follow a monotonic clock, so a change of
+ * the machine's clock neither extends nor shortens a window.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -81,9 +82,9 @@ export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, de
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**
- * Returns the headers `X-RateLimit-Limit` and `X-RateLimit-Remaining`, as alternating names and values. If the client
- * has no limit, the extended dialect has neither header. In this case, the strict dialect has both headers with the
- * value 0, like the reference.
+ * Returns the headers `X-RateLimit-Limit` and `X-RateLimit-Remaining`, as alternating names and values. If the
+ * client has no maximum (`max` is 0), the extended dialect has neither header. In this case, the strict dialect has
+ * both headers with the value 0, like the reference.
  */
 export function rateHeaders({ max, remaining }: Allowance, isStrict: boolean): readonly string[] {
   if (max === 0 && !isStrict) return [];

@@ -200,7 +200,7 @@ const PAGE_NOT_FOUND = refusal('route', 404, JSON_TYPE, JSON.stringify(pageNotFo
 const COMPRESSED = refusedBody(415, 'UnsupportedMediaTypeError: content encoding unsupported');
 const TOO_LARGE = refusedBody(413, 'PayloadTooLargeError: request entity too large');
 
-/** Makes the refusal of a body, with the same text as the refusal by the body parser. */
+/** Makes the refusal of a body, with the same text as the refusal by the body parser of Express. */
 function refusedBody(status: number, error: string): Refusal {
   const sentence = `API error: ${error}`;
   return refusal('body', status, JSON_TYPE, JSON.stringify({ success: false, error: sentence, message: sentence }), [

@@ -11,8 +11,9 @@ interface CachedResponse {
 
 export interface ResponseCache {
   /**
-   * Stores the JSON body of a 200. Does nothing if the cache is off, if the cache already has an answer for the target,
-   * if the body is larger than `BODY_BYTES_MAX`, or if the target is longer than `TARGET_CHARACTERS_MAX`.
+   * Stores the JSON body of an answer with status 200. Does nothing if the cache is off, if the cache already has an
+   * answer for the target, if the body is larger than `BODY_BYTES_MAX`, or if the target is longer than
+   * `TARGET_CHARACTERS_MAX`.
    *
    * @param target path and query of the request
    */

@@ -89,7 +89,7 @@ export interface StreamRoute extends Declared {
 }
 
 interface Subscription {
-  /** Last event that the subscriber received; undefined if the subscriber received no event before. */
+  /** Place of the event after which the stream continues; undefined if the request names no such event. */
   readonly after: EventPlace | undefined;
   /**
    * Height of the first block that the subscriber wants. If `after` and `fromHeight` are undefined, the stream starts
@@ -120,7 +120,7 @@ interface Body {
   readonly judgedByHandler?: true;
 }
 
-/** Content of a 200 answer. */
+/** Content of an answer with status 200 in the common envelope. */
 export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;

@@ -16,9 +16,9 @@ import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
 export interface SharedCountersOptions {
-  /** Options that differ from `HTTP_DEFAULTS`. Only the limits and the trusted addresses are used. */
+  /** Options that differ from `HTTP_DEFAULTS`. Only the limits and the trusted addresses (`createTrust`) are used. */
   readonly http: Partial<HttpOptions>;
-  /** Called with the key of an address when the address is shut out (`address-records.ts`). */
+  /** Called with the key of an address (`clientKey`) when the address is shut out (`address-records.ts`). */
   readonly shutOut: (key: string) => void;
   /** Called when the number of connections of all processes reaches its maximum, and when the number is lower again. */
   readonly full: (isFull: boolean) => void;

@@ -158,8 +158,8 @@ export async function createSnapshot(
 
 export interface RestoreOptions {
   /**
-   * Digest of the state at the snapshot's tip, taken from a trusted node. If this option is present, the state in the
-   * file must have this digest, and the restore does not verify the blocks.
+   * Digest of the state at the snapshot's tip, taken from a node that the operator trusts. If this option is present,
+   * the state in the file must have this digest, and the restore does not verify the blocks.
    */
   readonly trustedDigest?: string;
   /**

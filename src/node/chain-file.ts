@@ -1,7 +1,7 @@
 /**
- * Reads chain files: one block on each line, usually from the genesis block on. A block is JSON with the members of the
- * generation's wire format; amounts and totals are decimal text. Files with a name that ends in `.gz` are compressed.
- * `export-chain.ts` writes these files.
+ * Reads chain files. A chain file has one block on each line, and usually begins with the genesis block. A block is
+ * JSON with the members of the generation's wire format. Amounts, totals and rewards are decimal text. Files with a
+ * name that ends in `.gz` are compressed. `export-chain.ts` writes these files.
  */
 
 import { createReadStream } from 'node:fs';

@@ -27,8 +27,8 @@ import { systemClock } from './system.ts';
 export { chainDirectory };
 
 /**
- * Size of the signature cache, in results. The cache usually has room for the results of all blocks that `verifyChain`
- * processes at the same time.
+ * Size of the signature cache, in results of signature checks. The cache usually has room for the results of all
+ * blocks that `verifyChain` processes at the same time.
  */
 const SIGNATURE_ANSWERS_MAX = 50_000;
 

@@ -92,7 +92,7 @@ export class ChartHistory {
 
   /**
    * Returns the points of a span, oldest first. The last point belongs to the current interval. An earlier interval
-   * without any event may have no point.
+   * has no point if no block was applied or reverted in the interval, and if nobody called this method in the interval.
    */
   of(span: HistorySpan): NodeHistory {
     this.#add(() => undefined);
@@ -108,8 +108,8 @@ export class ChartHistory {
       const points = this.#points[span];
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
-      // If the clock was set back, the newest point may belong to a later interval. The new events still count in this
-      // point.
+      // If the clock was set back, the newest point may belong to a later interval. New blocks and reorgs then count in
+      // this point.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
         points.push(point);

@@ -1,6 +1,6 @@
 /**
- * Recognises a chain file of another network by the genesis block at its start, so that the error can name that
- * network.
+ * Recognises a chain file of another network by the genesis block at its start, so that the error of the import can
+ * name that network.
  */
 
 import { textOfLine } from '../protocol/block/block-line.ts';
@@ -24,8 +24,8 @@ export interface NetworkNames {
 /**
  * Finds the genesis block of another network at the start of a file.
  *
- * @param first the block of the first line; the line itself if it contains block 1, or if no valid block of this
- *   network can be read from it
+ * @param first the block of the first line; the line itself if its block has height 1, or if no valid block of this
+ *   network can be read from the line
  * @returns the genesis block of another network; undefined for any other line. A line with the id or the payload hash
  *   of this network's genesis block belongs to this network, even if the line is damaged
  */

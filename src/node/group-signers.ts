@@ -1,9 +1,10 @@
 /**
- * Finds the members of a group that have signed a waiting transaction. A signature does not identify its signer, so the
- * search tries the signatures with the keys of the members. A group has at most 15 members. With the signatures of 15
- * members, the search takes up to 120 checks. With 15 signatures that no member made, the search takes 225 checks. The
- * node charges the time of the checks to the verification budget of the client that asks for the signers. Each request
- * makes only a few checks in each iteration of the event loop.
+ * Finds out which members of a multisignature group have signed a transaction in the pool. A signature does not
+ * identify its signer, so the search tries the signatures with the keys of the members. A group has at most 15 members.
+ * With the signatures of 15 members, the search takes up to 120 signature checks. With 15 signatures that no member
+ * made, the search takes 225 checks. The node charges the time of the checks to the verification budget of the HTTP
+ * client that asks for the signers. For each request of a client, the node makes only a few checks in each iteration of
+ * the event loop.
  */
 
 import type { Payer } from '../engine/pool/verification-budget.ts';
@@ -21,7 +22,7 @@ import type { PublicKey, Signature, SignatureOracle, Transaction } from '../prot
 const REMEMBERED_MAX = 1_000;
 /**
  * Maximum number of checks that one request makes in one iteration of the event loop. These checks take about 1 ms with
- * the native library, and about 11 ms in JavaScript (see `CHECK_MS` and `HANDLING_MS`).
+ * the native library (`sodium`), and about 11 ms in JavaScript (see `CHECK_MS` and `HANDLING_MS`).
  */
 const CHECKS_PER_TURN = 8;
 /**
@@ -107,7 +108,7 @@ function groupOf({ payload, senderId }: Transaction, state: StateReader): Group 
   return group === undefined || group.members.length === 0 ? undefined : { min: group.min, members: group.members };
 }
 
-/** Tries the members in order with the remaining signatures, one pair at a time. */
+/** Tries the keys of the members, in order, with the signatures in `#unassigned`. One step tries one such pair. */
 class Search {
   /** The result; undefined until the search ends. */
   signers: GroupSigners | undefined;
@@ -155,7 +156,7 @@ class Search {
     this.#skip();
   }
 
-  /** Skips members for whom all remaining signatures were tried. Sets the result after the last member. */
+  /** Skips members for whom all signatures in `#unassigned` were tried. Sets the result after the last member. */
   #skip(): void {
     const { min, members } = this.#group;
     while (this.#hasSigned.length < members.length && this.#at >= this.#unassigned.length) {

@@ -1,6 +1,6 @@
 /**
- * Runs scheduled jobs: saving the peer book, lifting expired bans, and dropping old transactions. Forging has its own
- * timers (`engine/forge/`).
+ * Runs scheduled jobs: saving the peer book, lifting expired bans of peers, and dropping transactions that have waited
+ * in the transaction pool too long. Forging has its own timers (`engine/forge/`).
  */
 
 import { schedule, type ScheduledTask } from 'node-cron';
@@ -12,7 +12,7 @@ export interface HousekeepingJobs {
   savePeerBook(): void;
   /** Lifts bans that have expired. */
   expireBans(): void;
-  /** Drops transactions that have waited too long. */
+  /** Drops transactions that have waited in the transaction pool too long. */
   expirePool(): void;
 }
 
@@ -30,8 +30,8 @@ const TIMES: HousekeepingTimes = {
 };
 
 /**
- * Delay of the schedule after the start, in milliseconds. Without this delay, computing the times of the jobs would
- * take a twentieth of the processor time of the start, and would delay more urgent work.
+ * Milliseconds from the call of `startHousekeeping` to the beginning of the schedule. Without this delay, computing the
+ * times of the jobs would take a twentieth of the processor time of the node's start, and would delay more urgent work.
  */
 const BEGINS_AFTER_MS = 5_000;
 

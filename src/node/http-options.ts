@@ -7,7 +7,7 @@ import type { Observer } from '../ports/observer.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { connectionsWithin, openFilesMax } from './open-files.ts';
 
-/** Folder of the dashboard, written by the build. */
+/** Folder into which the build of this package writes the dashboard. */
 const DASHBOARD = fileURLToPath(new URL('../dashboard/bundle/', import.meta.url));
 const API_DOCS = fileURLToPath(new URL('../dashboard/api-docs/', import.meta.url));
 /**
@@ -17,7 +17,7 @@ const API_DOCS = fileURLToPath(new URL('../dashboard/api-docs/', import.meta.url
 const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
 /**
- * @param keepsConnections true to keep idle connections open without a time limit
+ * @param keepsConnections true to keep idle HTTP connections open without a time limit
  * @throws ProtocolError `TLS_FILE_UNREADABLE`, with the name of the option, the file and the reason, if the TLS key or
  *   certificate cannot be read
  */

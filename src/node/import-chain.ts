@@ -33,7 +33,7 @@ const AHEAD =
 
 export interface ImportProgress {
   readonly height: number;
-  /** Number of blocks imported so far. */
+  /** Number of blocks that this import has added to the chain so far. */
   readonly blocks: number;
   /** Number of transactions in these blocks. */
   readonly transactions: number;
@@ -50,7 +50,7 @@ export interface ImportOptions {
   readonly indexes: IndexBackfill;
   readonly genesis: Block;
   readonly file: ChainFile;
-  /** Names of networks, for the error about a file of another network. */
+  /** Names of networks, for the error about a file with the chain of another network. */
   readonly networks?: NetworkNames;
   readonly onProgress?: (progress: ImportProgress) => void;
   /** Stops the import after the group of blocks that the main thread is applying. */
@@ -168,7 +168,7 @@ class ImportRun {
   readonly #chain: Chain;
   readonly #options: ImportOptions;
   readonly #reader: LineReader;
-  /** The previous block of the import, which the next line must follow. The height is 0 before the first block. */
+  /** Block of the previous line, which must be the parent of the next block. Height 0 stands for no previous line. */
   #last: { readonly id: string; readonly height: number } = { id: '', height: 0 };
   #group: FileLine[] = [];
   /**

@@ -1,7 +1,8 @@
 /**
- * Stores which signing records were imported on this machine, and into which folders. Only one node may use a signing
- * record. If an operator later imports a copy of the record into another folder, the stored entry reveals the first
- * import. Each entry is a file in the folder of the watermarks.
+ * Stores which signing records (`signing-record.ts`) were imported on this machine, and into which data folders. Only
+ * one node may use a signing record. Each import is stored as an entry, which is a file in the folder of the watermarks
+ * (`watermark-files.ts`). If an operator later imports a copy of the record into another data folder, the entry reveals
+ * the first import.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';

@@ -15,13 +15,13 @@ import { entryOf, isFileIdentity, learn, type FileIdentity, type Known } from '.
  * (`SPARE_LINES_MAX`).
  */
 const BYTES_MAX = 64 * 1024 * 1024;
-/** Access rights of a new journal: only the user of the node may read it. */
+/** Access rights of a new journal: only the system user that runs the node may read and write it. */
 export const JOURNAL_MODE = 0o600;
 
 /** Content of the lines of a journal. */
 export interface JournalContent {
   readonly known: Map<PublicKey, Known>;
-  /** The identity in the last line that identifies the file; undefined when the journal has no such line. */
+  /** File identity in the newest line that holds one; undefined when the journal has no such line. */
   readonly identity: FileIdentity | undefined;
   /** Checksum of the newest line about a delegate; undefined when the journal has no such line. */
   readonly newest: string | undefined;
@@ -88,7 +88,8 @@ function wholeLines(file: string, content: Buffer, fingerprint?: string): Journa
 
 /**
  * The remedy for a damaged journal is never a backup of the journal, because a backup could lack the newest signatures.
- * A start without a journal is safe, because the delegates then wait before they sign.
+ * A start without a journal is safe while `forging.riskDoubleForging` is off, because the delegates then wait before
+ * they sign.
  */
 const REMEDY =
   'move the file away, then import the newest file of `bloomery forging export`, or start without a record: the ' +

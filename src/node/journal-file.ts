@@ -4,9 +4,9 @@
  * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the
  * delegate may have signed headers that are not in the journal. The third kind records that the delegate moved to
  * another node, and is valid until the next line of the delegate. A fourth kind of line holds the identity of the
- * journal file (`file-identity.ts`). A copy of the file has another identity, so the node recognises a copy. A backup
- * that was written into the existing file has the same identity; the fingerprint (`journal-fingerprint.ts`) reveals
- * such a backup.
+ * journal file (`file-identity.ts`). A copy of the file has another identity, so the node recognises a copy. If a
+ * backup is written into the existing journal file, the identity of the file does not change. The fingerprint
+ * (`journal-fingerprint.ts`) reveals such a backup.
  */
 
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -116,7 +116,7 @@ class FileJournal implements JournalFile {
   #closed = false;
   /** Identity of the file according to the last line that identifies the file. */
   #identity: FileIdentity | undefined;
-  /** Checksum of the newest line about a delegate. `#renewFingerprint` writes this checksum. */
+  /** Checksum of the newest line about a delegate. `#renewFingerprint` writes this checksum to the fingerprint. */
   #newest: string | undefined;
   /**
    * True after `recordFileIdentity`. Also true if the opened journal had a line that identifies its file, and was not a
@@ -224,8 +224,9 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The fingerprint is renewed before the node sends the block. Therefore the fingerprint can be older than the line
-    // of the last sent block only after a failed write of the fingerprint, or after a power cut.
+    // The fingerprint is renewed before the node sends the block whose header is in the new line. Therefore the
+    // fingerprint can be older than the line of the last sent block only after a failed write of the fingerprint, or
+    // after a power cut.
     if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 

@@ -18,7 +18,7 @@ export interface FileIdentity {
   readonly bornNs: string;
 }
 
-/** The facts about one delegate that the lines of a journal, or of a watermark, contain. */
+/** The facts about one delegate in the lines of a journal, or of a watermark file (`watermark-files.ts`). */
 export interface Known {
   /** The newest signed header. */
   readonly last?: SignedHeader;
@@ -28,7 +28,7 @@ export interface Known {
   readonly heldSinceS?: number;
   /** Unix time in whole seconds at which the delegate moved to another node. */
   readonly movedAtS?: number;
-  /** Id of block 2 in the chain that contains the header `last`. Only watermarks have this member. */
+  /** Id of block 2 of the chain for which the header `last` was signed. Only watermarks have this member. */
   readonly firstBlockId?: string;
 }
 

@@ -59,7 +59,7 @@ const BASE_BYTES = 150 * MB;
 
 /** Memory of a transaction object, with its strings and the signatures of fifteen members of a multisignature group. */
 const TRANSACTION_BYTES = 12 * KB;
-/** Factor by which stored blocks grow when they are decoded (docs/decisions/0005). */
+/** Bytes of memory that decoded blocks take for each byte of the stored blocks (docs/decisions/0005). */
 const VALUES_PER_STORED_BYTE = 20;
 /**
  * Memory of block objects, as a multiple of the size of their JSON. The factor includes the data that the node keeps

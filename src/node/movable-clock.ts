@@ -1,6 +1,6 @@
 /**
- * A chain clock that can be stopped and set. Only the nodes of a devnet use a movable clock. All other nodes use the
- * clock of the machine.
+ * A chain clock (the clock for slots and timestamps) that can be stopped and set. Only the nodes of a devnet use a
+ * movable clock. All other nodes use the clock of the machine.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';

@@ -17,7 +17,7 @@ export interface ForgingChain {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The order of the delegates in the round of the next block. */
+/** Returns the order of the delegates in the round of the next block, as `Rules.forgers` describes it. */
 export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): readonly PublicKey[] {
   return rules.forgers(store, (store.tip()?.height ?? 0) + 1);
 }

@@ -157,7 +157,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
 
   /**
    * True when the node has no peers and needs none. A node without P2P needs no peers. If `wantedPeers` is `named`, the
-   * node needs peers. Any other node needs no peers if the delegates that forge on it own all slots of the round.
+   * node needs peers. Any other node needs no peers if the delegates that forge on it own all slots of the round to
+   * which the next block belongs.
    */
   function isAlone(): boolean {
     if (wantedPeers === 'none') return true;

@@ -59,8 +59,8 @@ import { yieldToEventLoop, systemClock, systemRandom, systemTimes } from './syst
 export interface NodeOptions {
   readonly network: Network;
   /**
-   * Folder for the chain and the journals of this network; no other node may use it. If the folder is missing, the node
-   * creates it.
+   * Folder for the chain store, the signing journal and the transaction journal of this network. No other node may use
+   * the folder. If the folder is missing, the node creates it.
    */
   readonly dataDirectory: string;
   readonly config: Config;
@@ -77,7 +77,7 @@ export interface NodeControl {
   readonly chainClock: Clock;
   /** True while delegates forge only in calls of `ForgingScheduler.forgeNow`, and leave all other slots empty. */
   isForgingSuspended(): boolean;
-  /** Ed25519 implementation for the rules, instead of the process's backend. */
+  /** Ed25519 implementation for the consensus rules (`createRules`), instead of the default implementation. */
   readonly ed25519: Ed25519;
   /** Wraps the signature verifier, for example to accept the substitute key of a forked devnet. */
   verifier(over: Verifier): Verifier;
@@ -113,7 +113,7 @@ export interface ControlledParts {
 }
 
 export interface RunningNode {
-  /** 0 when HTTP is disabled. */
+  /** Port of the HTTP interface; 0 when HTTP is disabled. */
   readonly httpPort: number;
   /** Port for peers; 0 when the node has no P2P port. */
   readonly wsPort: number;

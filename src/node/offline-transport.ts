@@ -1,4 +1,4 @@
-/** Creates the transport of a node without peers. The transport opens no port, and each dial or request fails. */
+/** Creates the transport of a node without peers. The transport opens no port, and each dial or peer request fails. */
 
 import { ProtocolError } from '../primitives/errors.ts';
 import type { Transport } from '../ports/transport.ts';

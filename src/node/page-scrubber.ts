@@ -1,8 +1,8 @@
 /**
- * Scrubs the chain store: checks its pages while the node runs, a few at a time. A disk may lose or corrupt a page
- * without an error, and the database library may end the process when it reads a damaged page. The scrubber also
+ * Scrubs the chain store: checks its pages in small steps while the node runs. A disk may lose or corrupt a page
+ * without an error, and the database library (LMDB) may end the process when it reads a damaged page. The scrubber also
  * compares the entries of the state with the checksum of the state, to find changed bytes inside a value. Finally, the
- * scrubber compares undo records and the note of the finalized height with their own checksums.
+ * scrubber compares undo records and the note (`NoteStore`) of the finalized height with their own checksums.
  */
 
 import { join } from 'node:path';
@@ -30,13 +30,14 @@ const LOOK_MS = 1000;
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**
- * Maximum number of undo records that the scrubber checks in a round: those of the highest blocks. One step checks all
- * of them, and takes about 5 ms. A chain has more undo records only if its finalized height has not risen for hours.
+ * Maximum number of undo records that the scrubber checks in one of its rounds: those of the highest blocks. One step
+ * checks all of them, and takes about 5 ms. The store has more undo records only if the finalized height of its chain
+ * has not risen for hours.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Maximum number of pages with undo records that the scrubber checks in one step. */
 const UNDO_PAGES_MAX = 4_000;
-/** Pause between two rounds of the scrubber. */
+/** Pause between two rounds of the scrubber, in milliseconds. */
 const ROUND_MS = 60 * 60_000;
 
 export interface PageScrubber {
@@ -56,8 +57,8 @@ export interface PageScrubberOptions {
 
 /**
  * Starts the scrubber. A step runs synchronously, and checks pages of the last commit. Only this process writes, so no
- * page changes during a step. A round checks all pages, then the state with its entries, then the undo records and the
- * note of the finalized height.
+ * page changes during a step. A round of the scrubber checks all pages, then the state with its entries, then the undo
+ * records and the note of the finalized height.
  *
  * @param directory folder of the store
  */
@@ -81,7 +82,7 @@ export function startPageScrubber(
   };
 
   const checkNextState = (running: StateCheck): PageCheck => {
-    // `checkPages` comes before `readTo`, because the library must not read entries from a damaged page.
+    // `checkPages` comes before `readTo`, because LMDB must not read entries from a damaged page.
     const found = checkPages(path, { from: from ?? STATE_RANGE.gte, to: STATE_RANGE.lt, pagesMax: statePages });
     if (found.damage !== undefined) return found;
     if (found.next !== undefined && Buffer.compare(found.next, STATE_RANGE.lt) < 0) {

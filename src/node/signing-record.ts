@@ -2,7 +2,8 @@
  * Exports the signing journal of a node to a file (signing record), and imports the file on another node. For each
  * delegate, the record has the last header that the delegate signed, or a moment (`heldSinceS`), or both. Before this
  * moment, the delegate may have signed headers that the record does not contain. The file has a checksum. By default,
- * the export of a record ends signing on the old node, so that two nodes do not sign with one record at the same time.
+ * the export of a record ends signing on the exporting node, so that two nodes do not sign with one record at the same
+ * time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -19,8 +20,8 @@ export interface SigningRecord {
   /** Unix time of the export, in whole seconds. */
   readonly exportedAtS: number;
   /**
-   * True when a delegate may have signed headers later than the header in the record. Possible reasons: the old node
-   * continues to sign, its journal comes from a copied or restored folder, or the record was imported before.
+   * True when a delegate may have signed headers later than the header in the record. Possible reasons: the exporting
+   * node continues to sign, its journal comes from a copied or restored folder, or the record was imported before.
    */
   readonly isCopy: boolean;
   readonly delegates: readonly DelegateRecord[];
@@ -34,7 +35,7 @@ interface DelegateRecord {
 }
 
 const FORMAT = 'bloomery signing record 1';
-/** Maximum number of delegates in a record, far above the number of delegates of any node. */
+/** Maximum number of delegates in a record. No node has nearly so many delegates. */
 const DELEGATES_MAX = 10_000;
 
 /**
@@ -136,8 +137,8 @@ export function checkNetwork(
  *
  * The function also sets the time before which signatures of the delegate may be unknown (`heldSinceS`):
  * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`.
- * - For a record that is not a copy, the time is 0 if the record's header of the delegate is not older than the
- *   record's `heldSinceS`, because this header is then the newest signature of the delegate.
+ * - For a record that is not a copy, the time is 0 if the record has a header of the delegate that is not older than
+ *   `heldSinceS` in the record (0 if missing). This header is then the newest header that the delegate signed.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal.
  *
  * @param nowS present chain time in whole seconds

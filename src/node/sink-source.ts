@@ -1,6 +1,6 @@
 /**
- * Implements `ChainSource`: reads the chain in a data folder, for a sink. A node may write to the folder at the same
- * time.
+ * Implements `ChainSource`: reads the chain in a data folder, for a sink (`bloomery sink`). A node may write to the
+ * folder at the same time.
  */
 
 import { statSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { chainDirectory, type ChainLocation } from './chain-tool.ts';
 import { systemClock } from './system.ts';
 
 export interface StoreSourceOptions {
-  /** Depth below the tip at which a block counts as final, for a generation without finality. */
+  /** Number of blocks below the tip at which a block counts as final, for a generation without finality. */
   readonly depth: number;
   /** Pause in milliseconds between a read that reaches the tip and the next read. */
   readonly pollMs: number;

@@ -1,4 +1,4 @@
-/** Registers the metrics whose values are measured when a client reads the metrics. */
+/** Registers the state metrics: metrics whose values are measured when a client reads the metrics. */
 
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +75,8 @@ function recordReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): 
   for (const state of READER_STATES) {
     metrics.gauge('http_readers', readers.each.filter((each) => each.state === state).length, { state });
   }
-  // During the replacement of readers, up to `2 * wanted` readers run. A number that no reader uses gets the value 0.
+  // While the node replaces readers (processes that answer HTTP), up to `2 * wanted` readers run. The metric is 0 for a
+  // number that no reader uses.
   for (let reader = 1; reader <= 2 * readers.wanted; reader += 1) {
     const { memoryBytes = 0 } = readers.each.find((each) => each.reader === reader) ?? {};
     metrics.gauge('http_reader_memory_bytes', memoryBytes, { reader: String(reader) });

@@ -1,7 +1,7 @@
 /**
  * Verifies a store. The verification applies all blocks of the store to a new store that has only the genesis block.
  * After this replay, both stores must have the same content. The comment of `compareStores` lists the differences that
- * are no fault, for example different notes.
+ * are no fault, for example different notes (`NoteStore`).
  */
 
 import type { Chain } from '../engine/chain.ts';
@@ -39,7 +39,7 @@ export interface VerifyResult {
   readonly keys: number;
   /**
    * Description of the first fault; undefined if there is none. A fault is a block that is invalid, missing or
-   * unreadable, a difference between the stores, a damaged undo record, or a damaged note of the finalized height.
+   * unreadable, a difference between the stores, a damaged undo record, or a damaged `FINALIZED_NOTE`.
    */
   readonly deviation: string | undefined;
 }

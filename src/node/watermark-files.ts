@@ -40,7 +40,7 @@ export class WatermarkFiles implements SigningWatermarks {
   readonly #folder: string;
   readonly #network: string;
   readonly #observer: Observer;
-  /** Delegates with a reported failure since their last successful write. */
+  /** Delegates whose file could not be read or written since their last successful write. */
   readonly #failing = new Set<PublicKey>();
 
   constructor(folder: string, networkIdentifier: string, observer: Observer) {
@@ -112,7 +112,7 @@ export class WatermarkFiles implements SigningWatermarks {
     return join(this.#folder, `${this.#network}-${publicKey}`);
   }
 
-  /** Logs a failure, unless a failure of any delegate was logged and is not over. */
+  /** Logs a failed read or write, unless `#failing` already contains a delegate. Adds this delegate to `#failing`. */
   #logFailure(what: 'read' | 'written', publicKey: PublicKey, error: unknown): void {
     const isFirst = this.#failing.size === 0;
     this.#failing.add(publicKey);

@@ -8,7 +8,10 @@ import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText,
 
 /** Name of the SocketCluster event that carries each call except `ping`. */
 export const CALL = 'rpc-request';
-/** Maximum number of transactions, ids or signatures in one message, and of transaction ids in one request. */
+/**
+ * Maximum number of transactions, transaction ids or signatures in one gossip message. Also the maximum number of
+ * transaction ids in one request.
+ */
 export const ITEMS_MAX = 25;
 /**
  * Maximum number of blocks in one answer; a longer answer is an offence. Nodes of lisk-sdk send at most 34 blocks.
@@ -20,8 +23,8 @@ export const BLOCKS_PER_ANSWER_MAX = 100;
  */
 export const COMMON_BLOCK_IDS_MAX = 1_000;
 /**
- * Maximum number of transactions in one answer to a request for transactions, or for signatures of pending
- * transactions.
+ * Maximum number of transactions in one answer. The limit applies to answers with transactions, and to answers with the
+ * signatures of pending transactions.
  */
 const SHARED_PER_ANSWER_MAX = 100;
 const SIGNATURES_PER_TRANSACTION_MAX = 64;

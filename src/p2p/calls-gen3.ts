@@ -97,7 +97,7 @@ export function readCall(data: unknown): IncomingCall {
   }
 }
 
-/** For each kind of request, the function that packs the result in the form of lisk-sdk 3.0.2. */
+/** Functions by kind of request. Each function packs the result of a request in the form of lisk-sdk 3.0.2. */
 const PACK_RESULT: Readonly<Record<ChainRequest['kind'], (result: unknown) => unknown>> = {
   tip: (block) => block,
   blocksAfter: (blocks) => blocks,
@@ -179,7 +179,7 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
  * Reads a peer list, and skips each entry that is too large or has no valid IPv4 address or port. A peer that opens a
  * connection can claim any address and port as its own, in the parameter `options` of the WebSocket URL. A lisk-sdk
  * node passes this address and port on to every node that asks for the peer list. If one bad entry made the whole list
- * invalid, a stranger could make this node ban every honest node that passes the entry on.
+ * invalid, an attacker could make this node ban every honest node that passes the entry on.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason });

@@ -1,4 +1,4 @@
-/** Opens one WebSocket to a peer, and waits for the answer to the handshake. */
+/** Opens one WebSocket to a peer, and waits for the answer to the handshake of the SocketCluster protocol. */
 
 import type { Clock } from '../ports/clock.ts';
 import type { CloseReason, NodeInfo, PeerAddress } from '../ports/transport.ts';
@@ -15,8 +15,8 @@ export interface DialOptions {
   readonly info: NodeInfo;
   readonly clock: Clock;
   /**
-   * Timeout of the TCP connect and the WebSocket upgrade together. The protocol handshake has a second timeout of the
-   * same length.
+   * Timeout of the TCP connect and the WebSocket upgrade together. The SocketCluster handshake has a second timeout of
+   * the same length.
    */
   readonly timeoutMs: number;
   readonly shared: SharedUnsolicitedBytesBudget;

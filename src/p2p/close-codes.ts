@@ -13,7 +13,10 @@ const LABELLED_CODES: ReadonlySet<number> = new Set([
   ...[4100, 4102, 4103, 4418, 4420, 4429, 4500, 4501],
 ]);
 
-/** A peer may send any close code. All codes without their own label share one label, to limit the number of series. */
+/**
+ * A peer may send any close code. All codes without their own label share the label `other`, to limit the number of
+ * time series.
+ */
 export function codeLabel(code: number): string {
   return LABELLED_CODES.has(code) ? String(code) : 'other';
 }

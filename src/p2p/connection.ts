@@ -30,8 +30,9 @@ import { ReceiveLimits } from './receive-limits.ts';
 import type { RequestKind } from './unsolicited-bytes.ts';
 
 /**
- * An answer to a push or a probe does not count as unsolicited if it has at most this number of bytes. Such an answer
- * needs no content, so its maximum is much lower than the maximum for other answers (`FRAME_BYTES_MAX`).
+ * An answer to a push of the node info, or to a ping of the latency probe, does not count as unsolicited if it has at
+ * most this number of bytes. Such an answer needs no content, so its maximum is much lower than the maximum for other
+ * answers (`FRAME_BYTES_MAX`).
  */
 const ACKNOWLEDGEMENT_BYTES = 1_000;
 /** Shortest random pause before each measurement of the latency probe, in milliseconds. The longest pause is 60 s. */
@@ -229,7 +230,7 @@ export class PeerConnection implements Connection {
       await this.#link?.call(ping, this.#context.requestTimeoutMs, ACKNOWLEDGEMENT_BYTES, 'other');
       this.#latencyMs = this.#context.clock.nowMs() - startMs;
     } catch {
-      // An unanswered ping has no effect here. The heartbeat ends a dead connection.
+      // An unanswered ping has no effect here. The heartbeat of the SocketCluster library ends a dead connection.
     }
     if (this.#link?.ended === undefined) this.startProbe();
   }
@@ -309,7 +310,7 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * Returns the kind of a request. A large answer to a request of the kind `other` counts against a byte budget
+ * Returns the `RequestKind` of a request. A large answer to a request of the kind `other` counts against a byte budget
  * (`unsolicited-bytes.ts`), because any peer can cause such a request. For example, the node requests each new
  * transaction that a peer announces. Answers to requests of the kind `blocks` count against no budget, because the node
  * sends such requests only to the sync peer and same-tip peers.

@@ -1,6 +1,6 @@
 /**
- * Implements the wire dialect of generation 2 (release 2.3.8). Names, member orders and close reasons are the same as
- * in release 2.3.8.
+ * Implements the wire dialect of generation 2. Names, member orders and close reasons are the same as in lisk-sdk
+ * 2.3.8.
  */
 
 import type { NodeInfo, PeerInfo, PeerMessage } from '../ports/transport.ts';
@@ -78,8 +78,8 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
       const read = readQueryInfo(query, ownNonce, INFO_MEMBERS, REQUIRED);
       if (read.peerFields === undefined) return { accepted: false, close: read.close };
       const { peerFields } = read;
-      // Real nodes accept any text as a port. This node refuses an invalid port, because a peer without a valid port
-      // has no id.
+      // Nodes of lisk-sdk accept any text as a port. This node refuses an invalid port, because a peer without a valid
+      // port has no id.
       const wsPort = portOf(peerFields['wsPort']);
       if (wsPort === undefined) return { accepted: false, close: CLOSE.query };
       const info = infoOf(peerFields, { ip, wsPort });
@@ -121,14 +121,14 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
         case 'signatures':
           return emit('postSignatures', { signatures: message.signatures });
         case 'transactionIds':
-          // Generation 2 never announces ids; it sends whole transactions.
+          // In generation 2, nodes never announce ids of transactions. They send whole transactions.
           return undefined;
       }
     },
 
     readEvent(event, data): IncomingEvent {
       if (event !== ENVELOPE) return readMessage(event, data);
-      // Real nodes send events without an envelope. Like real nodes, this node also accepts events in an envelope.
+      // Nodes of lisk-sdk send events without an envelope, but also accept events in an envelope, as this node does.
       const name = isRecord(data) ? own(data, 'event') : undefined;
       return isRecord(data) && typeof name === 'string' ? readMessage(name, own(data, 'data')) : { kind: 'ignored' };
     },
@@ -158,7 +158,7 @@ function messageOf(name: string, data: Readonly<Record<string, unknown>>): PeerM
     const items = own(data, 'transactions');
     const isList = Array.isArray(items) && items.length > 0 && items.length <= ITEMS_MAX;
     if (!isList) return 'transactions are not a list of 1 to 25';
-    // The reference also skips items that are not objects.
+    // A node of lisk-sdk 2.3.8 also skips items that are not objects.
     return { kind: 'transactions', transactions: items.filter(isRecord) };
   }
   const signatures = readMemberSignatures(own(data, 'signatures'));

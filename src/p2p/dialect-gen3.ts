@@ -1,6 +1,6 @@
 /**
- * Implements the wire dialect of generation 3 (release 3.0.2). Names, member orders and close reasons are the same as
- * in release 3.0.2.
+ * Implements the wire dialect of generation 3. Names, member orders and close reasons are the same as in lisk-sdk
+ * 3.0.2.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -73,7 +73,8 @@ export function gen3Dialect(options: Gen3DialectOptions): WireDialect {
       const packed = packInfo(info) as Record<string, string | number | boolean>;
       const query: Record<string, string> = {};
       for (const name of INFO_MEMBERS) {
-        // The reference sends an empty text for a missing `advertiseAddress`, and omits all other missing members.
+        // A node of lisk-sdk 3.0.2 sends an empty text for a missing `advertiseAddress`, and omits all other missing
+        // members.
         if (packed[name] !== undefined || name === 'advertiseAddress') query[name] = String(packed[name] ?? '');
       }
       return { ...query, options: JSON.stringify(packed) };

@@ -27,8 +27,8 @@ export interface WireDialect {
    */
   readonly bansAtUpgrade: boolean;
   /**
-   * Names of the one-way events that this node receives: the name of the envelope, and the names of the events that a
-   * peer can send without an envelope.
+   * Names of the one-way SocketCluster events that this node receives: the name of the envelope (an event that contains
+   * another event), and the names of the events that a peer can send without an envelope.
    */
   readonly events: readonly string[];
   /**
@@ -45,7 +45,7 @@ export interface WireDialect {
    */
   packFailure(call: AnsweredCall | undefined, failure: Failure, direction: 'inbound' | 'outbound'): object | undefined;
 
-  /** Packs the info of this node, with the members in the order of the reference. */
+  /** Packs the info of this node, with the members in the order of the reference (lisk-sdk). */
   packInfo(info: NodeInfo): object;
   /** The query of the WebSocket URL that this node dials. */
   query(info: NodeInfo): Record<string, string>;
@@ -153,9 +153,9 @@ export const CLOSE = {
   forbidden: { code: 4403, reason: 'Peer is not allowed to connect' },
   duplicate: { code: 4404, reason: 'Peer has a duplicate connection' },
   /**
-   * The node closes a connection with this code if the small frames of the peer exceed its budget by more than
-   * `FLOOD_BYTES_MAX`. Only this project uses the code 4429, because the reference has no code for this case. Nodes of
-   * the reference dial again after an unknown code.
+   * The node closes a connection with this code if the small frames of the peer exceed their byte budget
+   * (`SMALL_OF_PEER`) by more than `FLOOD_BYTES_MAX`. Only this project uses the code 4429, because the reference has
+   * no code for this case. Nodes of the reference dial again after an unknown code.
    */
   overflow: { code: 4429, reason: 'Peer sends more than is read' },
   query: {

@@ -1,6 +1,7 @@
 /**
- * Filters each received frame before the message layer (the SocketCluster library) gets the frame. The filter counts
- * and parses the frame. It drops a frame that exceeds a limit or is invalid. The queue of the message layer is
+ * Filters each received frame before the message layer (the SocketCluster library) gets the frame. A frame is a JSON
+ * object of the SocketCluster protocol or a heartbeat; one message contains a frame or a batch of frames. The filter
+ * counts and parses the frame. It drops a frame that exceeds a limit or is invalid. The queue of the message layer is
  * unbounded, so the filter must drop all unwanted frames.
  */
 
@@ -30,7 +31,10 @@ import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts'
  * peer. Fewer than 600 frames from an honest peer can arrive in a second (`honestFramesMax`).
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
-/** Number of frames above the rate limit that cost a peer one penalty, counted in windows of `RATE_WINDOW_MS`. */
+/**
+ * Number of dropped frames that cost a peer one penalty, counted in windows of `RATE_WINDOW_MS`. Only frames above the
+ * limit of `FrameFilter.#frames` count.
+ */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
 const HANDSHAKE = '#handshake';
@@ -49,10 +53,10 @@ export interface FrameFilterEvents {
   /** Called when a peer has sent `FRAMES_PER_SECOND_CUT` frames in a second. The handler must close the connection. */
   flooded(detail: string): void;
   /**
-   * Called when the small frames of the peer exceed its budget by more than `FLOOD_BYTES_MAX`. Not even attackers can
-   * make an honest peer send so many bytes. The handler must close the connection without a penalty for the address,
-   * and call `FrameFilter.close`. Until the call of `FrameFilter.close`, the filter calls the handler again for each
-   * further frame that exceeds the budgets.
+   * Called when the small frames of the peer (`SMALL_WEIGHT_MAX`) exceed their budget (`SMALL_OF_PEER`) by more than
+   * `FLOOD_BYTES_MAX`. Not even attackers can make an honest peer send so many bytes. The handler must close the
+   * connection without a penalty for the address, and call `FrameFilter.close`. Until the call of `FrameFilter.close`,
+   * the filter calls the handler again for each further frame that exceeds the budgets.
    */
   overflowed(detail: string): void;
 }

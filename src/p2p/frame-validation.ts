@@ -18,10 +18,10 @@ const CONTAINER_BYTES = 8;
 /** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
- * Maximum number of WebSocket frames (fragments) in one message. Nodes send each message in one frame. The maximum
- * suffices for a proxy that splits the largest message into fragments of 48 kilobytes. No other limit counts fragments
- * before their message ends, and fragments may be empty. Without this maximum, a peer could make the node handle a
- * million fragments in a second.
+ * Maximum number of WebSocket frames (fragments) in one message. Nodes send each message in one WebSocket frame. The
+ * maximum suffices for a proxy that splits the largest message into fragments of 48 kilobytes. No other limit counts
+ * fragments before their message ends, and fragments may be empty. Without this maximum, a peer could make the node
+ * handle a million fragments in a second.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
 /** Maximum number of bytes of a node info as JSON. */
@@ -134,8 +134,8 @@ export function infoText(value: unknown): string | undefined {
 }
 
 /**
- * Reads an integer of at least 0. The value must be a number, or a decimal text without leading zeros (as in a query).
- * The result is undefined for any other value.
+ * Reads an integer of at least 0. The value must be a number, or a decimal text without leading zeros (as in the query
+ * of a WebSocket URL). The result is undefined for any other value.
  */
 export function infoCount(value: unknown): number | undefined {
   const count = typeof value === 'string' && PLAIN_NUMBER.test(value) ? Number(value) : value;

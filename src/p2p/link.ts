@@ -24,7 +24,7 @@ const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
-/** A close frame has room for 125 bytes, and two of these bytes are the code. */
+/** A WebSocket close frame has room for 125 bytes, and two of these bytes are the code. */
 const CLOSE_REASON_BYTES_MAX = 123;
 
 export interface LinkEvents {
@@ -89,7 +89,8 @@ export class Link {
   }
 
   /**
-   * Starts to pass received events and calls to the handlers. Must be called before the first event or call can arrive.
+   * Starts to pass received calls and one-way events to the handlers `on`. Must be called before the first call or
+   * event can arrive.
    */
   listen(on: LinkEvents, events: readonly string[]): void {
     this.#on = on;
@@ -136,9 +137,10 @@ export class Link {
   }
 
   /**
-   * Closes the connection like the reference: sends a frame with code and reason, then the close frame.
+   * Closes the connection like the reference: sends the event `#disconnect` with code and reason, then a WebSocket
+   * close frame.
    *
-   * @param body object that the first frame contains instead of the reason text
+   * @param body object that the event `#disconnect` contains instead of the reason text
    */
   close(reason: CloseReason, body?: object): void {
     if (this.#ended !== undefined) return;

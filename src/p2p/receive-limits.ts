@@ -13,8 +13,8 @@ interface Limits {
 }
 
 /**
- * The verdict on one message or call of a peer: accepted, dropped without a penalty, or dropped with a penalty (once
- * for each name in a window).
+ * The verdict on one message or call of a peer: accepted (`taken`), dropped without a penalty, or dropped with a
+ * penalty. In one window, the messages or calls with one name cost at most one penalty.
  */
 export type UseVerdict = 'taken' | 'dropped' | 'penalised';
 

@@ -67,11 +67,11 @@ interface ListenerEvents {
    * (`RATE_WINDOW_MS`) because of the rate limit.
    */
   overused(link: Link | undefined, ip: string, detail: string): void;
-  /** Called after the server has closed a connection that received `FRAMES_PER_SECOND_CUT` frames in a second. */
+  /** Called after the server has closed a connection on which `FRAMES_PER_SECOND_CUT` frames arrived in a second. */
   flooded(link: Link | undefined, ip: string, detail: string): void;
   /**
-   * Called after the server has closed a connection because small frames exceeded the budget of the peer by more than
-   * `FLOOD_BYTES_MAX`. The handler must not penalise the address.
+   * Called after the server has closed a connection because small frames (`SMALL_WEIGHT_MAX`) exceeded the budget
+   * `SMALL_OF_PEER` by more than `FLOOD_BYTES_MAX`. The handler must not penalise the address.
    */
   overflowed(ip: string, detail: string): void;
 }

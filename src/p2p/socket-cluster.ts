@@ -93,8 +93,8 @@ export interface ServerEvents {
   /** Called when the library has made a socket for an upgraded connection. */
   created(socket: ServerSocket): void;
   /**
-   * Called for each message. Returns the value that the library handles instead of the text; null if the node drops the
-   * message.
+   * Called for each message. Returns the value that the library handles instead of the received text; null if the node
+   * drops the message.
    */
   frame(socket: ServerSocket, text: unknown): unknown;
   /** Called for the handshake frame. Returns whether to answer the frame. */
@@ -128,8 +128,8 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeo
     handshakeTimeout: handshakeTimeoutMs,
     allowClientPublish: false,
     middlewareEmitFailures: false,
-    // Peers have no tokens. By its type, `verifyToken` must return a verified token, not null. The library passes any
-    // value on, and null means that there is no token.
+    // Peers have no authentication tokens. By its type, `verifyToken` must return a verified token, not null. The
+    // library passes any value on, and null means that there is no token.
     authEngine: { verifyToken: () => Promise.resolve(null as never), signToken: () => Promise.resolve('') },
     // The middleware below has already decoded the frames.
     codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },

@@ -49,24 +49,24 @@ export interface TransportOptions {
 interface TransportTimeouts {
   /**
    * Timeout for opening the WebSocket of an outbound connection. The answer to the protocol handshake has a second
-   * timeout of the same length. The default is 2,000, as in the reference.
+   * timeout of the same length. The default is 2,000 ms, as in the reference.
    */
   readonly dialMs: number;
-  /** Timeout of each call to a peer. The default is 10,000. */
+  /** Timeout of each call to a peer. The default is 10,000 ms. */
   readonly requestMs: number;
   /**
    * Time limit for each of the two handshakes of an inbound connection. The request for the WebSocket must arrive
    * within this time. The handshake of the protocol must arrive within the same time after the WebSocket opened. The
-   * default is 10,000, as in the reference.
+   * default is 10,000 ms, as in the reference.
    */
   readonly handshakeMs: number;
   /**
    * Time after which an inbound connection is closed if no message arrives, not even the answer to a heartbeat. The
-   * default is 20,000, as in the reference.
+   * default is 20,000 ms, as in the reference.
    */
   readonly pongMs: number;
   /**
-   * Maximum time for which `close` waits until the peers have closed their connections. The default is 500.
+   * Maximum time for which `close` waits until the peers have closed their connections. The default is 500 ms.
    */
   readonly leaveMs: number;
 }

@@ -106,7 +106,10 @@ export class UnfinishedMessages<C> {
     this.#clock = clock;
   }
 
-  /** Counts bytes that arrived on a connection. */
+  /**
+   * Counts bytes that arrived on a connection. A message that becomes large gets a turn, or its connection is paused. A
+   * connection whose message becomes too large ends.
+   */
   arrived(connection: C, bytes: number, control: ConnectionControl): void {
     let begun = this.#begun.get(connection);
     if (begun === undefined) {

@@ -7,10 +7,10 @@
  * If a budget has no room for a frame, this node drops only that frame, without a penalty for its sender. Even honest
  * nodes can exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of
  * these blocks. If bytes arrive faster than an honest node sends, this node pauses receiving from the connection
- * (backpressure). Strangers can make an honest node send small frames, but only up to a limit (`FLOOD_BYTES_MAX`). This
- * node closes a connection that exceeds this limit. Large frames never close a connection, because they may be blocks
- * that an honest node passes on. This node does not read a large frame that it drops, so the frame costs almost no
- * processor time.
+ * (backpressure). Third parties can make an honest node send small frames (`SMALL_WEIGHT_MAX`), but only up to a limit
+ * (`FLOOD_BYTES_MAX`). This node closes a connection that exceeds this limit. Large frames never close a connection,
+ * because they may be blocks that an honest node passes on. This node does not read a large frame that it drops, so the
+ * frame costs almost no processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
  * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to an open request, even
@@ -86,10 +86,10 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  * Maximum number of bytes by which the small frames of a peer may exceed `SMALL_OF_PEER` within `FLOOD_WINDOW_MS`. This
  * node closes a connection that exceeds this maximum, without a penalty for the address.
  *
- * Strangers can make an honest node pass on messages. In the minute after a blocked connection works again, 100 blocks,
- * 91 messages of transactions and 91 messages of signatures can arrive from an honest node (`ports/rates.ts`). If all
- * these messages had the maximum size of small frames, they would have 72 MB together. `FLOOD_BYTES_MAX` is one and a
- * half times 72 MB. At the rate of `ARRIVING_OF_PEER`, a flood exceeds this maximum after about half a minute.
+ * Third parties can make an honest node pass on messages. In the minute after a blocked connection works again, 100
+ * blocks, 91 messages of transactions and 91 messages of signatures can arrive from an honest node (`ports/rates.ts`).
+ * If all these messages had the maximum size of small frames, they would have 72 MB together. `FLOOD_BYTES_MAX` is one
+ * and a half times 72 MB. At the rate of `ARRIVING_OF_PEER`, a flood exceeds this maximum after about half a minute.
  *
  * Connections that flood at the same time share `ARRIVING_OF_ALL_PEERS`, so each of them delivers less in a minute.
  * While all peers together exceed `ARRIVING_OF_ALL_PEERS`, this node therefore extends the window (`FLOOD_WINDOW_MS`)
@@ -106,10 +106,10 @@ export const FLOOD_WINDOW_MS = 60_000;
 const PAUSE_MS_MAX = 5_000;
 /**
  * Maximum number of bytes of the messages that the node has read but not yet handled. This maximum is the sum of the
- * budget for small frames of all peers, the reserves of all connections, the budget for heavy frames, and the budget
- * for heavy answers. The sum also contains the size of one frame that overdraws the budget for heavy frames, and of one
- * answer that overdraws the budget for heavy answers. Answers with blocks are not part of the sum, because
- * `engine/sync/arrived-batches.ts` limits their size in memory.
+ * budget for small frames of all peers, the reserves of all connections, the budget for heavy frames with its reserve
+ * for outbound peers (`HEAVY_RESERVE`), and the budget for heavy answers. The sum also contains the size of one frame
+ * that overdraws the budget for heavy frames, and of one answer that overdraws the budget for heavy answers. Answers
+ * with blocks are not part of the sum, because `engine/sync/arrived-batches.ts` limits their size in memory.
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;

@@ -7,7 +7,7 @@ export interface DevnetControls {
   /**
    * Sends an operation to the supervisor of the devnet, and resolves with the result of the operation.
    *
-   * @param operation name of an operation of the control port, such as `mine`
+   * @param operation name of an operation of the supervisor's control port, such as `mine`
    * @throws ProtocolError `CONTROL_UNKNOWN` if the dashboard does not offer the operation; `USAGE` for wrong
    *   parameters; another code if the operation is refused, fails or takes too long
    */

@@ -67,8 +67,8 @@ export interface SigningJournal {
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
-   * Stores that the delegate may have signed unknown headers before the chain time `sinceS`, in whole seconds. The
-   * entry is on disk when the method returns.
+   * Stores that, before the chain time `sinceS` (in whole seconds), the delegate may have signed headers that are not
+   * in this journal. The entry is on disk when the method returns.
    */
   hold(publicKey: PublicKey, sinceS: number): void;
   close(): void;

@@ -95,16 +95,17 @@ export interface ReaderStatus {
   /** Number of the reader. A new reader gets the lowest number, from 1 on, that no running reader has. */
   readonly reader: number;
   /**
-   * `silent`: this reader did not react or used too much memory, so the node has started another reader to replace it.
+   * `silent`: this reader left pings of the node unanswered or used too much memory, so the node has started another
+   * reader to replace it.
    */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Memory of the reader in bytes, without pages of the store; 0 until the reader has answered the first ping. */
+  /** Memory of the reader in bytes, without pages of the store; 0 before its first answer to a ping of the node. */
   readonly memoryBytes: number;
   /**
-   * Number of requests to the reader since its start, including refused requests. The reader reports this number in
-   * each answer to a ping.
+   * Number of HTTP requests to the reader since its start, including refused requests. The reader reports this number
+   * in each answer to a ping of the node.
    */
   readonly requests: number;
 }
@@ -155,7 +156,7 @@ export interface PoolEntry {
   readonly ready?: boolean;
 }
 
-/** The members of a multisignature account (a group), with a mark for each member that has signed a transaction. */
+/** The members of a multisignature account (a group). `hasSigned` shows whether a member has signed a transaction. */
 export interface GroupSigners {
   /** Number of signatures that the transaction needs. */
   readonly min: number;
@@ -255,15 +256,15 @@ export interface Forger {
 }
 
 /**
- * Listeners to events of the node. Listeners must not throw, and must return quickly, because the caller waits for
- * them.
+ * Functions that the node calls when its chain or its pool has changed. The functions must not throw, and must return
+ * quickly, because the node waits for them.
  */
 export interface NodeListener {
   /**
    * Called when the chain log has new records.
    *
    * @param applied the applied blocks; empty after a revert, and undefined if a reading process has moved to a newer
-   *   snapshot
+   *   snapshot of the store
    */
   chainChanged?(applied?: readonly Block[]): void;
   /** Called when a transaction in the pool first passes verification, even if members' signatures are missing. */
@@ -273,15 +274,15 @@ export interface NodeListener {
 /**
  * A value that the node's own process returns synchronously. A reading process must ask the node's own process for the
  * value, and therefore returns a promise. The promise rejects with the error of the method in the node's own process.
- * It also rejects with ProtocolError `NODE_BUSY` if too many requests wait for the node, or `NODE_SILENT` if the node
- * does not answer within 10 s.
+ * The promise also rejects with ProtocolError `NODE_BUSY` if too many calls of the reading process wait for the node's
+ * own process, or `NODE_SILENT` if that process does not answer within 10 s.
  */
 export type Live<T> = T | Promise<T>;
 
 /**
  * The data and functions of a node. A method that changes data rejects with ProtocolError `NODE_STOPPED` in the view of
- * a stopped node. In a reading process, a method that changes data rejects with `NODE_BUSY` if too many changes wait
- * for the node.
+ * a stopped node. In a reading process, a method that changes data rejects with `NODE_BUSY` if too many earlier calls
+ * of such methods still wait for the answer of the node's own process.
  */
 export interface NodeApi {
   readonly params: ChainParams;
@@ -291,8 +292,9 @@ export interface NodeApi {
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
   /**
-   * If `chain` and `log` read from a snapshot, moves them to the newest state of the store, even if the node has not
-   * announced this state to this process yet. While the indexes lag behind the chain, the method changes nothing.
+   * If `chain` and `log` read from a snapshot of the store, moves them to the newest state of the store, even if the
+   * node has not announced this state to this process yet. While the indexes of the store lag behind the chain, the
+   * method changes nothing.
    */
   refresh?(): void;
   status(): Live<NodeStatus>;

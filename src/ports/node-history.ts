@@ -27,8 +27,8 @@ export interface HistoryPoint {
   /** Number of times that blocks were reverted. */
   readonly reorgs: number;
   /**
-   * Mean time in milliseconds from the start of a slot until its block was applied. Blocks that the node downloaded in
-   * a sync do not count. Undefined if the node applied no blocks, or only downloaded blocks.
+   * Mean time in milliseconds from the timestamp of a block until this node applied the block. Blocks that the node
+   * downloaded in a sync do not count. Undefined if the node applied no blocks, or only downloaded blocks.
    */
   readonly delayMs?: number;
   /**

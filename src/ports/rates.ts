@@ -1,14 +1,15 @@
 /**
  * Defines the rates of all messages and calls between nodes. The table `RATES` has the rates at which this node and
  * honest peers send. The limits for received messages are computed from this table, so no limit is below the rate of an
- * honest node. Each limit is `SAFETY` times the largest number of messages that can arrive from an honest sender within
- * one window (`RATE_WINDOW_MS`).
+ * honest node. Each limit applies to one kind of message or call (`RateKind`). The limit is `SAFETY` times the largest
+ * number of messages or calls of this kind that can arrive from an honest sender within one window (`RATE_WINDOW_MS`).
  *
  * Sources of the rates: the code of lisk-sdk 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and lisk-sdk 3.0.2
  * (lisk-framework 0.5.2, lisk-p2p 0.4.2). Both releases allow these values in their configuration:
  * `broadcasts.broadcastInterval` from 1 to 60 s (default 5 s), and `BLOCK_TIME` of at least 2 s. Release 3.0.2
  * penalises a peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or `postSignatures` within ten
- * seconds. Both releases penalise a peer for more than a hundred frames in one second.
+ * seconds. Both releases penalise a peer for more than a hundred frames (messages, calls and answers together) in one
+ * second.
  */
 
 import type { Generation } from '../protocol/params.ts';
@@ -43,7 +44,7 @@ export interface Sending {
   readonly burst: number;
   readonly everyMs: number;
   /**
-   * Maximum number of calls that wait for an answer at the same time. If this maximum is absent, only the rate limits
+   * Maximum number of calls that wait for an answer at the same time. If this maximum is absent, only the rate bounds
    * the number of waiting calls.
    */
   readonly outstandingMax?: number;
@@ -52,7 +53,7 @@ export interface Sending {
 export interface RateRow {
   readonly kind: RateKind;
   readonly generation: Generation;
-  /** Name of the event or procedure in the frames on the wire. */
+  /** Name of the event (for a message) or of the procedure (for a call) in the frames on the wire. */
   readonly name: string;
   /** Highest rate at which this node sends, in any configuration. */
   readonly own: Sending;
@@ -78,18 +79,18 @@ export const RATE_WINDOW_MS = 10_000;
  */
 export const STALL_MS = 30_000;
 /**
- * A use is a message or a call. In a window, this node accepts from one peer `SAFETY` times as many uses as can arrive
- * from an honest peer.
+ * A use is a message or a call. In a window, this node accepts from one peer `SAFETY` times as many uses of one kind as
+ * can arrive from an honest peer.
  */
 export const SAFETY = 1.5;
 /** The number of uses above which a peer loses points, divided by the number of accepted uses. */
 const PENALISED_FROM = 2;
 
 /**
- * Time in milliseconds to read, look up and refuse one item of a message, before any signature check. Measured: 15 µs
- * for a signature, 45 µs for a transaction that is already known. The node charges this time to the sender's
- * verification budget (`engine/pool/verification-budget.ts`). Without this charge, peers within the rate limits could
- * keep a core busy by sending messages with many items.
+ * Time in milliseconds to read, look up and refuse one item of a message (a transaction or a signature), before any
+ * signature check. A measurement gave about 15 µs for a signature, and about 45 µs for a transaction that is already
+ * known. The node charges this time to the sender's verification budget (`engine/pool/verification-budget.ts`). Without
+ * this charge, peers within the rate limits could keep a core busy by sending messages with many items.
  */
 export const ITEM_COST_MS = { transaction: 0.05, signature: 0.02 } as const;
 
@@ -114,15 +115,15 @@ const PACED: Sending = {
   outstandingMax: REQUESTS_PER_PEER_MAX * Math.ceil(STALL_MS / REQUEST_TIMEOUT_MS),
 };
 /**
- * Rate of lisk-sdk's requests during a synchronisation. The reference (lisk-sdk) applies each batch before it asks for
- * the next batch, and its calls time out after 2 s at the earliest.
+ * Rate of lisk-sdk's requests during a synchronisation. The reference (lisk-sdk) applies each batch of blocks before it
+ * asks for the next batch, and its calls time out after 2 s at the earliest.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 2_000 };
 /** Rate of a request that a node sends after connecting, and later repeats only rarely. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
- * Rate of messages about a changed tip. The tip usually changes once in a slot, and a slot lasts at least 2 s. A tie or
- * a reorg adds a few changes.
+ * Rate of messages about a changed tip. The tip usually changes once in a slot, and a slot lasts at least 2 s. A
+ * tie-break or a reorg adds a few changes.
  */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
 /**

@@ -1,6 +1,6 @@
 /**
- * Defines the report about slots: the events and the owner of each slot, and the slots whose owners this node did not
- * know for certain.
+ * Defines the report about slots: the events of each slot (for example a forged or reverted block), the owner of each
+ * slot, and the slots whose owners this node did not know for certain.
  */
 
 import type { PublicKey } from '../protocol/types.ts';
@@ -42,8 +42,8 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots that ended with uncertain slot owners, oldest first. During such a range, this node got
-   * no new block for so long that other nodes may have begun a later round.
+   * The latest ranges of slots during which the tip of this node stayed the same for so long that the owner of the last
+   * slot was uncertain, oldest first. By the last slot, other nodes may have begun a later round.
    */
   readonly oldOrders: readonly OldOrder[];
 }

@@ -85,13 +85,13 @@ export interface ChainStore extends ChainReader, NoteStore {
   close(): Promise<void>;
 }
 
-/** Limits of a backfill. */
+/** Limits of a backfill (`DeferrableIndexes.backfill`). */
 export interface BackfillLimits {
   /** A step of the backfill ends as soon as it has changed about this number of database pages. */
   readonly pagesMax?: number;
   /**
-   * If the missing entries are not in memory, the backfill computes them from the stored blocks, in parts. A part ends
-   * with the block in which it reaches this number of transactions.
+   * If the missing index entries are not in memory, the backfill computes them from the stored blocks, in parts. A part
+   * ends with the block in which it reaches this number of transactions.
    */
   readonly transactionsMax?: number;
 }
@@ -123,8 +123,8 @@ export interface DeferrableIndexes {
 }
 
 /**
- * The processes that query the indexes of a store. While the indexes lag, these processes show the last state of the
- * store with complete indexes.
+ * The reading processes, which query the indexes of a store. While the indexes lag behind the chain, these processes
+ * show the last state of the store with complete indexes.
  */
 export interface IndexUsers {
   /**

@@ -1,9 +1,9 @@
 /**
  * Defines the interface through which the engine uses the network: connections to peers, the infos that peers send
  * about themselves, requests, and messages without an answer. The `p2p` module defines the names and shapes of frames.
- * Each row of the table in `rates.ts` has the name and the rates of one message or request. A name without a row has no
- * rate limit of its own. The transport passes on the JSON values of blocks and transactions without validating them.
- * The engine decodes these values with the `Codec` of the chain.
+ * Each row of the table in `rates.ts` has the name and the rates of one message or request. A message or request
+ * without a row has no rate limit of its own. The transport passes on the JSON values of blocks and transactions
+ * without validating them. The engine decodes these values with the `Codec` of the chain.
  */
 
 import type { MemberSignature } from '../protocol/types.ts';
@@ -142,7 +142,7 @@ export interface TransportHandlers {
   /** Called when a connection is open and both sides have found each other compatible. */
   connected(connection: Connection): void;
   disconnected(peerId: PeerId, direction: 'inbound' | 'outbound', reason: CloseReason): void;
-  /** Called when the peer sent new info about itself. */
+  /** Called when the peer sent new and valid info about itself. */
   updated(peerId: PeerId, info: PeerInfo): void;
   /**
    * Called when the peer broke the wire protocol. The transport closes the connection after the offence
@@ -151,12 +151,12 @@ export interface TransportHandlers {
    */
   offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
   /**
-   * Whether an IP address may connect now. The transport calls this method before the handshake of an inbound
-   * connection.
+   * Whether an IP address may connect now. The transport calls this method before it accepts an inbound connection,
+   * possibly several times for one connection.
    */
   admits(ip: string): boolean;
   /**
-   * Whether an option of the node names a peer at this IP address. A named peer can connect even while many strangers
+   * Whether an option of the node names a peer at this IP address. A named peer can connect even while many other hosts
    * are connecting. If `isNamed` is absent, no peer is named.
    */
   isNamed?(ip: string): boolean;
@@ -169,7 +169,7 @@ export interface TransportHandlers {
 }
 
 export interface CloseReason {
-  /** Close code of WebSocket or of the protocol, for example 4104. */
+  /** Close code of WebSocket (such as 1006) or of the Lisk peer protocol (such as 4104). */
   readonly code: number;
   readonly reason: string;
 }
@@ -195,7 +195,10 @@ export type PeerOffenceCode =
   | 'MESSAGE_RATE'
   /** The peer sent 1,500 frames within one second. The transport closed the connection. */
   | 'MESSAGE_FLOOD'
-  /** In a window of ten seconds, the peer used one procedure or event more than `penalisedAbove` times (`rates.ts`). */
+  /**
+   * In a window of ten seconds, the peer made more than `penalisedAbove` (`rates.ts`) calls of one procedure, or sent
+   * more than `penalisedAbove` messages of one name.
+   */
   | 'PROCEDURE_RATE';
 
 export interface Transport {

@@ -74,7 +74,7 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 }
 
 /**
- * A sum is computed in limbs (blocks of neighbouring digits), which are JavaScript numbers. This constant is the number
+ * A sum is computed in limbs (groups of neighbouring digits), which are JavaScript numbers. This constant is the number
  * of decimal digits in a limb.
  */
 const LIMB_PLACES = 12;

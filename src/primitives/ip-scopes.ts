@@ -1,11 +1,12 @@
 /**
  * Determines the scope of an IP address: the hosts that can reach the address. The sources are the IPv4 and the IPv6
  * Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025). For multicast, the
- * sources are RFC 5771 and RFC 4291. The table `BLOCKS` omits blocks that the registries call globally reachable, with
- * three exceptions. First, the table contains the blocks of AS112 and AMT, because only the servers of these services
- * have addresses there. Second, the table contains `64:ff9b::/96`, because each address in this block embeds an IPv4
- * address that decides its scope. Third, the table contains `192.0.0.0/24` and `2001::/23` as a whole, although the
- * registries call some addresses in these two blocks globally reachable. No peer has an address in these two blocks.
+ * sources are RFC 5771 and RFC 4291. The table `BLOCKS` omits address blocks that the registries call globally
+ * reachable, with three exceptions. First, the table contains the blocks of AS112 and AMT, because only the servers of
+ * these services have addresses there. Second, the table contains `64:ff9b::/96`, because each address in this block
+ * embeds an IPv4 address that decides its scope. Third, the table contains `192.0.0.0/24` and `2001::/23` as a whole,
+ * although the registries call some addresses in these two blocks globally reachable. No peer has an address in these
+ * two blocks.
  */
 
 import { ipBytes } from './ip.ts';

@@ -1,9 +1,9 @@
 /**
  * Limits the time of the main thread that all work for other parties may take together. Work for other parties means
- * the HTTP requests and event streams of strangers (clients that are not trusted), and the requests of all peers. All
- * work for other parties shares one budget. If HTTP and peers had separate budgets of one half each, no time would be
- * left for blocks. Work waits while the budget is used up. Work that cannot be postponed does not wait, but its time is
- * charged to the budget (`spend`).
+ * the HTTP requests and event streams of strangers (clients whose addresses are not `127.0.0.1`, not `::1` and not in
+ * `http.accessWhitelist`), and the requests of all peers. All work for other parties shares one budget. If HTTP and
+ * peers had separate budgets of one half each, no time would be left for blocks. Work waits while the budget is used
+ * up. Work that cannot be postponed does not wait, but its time is charged to the budget (`spend`).
  */
 
 /**

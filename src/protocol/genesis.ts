@@ -1,7 +1,7 @@
 /**
- * Builds the genesis block of a new network. The same `GenesisRequest` always gives the same block. No node verifies the
- * signatures of a genesis block. The signatures of its transactions do not cover the network identifier, because the
- * network identifier depends on these signatures through the payload hash.
+ * Builds the genesis block of a new network. The same `GenesisRequest` always gives the same block. No node verifies
+ * the signatures of a genesis block. The signatures of its transactions do not cover the network identifier, because
+ * the network identifier depends on these signatures through the payload hash.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -60,10 +60,10 @@ export interface Genesis {
 }
 
 /**
- * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if an account gets no amount, or if the accounts
- *   get more than the supply. Also thrown if two delegates, usernames or transactions are equal (for example, two
- *   transfers of the same amount to the same account), or if the block would have more than `GENESIS_TRANSACTIONS_MAX`
- *   transactions
+ * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if the amount of an account is not above 0, or if
+ *   the accounts get more than the supply. Also thrown if two delegates, usernames or transactions are equal (for
+ *   example, two transfers of the same amount to the same account), or if the block would have more than
+ *   `GENESIS_TRANSACTIONS_MAX` transactions
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const ordered = orders(request, format);

@@ -102,7 +102,10 @@ export interface ChainParams {
   readonly activeDelegates: number;
   readonly transactionsPerBlockMax: number;
   readonly rewards: RewardParams;
-  /** Generation 3: number of rounds between freezing a delegate list and using the list; 0 in generation 2. */
+  /**
+   * Generation 3: number of rounds between freezing a delegate list (`rounds.ts`) and using the list; 0 in
+   * generation 2.
+   */
   readonly delegateListRoundOffset: number;
   readonly genesisBlockId: BlockId;
   /** Payload hash of the genesis block, hexadecimal. In generation 2, the nethash identifies the network. */

@@ -147,7 +147,7 @@ export interface Rules {
 
   /**
    * Makes all checks of `validateBlock` except the validity of the transactions. Screening a block costs only one
-   * signature check, so an invented block from a stranger costs little time.
+   * signature check, so an invented block from a peer costs little time.
    *
    * @param context as in `validateBlock`
    * @throws BlockRejected
@@ -170,8 +170,8 @@ export interface Rules {
   /**
    * Checks that the generator of a block owns the slot of the block. The parent of the block need not be the tip. If
    * the delegate list of the round changes with each block (`ignoreDelegateListCacheForRounds`), the function checks
-   * nothing. A stranger can sign any number of blocks whose only fault is the slot owner. This check refuses these
-   * blocks at little cost.
+   * nothing. Anybody can create a key pair, and sign any number of blocks whose only fault is the slot owner. This
+   * check refuses these blocks at little cost.
    *
    * @param state state at the parent or at a rival of the block
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
@@ -180,10 +180,10 @@ export interface Rules {
 
   /**
    * Verifies a validated block against the state of its parent, and applies it. The checks cover parent, slot, forger
-   * and transactions. In generation 3, the checks also cover the reward and the BFT heights of the header. Each
-   * transaction must be valid in two states: the state of the parent, and the state after the earlier transactions of
-   * the block. For the last block of a round, the function also makes the changes at the end of the round. The function
-   * does not store the block.
+   * and transactions. In generation 3, the checks also cover the reward, `maxHeightPreviouslyForged` and
+   * `maxHeightPrevoted`. Each transaction must be valid in two states: the state of the parent, and the state after the
+   * earlier transactions of the block. For the last block of a round, the function also makes the changes at the end of
+   * the round. The function does not store the block.
    *
    * @param state state at the parent. If the function throws an error, the caller must discard this state, because the
    *   function may have written changes to it
@@ -233,8 +233,8 @@ export interface Rules {
   /**
    * Builds and signs the next block.
    *
-   * @param request.previouslyForged the last header of this delegate in the journal, or the header that `handOver`
-   *   returned; undefined if there is none
+   * @param request.previouslyForged the last header of this delegate in the signing journal, or the header that
+   *   `handOver` returned; undefined if there is none
    * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict
    *   `previouslyForged`
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
@@ -250,17 +250,20 @@ export interface Rules {
   contradiction(earlier: SignedHeader, header: SignedHeader): string | undefined;
 
   /**
-   * Finds the header that `forge` gets as `previouslyForged` instead of the delegate's last header in the journal. The
-   * engine calls this function for a delegate that may have signed headers which are not in the journal.
+   * Finds the header that `forge` gets as `previouslyForged` instead of the delegate's last header in the signing
+   * journal. The engine calls this function for a delegate that may have signed headers which are not in the journal.
    */
   handOver(state: StateReader, tip: BlockHeader, request: HandOverRequest): HandOver;
 }
 
 export interface HandOverRequest {
   readonly publicKey: PublicKey;
-  /** Chain time in whole seconds. All headers of the delegate that are not in the journal are older than this time. */
+  /**
+   * Chain time in whole seconds. All headers of the delegate that are not in the signing journal are older than this
+   * time.
+   */
   readonly sinceS: number;
-  /** The delegate's last header in the journal. */
+  /** The delegate's last header in the signing journal. */
   readonly last: SignedHeader | undefined;
   /** Present chain time in whole seconds. */
   readonly nowS: number;
@@ -308,11 +311,11 @@ export interface TipView {
 /** The tip of a peer, as the peer announces it. */
 export interface AnnouncedTip {
   readonly height: number;
-  /** Highest prevoted height; 0 if the generation does not announce this height. */
+  /** Highest height with enough prevotes; 0 if the generation does not announce this height. */
   readonly maxHeightPrevoted: number;
 }
 
-/** The members of a signed header that the journal stores. */
+/** The members of a signed header that the signing journal stores. */
 export interface SignedHeader {
   readonly blockId: string;
   readonly height: number;

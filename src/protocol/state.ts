@@ -6,7 +6,7 @@
 
 import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts';
 
-/** The group of a multisignature account; its members are in the order of the registration. */
+/** The group of a multisignature account; its members are in the order of the registration transaction. */
 export interface MultisignatureGroup {
   readonly min: number;
   /**
@@ -99,7 +99,7 @@ export interface StateReader {
 export interface StateWriter extends StateReader {
   setAccount(account: Account): void;
   setDelegate(delegate: Delegate): void;
-  /** Stores a list under an index; `undefined` removes the list. */
+  /** Stores a list of delegates under an index (`roundList`); `undefined` removes the list. */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setBftState(bftState: Uint8Array): void;
   /** Stores a fact under a name. Nothing removes the fact, except a revert of the block that stored it. */
@@ -136,7 +136,7 @@ export function withBalance(account: Account, balance: bigint, publicKey = accou
   return changed;
 }
 
-/** All changes that an overlay has collected. The caller writes or drops these changes. */
+/** All changes that a `StateOverlay` has collected. The caller writes or drops these changes. */
 export interface StateChanges {
   readonly accounts: ReadonlyMap<Address, Account>;
   readonly delegates: ReadonlyMap<PublicKey, Delegate>;

@@ -58,7 +58,7 @@ export type Payload =
       readonly kind: 'multisignature';
       readonly min: number;
       readonly lifetime: number;
-      /** Each member is `+`, followed by a public key in the letter case in which it was sent. */
+      /** Each entry is `+`, followed by a member's public key in the letter case in which it was sent. */
       readonly keysgroup: readonly string[];
     }
   | { readonly kind: 'dapp'; readonly dapp: DappDescription }
@@ -90,9 +90,9 @@ export interface DappDescription {
 }
 
 /**
- * A transaction that passed the static checks of its generation. The checks of its signatures and, in generation 2, of
- * its id and fee may still be missing. Transactions of the genesis block, and transactions with an exception, skip some
- * of the static checks.
+ * A transaction that passed the checks of its generation's codec (`Codec.transactionFromJson`). The checks of its
+ * signatures and, in generation 2, of its id and fee may still be missing. Transactions of the genesis block, and
+ * transactions in the exceptions of the network, skip some of the codec's checks.
  */
 export interface Transaction {
   readonly id: TransactionId;

@@ -92,7 +92,8 @@ export type TransactionRejectionCode =
   /**
    * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
    * invalid transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
-   * member's signature that no pending transaction needs. A peer that sends such a signature loses no reputation.
+   * member's signature that the pool refuses without verifying it: no pending transaction has its `transactionId`, its
+   * key belongs to no member, or the member has already signed. A peer that sends such a signature loses no reputation.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -189,8 +190,9 @@ export type ForkStatus =
   /** The block follows the tip. The node verifies and applies the block. */
   | 'extends'
   /**
-   * The forger of the tip made a second block with the same parent. The node ignores the second block and logs a
-   * warning. In generation 2, the status is `tieBreak` instead if fork choice prefers the second block.
+   * The forger of the tip made a second block with the same parent (in generation 3, also with the same
+   * `maxHeightPrevoted`). The node ignores the second block and logs a warning. In generation 2, the status is
+   * `tieBreak` instead if fork choice prefers the second block.
    */
   | 'doubleForging'
   /**

@@ -1,6 +1,6 @@
 /**
  * Copies a chain into a sink and keeps the sink up to date. A run reads its start position only from the sink.
- * Therefore the process may end at any moment: the next run repeats the unfinished step.
+ * Therefore the process may end at any moment: the next run repeats an unfinished write.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -24,7 +24,10 @@ export interface SinkRun {
   readonly sink: Sink;
   /** Number of heights in a range. */
   readonly rangeBlocks: number;
-  /** When this signal is aborted, the run ends after its present step. */
+  /**
+   * When this signal is aborted, the run ends after its present step: the replay of a block, the write of a range, or
+   * the handling of a change of the chain.
+   */
   readonly signal: AbortSignal;
   /** True to wait for new blocks; false to end the run when the sink has all blocks of the present chain. */
   readonly follows: boolean;
@@ -82,7 +85,7 @@ export async function runSink(run: SinkRun): Promise<void> {
     rangeBlocks: run.rangeBlocks,
   };
   // This call reads the source before `begin` opens the sink. If the run cannot read the source, for example because
-  // the flags name another network, the run fails before it creates tables in the sink.
+  // the flags of the command name another network, the run fails before it creates tables in the sink.
   await source.finalHeight();
   const place = await sink.begin(identity);
   const maker = new RowMaker(source.rules);
@@ -209,9 +212,9 @@ class SinkWriter {
   }
 
   async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
-    // If the stored tail has a block of another branch at a height of this range, first revert this block and all
-    // blocks above it. Otherwise the blocks above the range would stay in the tail, and readers would see rows of two
-    // branches.
+    // If the stored tail has a block of another branch at a height of this range, this method first reverts this
+    // block and all blocks above it. Otherwise the blocks above the range would stay in the tail, and readers would see
+    // rows of two branches.
     await this.#revertFrom(
       this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),
     );

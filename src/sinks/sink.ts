@@ -61,9 +61,10 @@ export interface SinkBlock extends BlockPlace {
 }
 
 /**
- * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process that was paused
- * for a long time may lose the lease or the folder lock of the sink. After the loss, this process changes nothing that
- * readers see. Its writes throw `SINK_LEASE_LOST`, even writes that began before the loss.
+ * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process holds a
+ * ClickHouse sink by a lease (`lease.ts`), and a Parquet sink by a lock file in its folder. A process that was paused
+ * for a long time may lose the lease or the lock. After the loss, this process changes nothing that readers see. Its
+ * writes throw `SINK_LEASE_LOST`, even writes that began before the loss.
  *
  * The caller waits for the end of each call to the sink before it makes another call. Only `draftRange` and
  * `RangeDraft.add` may be called during another call.

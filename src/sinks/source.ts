@@ -1,6 +1,6 @@
 /**
  * The interface through which a sink gets its blocks. One source reads the data folder of a node, and another source
- * reads the event stream of a node.
+ * reads the event stream of a node (SSE over HTTP).
  *
  * In a generation with finality, a block counts as final when it is final by the rules. Generation 2 has no finality.
  * In generation 2, a block counts as final when it is at least `depth` blocks below the tip; `depth` is an option of
@@ -10,7 +10,7 @@
 import type { Rules } from '../protocol/rules.ts';
 import type { Block, BlockId } from '../protocol/types.ts';
 
-/** An event that a source reports to `runSink`. */
+/** A report of a source to `runSink`: a change of the chain, a new final height, or the end of the catch-up. */
 export type ChainChange =
   | { readonly kind: 'applied'; readonly block: Block }
   | { readonly kind: 'reverted'; readonly height: number; readonly blockId: BlockId }
@@ -25,14 +25,14 @@ export type ChainChange =
 export interface ChainSource {
   readonly rules: Rules;
   readonly networkName: string;
-  /** Height of the newest block; 0 if the chain has no block. */
+  /** Returns the height of the newest block; 0 if the chain has no block. */
   height(): Promise<number>;
-  /** Height up to which all blocks count as final; 0 if no block counts as final. */
+  /** Returns the height up to which all blocks count as final; 0 if no block counts as final. */
   finalHeight(): Promise<number>;
   /**
-   * Blocks from `fromHeight` to `toHeight`, ascending. The caller asks only for blocks that count as final now, or that
-   * counted as final in an earlier run of the sink. If the chain no longer reaches `toHeight`, the iteration ends early
-   * without an error.
+   * Yields the blocks from `fromHeight` to `toHeight`, ascending. The caller asks only for blocks that count as final
+   * now, or that counted as final in an earlier run of the sink. If the chain no longer reaches `toHeight`, the
+   * iteration ends early without an error.
    */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;
   /** Reports the blocks of the chain from `fromHeight` on, and then each later change, until the signal is aborted. */

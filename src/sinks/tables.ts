@@ -16,7 +16,7 @@ export type ColumnType = 'u8' | 'i8' | 'u32' | 'i32' | 'u64' | 'i64' | 'time' | 
  */
 export const SCHEMA_VERSION = 1;
 
-/** Amounts are beddows. Ids are the unsigned integers that the network writes as decimal text. */
+/** Amounts are beddows. Ids of blocks and transactions are the integers that the network writes as decimal text. */
 const SINK_TABLES = {
   blocks: {
     height: 'u32',
@@ -135,7 +135,7 @@ export type Row<T extends SinkTable> = {
 /** Rows of all tables, for one block or for consecutive blocks. */
 export type Rows = { readonly [T in SinkTable]: readonly Row<T>[] };
 
-/** Columns of a table, in the order in which every sink has them. */
+/** Returns the columns of a table, in the order in which every sink has them. */
 export function columnsOf(table: SinkTable): readonly (readonly [name: string, type: ColumnType])[] {
   return Object.entries(SINK_TABLES[table]);
 }

@@ -26,7 +26,7 @@ export interface Rotation {
   readonly filesKept: number;
 }
 
-/** A failed rotation is tried again each time that the file has grown by this part of `Rotation.bytesMax`. */
+/** A failed rotation is tried again each time that the file has grown by `Rotation.bytesMax / RETRIES_PER_FILE`. */
 const RETRIES_PER_FILE = 20;
 
 /**
@@ -53,7 +53,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
       sizeBytes = 0;
       rotateFromBytes = 0;
     } catch {
-      // Without the rename, the file grows beyond its limit, because a lost line would be worse.
+      // If the rotation fails, the file may grow beyond `bytesMax`, because a lost line would be worse.
       rotateFromBytes = sizeBytes + bytesMax / RETRIES_PER_FILE;
     }
   };
@@ -108,7 +108,7 @@ export interface LineStream {
 export function streamSink(stream: LineStream): LogSink {
   let linesLost = 0;
   let closed = false;
-  // Without a listener for this event, the node would end with an error when its terminal or pipe is closed.
+  // Without a listener for `error`, the node would end with an error when its terminal or pipe is closed.
   stream.on?.('error', () => {
     linesLost += 1;
   });

@@ -24,9 +24,9 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
  * member matches `SECRET_NAME`. The result shows `[hidden]` instead of a secret. `[hidden]` also replaces this secret
  * in all other texts of the fields, because an error message may quote the secret. A secret shorter than
  * `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and bytes become hexadecimal text.
- * Long texts, byte arrays and lists are shortened. Members of an object after the first `ITEMS_MAX` are left out. An
- * error becomes an object with name, message and stack, and with code, data and cause if the error has them. The
- * function never throws.
+ * Texts, byte arrays and lists that are too long are shortened. Members of an object after the first `ITEMS_MAX` are
+ * left out. An error becomes an object with name, message and stack, and with code, data and cause if the error has
+ * them. The function never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();

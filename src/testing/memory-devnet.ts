@@ -313,9 +313,9 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   /**
-   * Passes on a transaction that the node `at` accepted to all other nodes of its group. In the mining mode `instant`,
-   * the timekeeper sends the transaction to these nodes and mines blocks. In the other modes, these nodes get the
-   * transaction immediately, because the next slot may belong to a delegate of any node.
+   * Takes a transaction that the node `at` has accepted, and passes it on to all other nodes of the group of `at`. In
+   * the mining mode `instant`, the timekeeper sends the transaction to these nodes and mines blocks. In the other
+   * modes, these nodes get the transaction immediately, because the next slot may belong to a delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {

@@ -25,9 +25,9 @@ export interface MemoryNodeOptions {
   readonly index: number;
   readonly network: Network;
   readonly delegates: readonly ForgerEntry[];
-  /** Address of this node in the memory network. */
+  /** Address of this node in `memoryNetwork`. */
   readonly address: PeerAddress;
-  /** Addresses of the other nodes in the memory network. */
+  /** Addresses of the other nodes in `memoryNetwork`. */
   readonly others: readonly PeerAddress[];
   readonly memoryNetwork: MemoryNetwork;
   readonly observer: Observer;
@@ -133,15 +133,15 @@ export class MemoryNode implements AgentLink {
   }
 
   /**
-   * Replaces the chain and the signing journal of this closed node by copies from a snapshot. The snapshot stays
-   * unchanged.
+   * Replaces the chain and the signing journal of this closed node by copies from a snapshot of the devnet. The
+   * snapshot stays unchanged.
    */
   restore({ keyValue, journal }: NodeCopy): void {
     this.#keyValue = keyValue.snapshot();
     this.#journal = journal.copy();
   }
 
-  /** Adds the transactions of a snapshot to the pool of the open node. */
+  /** Adds the pool transactions of a snapshot of the devnet to the pool of this open node. */
   takeIn(transactions: readonly JsonObject[]): void {
     for (const transaction of transactions) this.#parts?.engine.pool.submit(transaction);
   }

@@ -193,7 +193,8 @@ export interface TestDevnet {
   ): Promise<SentTransaction>;
   /**
    * Sends `amount` beddows from the account `genesis` to `address`, and mines slots until a block contains the
-   * transaction. With the option `network`, the sender is the first account in `accounts.json` of that network.
+   * transaction. If the devnet was started with the option `network`, the sender is the first account in
+   * `accounts.json` of that network.
    *
    * @throws an error if the address or the amount is invalid, or if the nodes refuse the transaction
    * @throws an error if no block of the mined slots (at most two rounds) contains the transaction

@@ -46,7 +46,7 @@ export class JobThread {
     this.#worker.on('exit', (code) => this.#lose(`exit code ${code}`));
   }
 
-  /** Total weight of the unanswered jobs of this thread. */
+  /** Total weight (see `ask`) of the unanswered jobs of this thread. */
   get weightWaiting(): number {
     return this.#weightWaiting;
   }

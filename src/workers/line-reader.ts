@@ -18,15 +18,15 @@ export interface LineReaderOptions {
    */
   readonly threads: number;
   readonly rules: Rules;
-  /** Blocks up to this height are not validated, because the chain already contains them. */
+  /** Blocks up to this height are not validated, because the node's chain already contains them. */
   readonly knownHeight: number;
 }
 
 export interface LineReader {
   /**
-   * Reads some lines. The iterable stores each block as bytes (see `packBlock`), and unpacks the block when the caller
-   * takes it. Thousands of blocks can wait in the iterable. If they were unpacked, the garbage collector would have to
-   * move their objects again and again.
+   * Reads some lines. The returned iterable stores each block as bytes (see `packBlock`), and unpacks the block when
+   * the caller takes it. Thousands of blocks can wait in the iterable. If these blocks were unpacked, the garbage
+   * collector would have to move their objects again and again.
    *
    * @returns the block of each line. A block above `knownHeight` is validated. If no valid block can be read from a
    *   line, the result is the line itself, so that the caller can read it again and report the reason. For block 1,

@@ -12,7 +12,7 @@ const FIXED_BYTES = LENGTH_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES;
 
 /**
  * Packs checks. The form of each check is: length of the message (u32, little-endian), public key (32 bytes), signature
- * (64 bytes), message. The caller must check the lengths of keys and signatures. The packed bytes have their own
+ * (64 bytes), message. The caller must check the lengths of public keys and signatures. The packed bytes have their own
  * buffer, so the buffer can be transferred.
  */
 export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayBuffer> {

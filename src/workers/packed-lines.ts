@@ -1,6 +1,6 @@
 /**
- * Reads lines of a chain file and validates their blocks, in a worker thread or on the main thread. The input consists
- * of lines as bytes, and the output consists of packed blocks.
+ * Reads lines of a chain file and validates their blocks, in a worker thread or on the calling thread. The input
+ * consists of lines as bytes, and the output consists of packed blocks.
  */
 
 import type { Ed25519 } from '../crypto/ed25519.ts';
@@ -15,7 +15,7 @@ const NONE = new Uint8Array(0);
  * Reads lines from `packed`, where the length of each line precedes the line. The result does not contain the reason
  * why a line is refused. To get the reason, the caller reads the refused line again.
  *
- * @param knownHeight blocks up to this height are not validated, because the chain already has them
+ * @param knownHeight blocks up to this height are not validated, because the node's chain already has them
  * @returns for each line, the length of its packed block, then the packed block. For a refused line, the length is 0.
  *   For the line of block 1, the length is also 0, because the caller compares this line with the genesis block
  */

@@ -12,8 +12,8 @@ const SIGNATURE_BYTES = 64;
 /**
  * Stores recently used results, including those of failed checks. If failed checks were not stored, the node would have
  * to check a wrong signature again each time that a peer repeats it. For each transaction object, the codec remembers
- * one check object for the primary signature. The cache therefore usually finds the result of this check by the check
- * object, without reading the bytes.
+ * one check object (`SignatureCheck`) for the primary signature (of the sender's first key). The cache therefore
+ * usually finds the result of this check by the check object, without reading the bytes.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;

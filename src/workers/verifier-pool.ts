@@ -38,8 +38,8 @@ export interface VerifierPoolOptions {
 
 /**
  * Largest batch of checks that the calling thread makes itself; checks with a known result do not count. By `CHECK_MS`,
- * a batch of this size takes 4 to 5 ms. Worker threads make the checks of larger batches, so that the calling thread
- * stays free for other work.
+ * a batch of this size takes about 4 ms with `sodium` and about 5 ms with `noble`. Worker threads make the checks of
+ * larger batches, so that the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
@@ -54,7 +54,7 @@ const JOB_CHECKS_MAX = 128;
  * block. Each transaction of the block usually arrived earlier as another object with the same bytes. The cache can
  * therefore find the earlier result only by content. A larger batch belongs to a download of many blocks, with
  * thousands of new checks. If worker threads make these checks, the results are cached only by object, because the
- * later validation uses the same check objects.
+ * later validation of the blocks uses the same check objects.
  */
 const KEYED_CHECKS_MAX = 200;
 

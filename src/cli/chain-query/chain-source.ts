@@ -1,6 +1,6 @@
 /**
- * The source of answers for commands that query a chain: a running node (`ask-node.ts`), or the data folder of a node,
- * which may be stopped or running.
+ * Makes the source of answers for commands that query a chain. The source is a running node (`ask-node.ts`), or the
+ * data folder of a node that may be stopped or running.
  */
 
 import { createAnswers } from '../../http/answers.ts';
@@ -44,7 +44,7 @@ export function isStopped({ dataDir, network }: Omit<SourceFlags, 'node'>): bool
 
 /**
  * Calls `work` with a read-only view of the chain on the disk. If a killed import or sync left the indexes incomplete,
- * the function first writes the missing entries.
+ * the function first writes the missing index entries.
  *
  * @throws ProtocolError like `locationOfData`, `openStoppedNode` and `withDamageReport`; errors of `work`
  */

@@ -17,8 +17,8 @@ export interface TransactionCheck {
   /** Reasons why a node would refuse the transaction, as sentences. */
   readonly faults: readonly string[];
   /**
-   * The number of missing signatures of a group (`count`), and the public keys of all members that have not signed
-   * (`of`). Undefined if enough members have signed, or if there is no group.
+   * The number of missing signatures of a multisignature group (`count`), and the public keys of all members of the
+   * group that have not signed (`of`). Undefined if enough members have signed, or if no group must sign.
    */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
 }
@@ -57,7 +57,10 @@ export async function checkTransaction(
   };
 }
 
-/** The group that must sign: the group that the transaction registers, or else the group of the sender, if any. */
+/**
+ * Returns the multisignature group that must sign: the group that the transaction registers, or else the group of the
+ * sender, if any.
+ */
 async function groupOf({ payload, senderId }: Transaction, source: Source): Promise<Group | undefined> {
   if (payload.kind === 'multisignature') {
     const keys = payload.keysgroup.map((key) => ({ publicKey: key.slice(1) }));

@@ -1,4 +1,4 @@
-/** The epoch of a network, read from a node or from a data folder. */
+/** Reads the epoch of a network from a node or from a data folder. */
 
 import { members, moment } from '../answer-shapes.ts';
 import type { Source } from './chain-source.ts';

@@ -1,4 +1,4 @@
-/** Formats events as lines for people. */
+/** Formats the server-sent events of `bloomery events` as lines for people. */
 
 import type { NodeEventJson } from '../event-stream.ts';
 import { descriptionOf, lsk } from './format-rows.ts';

@@ -4,13 +4,13 @@ export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'receiv
 export type PoolStateName = (typeof POOL_STATES)[number];
 
 /**
- * Queues in the order of a search, from the first queue to the last and back. A transaction usually moves on to a later
- * queue, so the search forwards finds it. A new block can move transactions back to an earlier queue, so the search
- * backwards finds those.
+ * Queues in the order of a search, from the first queue to the last and back. During a search, a transaction usually
+ * moves on to a later queue, so the search forwards finds it. A new block can move transactions back to an earlier
+ * queue, so the search backwards finds those transactions.
  */
 export const SEARCH_ORDER: readonly PoolStateName[] = [...POOL_STATES.toReversed(), ...POOL_STATES.slice(1)];
 
-/** Text for each queue: the event for which its transactions wait. */
+/** Text for each queue, which says what its transactions wait for. */
 export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
   ready: 'for a block',
   verified: 'for a block',

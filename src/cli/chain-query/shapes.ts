@@ -1,6 +1,6 @@
 /**
- * Shapes of Lisk nodes' answers about blocks, transactions, accounts and delegates, with the members that commands
- * read.
+ * Defines the shapes of Lisk nodes' answers about blocks, transactions, accounts and delegates, with the members that
+ * commands read.
  */
 
 import { listOf, members, optional, text, uint32, type Shape } from '../answer-shapes.ts';
@@ -45,7 +45,7 @@ export interface DelegateJson {
   readonly vote: string;
   readonly producedBlocks: number;
   readonly missedBlocks: number;
-  /** Percentage from 0 to 100. */
+  /** Percentage of `producedBlocks` in the sum of `producedBlocks` and `missedBlocks`, from 0 to 100. */
   readonly productivity: number;
   readonly account: { readonly address: string };
 }

@@ -35,7 +35,7 @@ interface Decoded {
 /**
  * @param given hexadecimal digits, JSON, or `-` to read the hexadecimal digits or the JSON from the standard input
  * @throws ProtocolError `USAGE` for input that cannot be decoded, or that is of another generation than the network;
- *   errors of reading the standard input or a network
+ *   errors of reading the standard input or a network folder
  */
 export function decode(given: string, flags: DecodeFlags): void {
   const text = (given === '-' ? readStandardInput(BYTES_MAX).toString('utf8') : given).trim();

@@ -1,4 +1,4 @@
-/** `bloomery events`: shows past and live events of a chain. */
+/** `bloomery events`: shows past and live events of a node's chain, such as `blocks/new`. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { storedEvents, refusalOf } from '../../http/events/stored-events.ts';
@@ -74,8 +74,8 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
 }
 
 /**
- * Id of the event after which the list begins; by default an id before the oldest event. Undefined if `--from-height`
- * sets the beginning.
+ * Returns the id of the event after which the list begins; by default, an id before the oldest event. Returns undefined
+ * if `--from-height` sets the beginning.
  */
 function beginningOf({ since, fromHeight }: EventsFlags): string | undefined {
   return since ?? (fromHeight === undefined ? BEGINNING : undefined);

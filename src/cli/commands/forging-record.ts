@@ -92,9 +92,9 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
  * Imports a signing record. After the first import of a record that is not a copy, this node may sign as soon as the
  * exporting node could have signed. The first import marks the file as a copy, if the file can be written. It also
  * stores, on this machine, the path of the folder into which it imported the record. After the import of a copy, or a
- * repeated import, the node waits before it signs, to make sure that no other node signs. There is one exception: a
- * repeated import of an unmarked file into the same folder counts as a first import, if the record would add nothing to
- * the journal in this folder (`knowsAllOf`).
+ * repeated import, the node waits before it signs, to make sure that no other node signs. In one case, a repeated
+ * import counts as a first import: the file is not marked as a copy, the data folder is the same, and the record would
+ * add nothing to the journal in this folder (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;
@@ -137,7 +137,7 @@ interface Import {
   /** Path of the file, or `-`. */
   readonly file: string;
   readonly into: string;
-  /** Folder that notes the imports of this machine; undefined if the node stores no watermarks. */
+  /** Folder for watermarks and for `ImportedRecords`; undefined if the node stores no watermarks. */
   readonly watermarkFolder: string | undefined;
 }
 
@@ -185,7 +185,7 @@ function recordImport(
 }
 
 /**
- * Replaces the record in the file by the same record with the mark of a copy.
+ * Replaces the record in the file by the same record, marked as a copy (`isCopy`).
  *
  * @returns false when the record came from the standard input, a pipe or a device, or when the file cannot be written
  */

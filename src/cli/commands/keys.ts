@@ -1,6 +1,6 @@
 /**
  * `bloomery keys create`, `keys encrypt` and `keys show`: make a new passphrase, encrypt a passphrase, and show the
- * public key and the address of a passphrase or key.
+ * public key and the address of a passphrase or of a public key.
  */
 
 import { writeFileSync } from 'node:fs';

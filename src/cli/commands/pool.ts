@@ -26,7 +26,8 @@ async function waitingAt(source: Source, limit: number): Promise<readonly Waitin
   const waiting = new Map<string, Waiting>();
   for (const state of SEARCH_ORDER) {
     const path = `node/transactions/${state}?sort=timestamp:asc&limit=${limit}`;
-    // A transaction that moved to another queue between two requests is in two answers. The list has the newer state.
+    // A transaction that moved to another queue between two requests is in two answers. `waiting` then has the state of
+    // the later answer.
     for (const transaction of await source.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS))
       waiting.set(transaction.id, { state, transaction });
   }

@@ -1,6 +1,6 @@
 /**
- * `bloomery start`: runs a node. Any of these events ends the node: a signal, the end of the supervisor that started
- * the process, damage of the store, an uncaught error, or a stop by the watchdog.
+ * `bloomery start`: runs a node. Any of these events ends the node: a signal, the end of a supervisor that started
+ * the process (see `stopRequest`), damage of the store, an uncaught error, or a stop by the watchdog.
  */
 
 import { join } from 'node:path';

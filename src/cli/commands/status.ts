@@ -45,15 +45,15 @@ export async function status(flags: StatusFlags): Promise<void> {
   for (const [label, value] of rows) printLine(`${label.padEnd(16)}${value}`);
 }
 
-/** The version of Bloomery, if the node reports it, followed by the version that the node reports to peers. */
+/** Returns the version of Bloomery, if the node reports it, and then the version that the node reports to peers. */
 function versionText({ version, build }: { readonly version: string; readonly build?: string }): string {
   const softwareVersion = softwareVersionOf(build);
   return softwareVersion === undefined ? version : `Bloomery ${softwareVersion}, protocol ${version}`;
 }
 
 /**
- * Rows with the height of the network, the number of peers and the consensus. For a node that has no peers and needs
- * none, a single row says so.
+ * Returns rows with the height of the network, the number of peers and the consensus. For a node that has no peers and
+ * needs none, returns a single row that says so.
  */
 function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: number): readonly [string, string][] {
   if (isAlone === true) return [['peers', 'none wanted']];
@@ -85,7 +85,7 @@ function clocksText({ peer, offsetMs }: NonNullable<NodeState['clocksDiffer']>):
   return `${seconds} s ${offsetMs > 0 ? 'behind' : 'ahead of'} that of ${peer}: one of the two is wrong, check both`;
 }
 
-/** Progress of the sync of a node; empty while the node does not sync. */
+/** Describes the progress of the sync of a node; empty while the node does not sync. */
 function catchingUp({ height, syncing, syncProgress }: NodeState): string {
   if (syncProgress === undefined) return syncing ? ' (catching up)' : '';
   const { targetHeight, blocksPerS, secondsLeft } = syncProgress;

@@ -35,7 +35,7 @@ interface Fact {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The answer of `node/slots`: events that the node recorded about slots. */
+/** The answer of `node/slots`: what the node recorded about slots and about its own forging. */
 interface Report {
   /** Time since which the records are complete; ISO 8601. */
   readonly since: string;
@@ -184,10 +184,10 @@ interface Gap {
 }
 
 /**
- * Returns the reason why the slot has no block. If the node has records about the slot itself, the reason consists of
- * these records. Otherwise the reason follows from what the node knows about the forger of the slot, about the state of
- * the node in the slot, and about the chain of the node. The function ignores all other events near the time of the
- * slot, because they may be unrelated.
+ * Returns the reason why the slot has no block. If the node has recorded facts about the slot itself, the reason
+ * consists of these facts. Otherwise the reason follows from what the node knows about the forger of the slot, about
+ * the state of the node in the slot, and about the chain of the node. The function ignores all other events near the
+ * time of the slot, because they may be unrelated.
  */
 function reasonOf(gap: Gap): string {
   const { slot, startMs, forger, isOwn, tipHeight, report } = gap;
@@ -209,8 +209,8 @@ function reasonOf(gap: Gap): string {
 }
 
 /**
- * Reason for a slot in which the forging scheduler of the node did not run. Undefined if the scheduler ran in the slot,
- * and for a node of an earlier version, which does not report `looks`.
+ * Returns the reason for a slot in which the forging scheduler of the node did not run. Returns undefined if the
+ * scheduler ran in the slot, and for a node of an earlier version, which does not report `looks`.
  */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;

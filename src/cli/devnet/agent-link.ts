@@ -67,7 +67,7 @@ export class ProcessLink implements AgentLink {
     this.#send(first);
   }
 
-  /** True when the node has been ready at least once. */
+  /** True when the node has sent the event `ready` at least once. */
   get isReady(): boolean {
     return this.#isReady;
   }

@@ -1,10 +1,10 @@
 /**
  * The HTTP server on the control port of a devnet's supervisor, which is the process of `bloomery devnet`. The commands
  * that control a running devnet use this port. The server listens only on the loopback address. The server accepts a
- * request under three conditions: the request has the token from the devnet's folder, its `Host` header is `127.0.0.1`
- * or `localhost` with this port, and there is no `Origin` header. The last two conditions exclude the POST requests of
- * web pages in a browser on this machine: a cross-origin POST request has an `Origin` header, and after DNS rebinding,
- * the `Host` header names the host of the page.
+ * request under three conditions: the request has the bearer token from `control.json` in the devnet's folder, its
+ * `Host` header is `127.0.0.1` or `localhost` with this port, and there is no `Origin` header. The last two conditions
+ * exclude the POST requests of web pages in a browser on this machine: a cross-origin POST request has an `Origin`
+ * header, and after DNS rebinding, the `Host` header names the host of the page.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -15,7 +15,7 @@ import { utf8 } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { DEVNET_HOST } from './plan.ts';
 
-/** Parameters and results of operations are JSON objects. */
+/** Parameters and results of operations (`operations.ts`) are JSON objects. */
 export type ControlParameters = Readonly<Record<string, unknown>>;
 export type ControlOperation = (parameters: ControlParameters) => Promise<object>;
 
@@ -86,8 +86,8 @@ const STATUSES: Readonly<Record<string, number>> = {
  * Checks the permission of a request by its headers, and returns the requested operation. The caller reads the body of
  * the request only after this check.
  *
- * @throws ProtocolError `CONTROL_FOREIGN` for a wrong `Host` header or an `Origin` header; `CONTROL_TOKEN_WRONG`;
- *   `CONTROL_UNKNOWN` for an unknown operation or a method other than POST
+ * @throws ProtocolError `CONTROL_FOREIGN` for a wrong `Host` header or an `Origin` header; `CONTROL_TOKEN_WRONG` for a
+ *   missing or wrong token; `CONTROL_UNKNOWN` for an unknown operation or a method other than POST
  */
 function admitted(request: IncomingMessage, { server, operations, token }: Serving): ControlOperation {
   const { host, origin, authorization = '' } = request.headers;

@@ -1,6 +1,6 @@
 /**
- * Funds accounts of a devnet, sends transfers from accounts with published passphrases, and makes the nodes accept any
- * signature for chosen accounts.
+ * Funds accounts of a devnet, sends transfers from accounts whose passphrases are in the network folder, and makes the
+ * nodes accept any signature for chosen accounts.
  */
 
 import type { Network } from '../../config/network.ts';
@@ -23,13 +23,13 @@ export interface DevnetAccountsParts {
   readonly network: Network;
   readonly timekeeper: Timekeeper;
   /**
-   * Known accounts: the accounts whose passphrases are published. Without this member, `known` reads the accounts from
-   * the network folder. Pass this member if the network folder may no longer exist.
+   * Known accounts: the accounts in `accounts.json` of the network folder, with their passphrases. Without this member,
+   * `known` reads this file. Pass this member if the network folder may no longer exist.
    */
   readonly accounts?: readonly KnownAccount[];
   /**
-   * In a forked devnet, public keys of rich accounts for which the devnet can sign. The account that was the richest at
-   * the fork comes first.
+   * In a forked devnet, public keys of rich accounts for which the devnet can sign with the substitute key
+   * (`fork/substitute-key.ts`). The account that was the richest at the fork comes first.
    */
   readonly funders?: readonly PublicKey[];
   /**
@@ -78,7 +78,7 @@ interface SignedTransfer {
  * transfer.
  */
 const FEES_BEDDOWS_MAX = 100_000_000n;
-/** Maximum size of the text of a transfer, in bytes of UTF-8, in both generations (`protocol/tx/`). */
+/** Maximum size of the text of a transfer, in bytes of UTF-8, in generations 2 and 3 (`protocol/tx/`). */
 const DATA_BYTES_MAX = 64;
 const BEDDOWS = /^[1-9][0-9]{0,18}$/;
 
@@ -120,7 +120,7 @@ export class DevnetAccounts {
 
   /**
    * Puts a transfer of a known account into the pool of the node with the greatest height. The function itself mines no
-   * block. In the mode `instant`, the devnet mines a block after the node has accepted the transfer.
+   * block. In the mining mode `instant`, the devnet mines one or more slots after the node has accepted the transfer.
    *
    * @throws ProtocolError `USAGE` for an unknown account, an invalid address or amount, or a text that is too long;
    *   errors of `Timekeeper.ask`, for example the refusal of the node
@@ -177,9 +177,9 @@ export class DevnetAccounts {
   }
 
   /**
-   * Returns the key pair of the account that pays. In a devnet without a fork, the first known account pays. In a
-   * forked devnet, the function skips funders that now have too few funds or a second key, or that are now
-   * multisignature accounts. The first remaining funder pays.
+   * Returns the key pair that signs the transfer of `fund`. In a devnet without a fork, the first known account is the
+   * sender. In a forked devnet, the function skips funders that now have too few funds or a second key, or that are now
+   * multisignature accounts. The first remaining funder is the sender.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;

@@ -4,7 +4,7 @@ import { timeOf, type ClockSetting } from '../../node/movable-clock.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { MiningMode } from './mining.ts';
 
-/** Setting of a devnet's clock, and its mining mode. */
+/** Clock setting and mining mode of a devnet. */
 export interface TimeState {
   readonly setting: ClockSetting;
   readonly mode: MiningMode;

@@ -1,4 +1,7 @@
-/** Checks the faults that a user sets on a running devnet, and sends the faults to the nodes. */
+/**
+ * Checks the simulated faults (partitions, delays, losses and clock offsets) that a user sets on a running devnet, and
+ * sends the faults to the nodes.
+ */
 
 import { usageError } from '../error-lines.ts';
 import { DELAY_MS_MAX, SKEW_MS_MAX } from './parse-faults.ts';
@@ -22,8 +25,8 @@ export class FaultControl {
   }
 
   /**
-   * Cuts the network into the listed parts, and replaces an earlier cut. The nodes that are in no list form one further
-   * part.
+   * Cuts the links between the listed groups of nodes (parts of the network), and replaces an earlier cut. The nodes
+   * that are in no list form one further part.
    *
    * @param parts for each part of the network, a list of node numbers
    * @throws ProtocolError `USAGE` for an unknown node, a node that is listed twice, an empty part, or a single part
@@ -63,7 +66,10 @@ export class FaultControl {
     return this.#change(() => this.#faults.lose(share, named));
   }
 
-  /** @throws ProtocolError `USAGE` for an unknown node, or an offset longer than a day */
+  /**
+   * @param skewMs offset of the node's clock from the clock of the devnet; negative if the node's clock is behind
+   * @throws ProtocolError `USAGE` for an unknown node, or an offset that is not a number or is longer than a day
+   */
   skew(node: unknown, skewMs: unknown): Promise<ActiveFaults> {
     const [index = 0] = this.#checkedNodes([node]);
     const ms = within(skewMs, -SKEW_MS_MAX, SKEW_MS_MAX, 'the distance of the clock must be a number of milliseconds');
@@ -88,7 +94,7 @@ export class FaultControl {
     return this.#faults.partOf(index ?? -1);
   }
 
-  /** The faults of a node, as its agent gets them. */
+  /** Returns the faults of a node, in the form in which the agent of the node (`node-agent.ts`) gets them. */
   of(index: number): NodeFaults {
     return this.#faults.of(
       index,

@@ -1,4 +1,4 @@
-/** Active faults of a running devnet, and their effects on each node. */
+/** Active simulated faults of a running devnet, and their effects on each node. */
 
 /** Faults of the link between a node and one of its peers. */
 export interface LinkFaults {
@@ -73,7 +73,8 @@ export class DevnetFaults {
   #parts: readonly (readonly number[])[] = [];
 
   /**
-   * Cuts the network into the listed parts, and replaces earlier parts. Nodes that are in no list form one more part.
+   * Cuts the links between the listed groups of nodes (parts of the network), and replaces earlier parts. Nodes that
+   * are in no list form one more part.
    */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;

@@ -1,6 +1,6 @@
 /**
- * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node creates this
- * transport. `bloomery start` does not even load this file.
+ * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node
+ * (`node-agent.ts`) creates this transport. `bloomery start` does not even load this file.
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to each message and each request. The
  * node that receives an answer applies the faults to this answer. A node also applies the faults when it receives the
@@ -29,6 +29,7 @@ import { DelayLine } from './delay-line.ts';
 import type { LinkFaults, NodeFaults } from './faults.ts';
 
 export interface FaultyTransportOptions {
+  /** The wrapped transport, which has no simulated faults. */
   readonly over: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -55,7 +56,10 @@ interface Line {
   readonly incoming: DelayLine;
   /** Requests that wait for an answer. */
   readonly asked: Set<PendingRequest>;
-  /** Last information that the peer sent about itself. If a fault dropped it, the engine has not received it. */
+  /**
+   * Last information that the peer sent about itself. If a fault dropped it, the engine of this node has not received
+   * it.
+   */
   latest: PeerInfo | undefined;
   /** Last information that was passed to the engine, or that waits for the end of a delay. */
   delivered: PeerInfo | undefined;

@@ -36,7 +36,7 @@ const FORK_FILE = 'fork.json';
 const OWN_ENTRIES: ReadonlySet<string> = new Set([
   ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, FORK_FILE, 'snapshots'],
 ]);
-/** Other users must not read the folder, because it holds keys and snapshots. */
+/** Other users of the machine must not read the folder, because it holds passphrases and snapshots. */
 const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 

@@ -1,6 +1,7 @@
 /**
- * Messages between the supervisor of a devnet and its nodes. The messages pass over the IPC channel of child processes.
- * `bloomery/testing` passes the same messages within one process.
+ * Messages between the supervisor of a devnet (the process of `bloomery devnet`) and the nodes of the devnet. The
+ * messages pass over the IPC channel of child processes. `bloomery/testing` passes the same messages within one
+ * process.
  */
 
 import type { ClockSetting } from '../../node/movable-clock.ts';
@@ -13,8 +14,8 @@ import type { NodeFaults } from './faults.ts';
  */
 export const BLOCKS_GIVEN_MAX = 100;
 /**
- * Highest number of a node. A devnet starts with at most 32 nodes, but the user can add nodes. With this limit, the name
- * of a node's folder has at most two digits.
+ * Highest index of a node, counted from 0. A devnet starts with at most 32 nodes, but the user can add nodes. With this
+ * limit, the name of a node's folder has at most two digits.
  */
 export const NODE_INDEX_MAX = 99;
 
@@ -37,7 +38,7 @@ export type AgentRequest =
   | { readonly op: 'confirmed'; readonly id: string }
   /** From now on, the node accepts any signature for these keys. */
   | { readonly op: 'impersonate'; readonly publicKeys: readonly string[] }
-  /** Copies chain, journals and pool into a new folder. */
+  /** Copies the chain, the signing journal, the transaction journal and the pool into a new folder. */
   | { readonly op: 'snapshot'; readonly directory: string }
   /** Closes the node. The process continues to run. */
   | { readonly op: 'close' }
@@ -80,7 +81,7 @@ export interface AgentAccount {
   readonly isGroup: boolean;
 }
 
-/** First message of the supervisor to a node: the initial state of the node. */
+/** First message of the supervisor to a node: the settings with which the node starts. */
 export interface AgentStart {
   readonly setting: ClockSetting;
   /** True if the node forges only on the request `forge`. */

@@ -1,6 +1,6 @@
 /**
- * Chooses the network of a devnet: a packaged devnet, a smaller version of a packaged devnet, or the network that the
- * user names.
+ * Chooses the network of a devnet: a packaged devnet (`devnet` or `devnet-gen2`), a version of a packaged devnet with
+ * fewer delegates, or the network that the user names.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { usageError } from '../error-lines.ts';
 export interface NetworkChoice {
   /** Name or folder of a network. */
   readonly network?: string;
-  /** Number of delegates, if the devnet is a smaller version of a packaged devnet. */
+  /** Number of delegates, if the devnet is a version of a packaged devnet with fewer delegates. */
   readonly delegates?: number;
   /** Generation of the packaged devnet, when no network is given. */
   readonly generation: Generation;
@@ -25,15 +25,15 @@ export interface ChosenNetwork {
   readonly network: Network;
   /**
    * True when the folder of the network may disappear while the devnet exists. For example, `dispose` removes the
-   * folder of a smaller devnet. A devnet must then use a copy of the folder.
+   * folder of a network with fewer delegates. A devnet must then use a copy of the folder.
    */
   readonly isTemporary: boolean;
   dispose(): void;
 }
 
 /**
- * Seed of the packaged devnets. A smaller devnet uses the same seed, so its accounts are among the accounts of the
- * packaged devnets.
+ * Seed from which the accounts of the packaged devnets are derived. A devnet with fewer delegates uses the same seed,
+ * so its accounts are among the accounts of the packaged devnets.
  */
 const PACKAGED_SEED = 'devnet';
 

@@ -1,4 +1,4 @@
-/** The part of a devnet node that executes the requests of the supervisor. */
+/** The part of a devnet node that executes the requests of the supervisor (the process of `bloomery devnet`). */
 
 import type { ControlledParts, NodeControl } from '../../node/node.ts';
 import { markUnsigned } from '../../node/unsigned-chain.ts';
@@ -132,8 +132,8 @@ export class NodeAgent implements NodeControl {
    * @throws ProtocolError `DEVNET_NODE_STARTING` while the node is not built or is closed. The requests `faults`,
    *   `outcome`, `close` and `open` never fail with this error. The requests `set` and `impersonate` take effect before
    *   they throw the error
-   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` for `transaction`; `DEVNET_NODE_FLEETING` for `snapshot`,
-   *   `close` and `open` of a node in memory
+   * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` if the pool refuses the transaction of a request `transaction`;
+   *   `DEVNET_NODE_FLEETING` for the requests `snapshot`, `close` and `open` to a node in memory
    * @throws TransactionRejected for JSON that is not a transaction
    * @throws BlockRejected for a block that the rules refuse
    */
@@ -252,7 +252,8 @@ export class NodeAgent implements NodeControl {
   #moveClock(): void {
     this.chainClock.set(skewed(this.#setting, this.#faults.skewMs));
     const engine = this.#parts?.engine;
-    // The slots that a new clock setting skips do not count as missed, because the user chose to skip them.
+    // The slots that a new clock setting skips do not count as missed in `ownSlotOutcomes`, because the user chose to
+    // skip them.
     engine?.ownSlotOutcomes.skipTo(engine.chain.currentSlot());
     engine?.forging.check();
   }

@@ -1,4 +1,7 @@
-/** Copies the files of a node's state into a snapshot of a devnet, and restores them from a snapshot. */
+/**
+ * Copies the chain and the journals of a node into a snapshot of a devnet, and restores them from a snapshot. Also
+ * writes the transactions of the pool into a snapshot, and reads them.
+ */
 
 import { constants, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,8 +54,9 @@ export function readPool(directory: string): readonly JsonObject[] {
 }
 
 /**
- * Replaces the state of a closed node by the state in a snapshot. Removes a file of the node if the snapshot lacks this
- * file. If the snapshot has no chain, the node begins with the genesis block and downloads all further blocks.
+ * Replaces the chain and the journals of a closed node by those in a snapshot. Removes a file of the node if the
+ * snapshot lacks this file. If the snapshot has no chain, the node begins with the genesis block and downloads all
+ * further blocks.
  *
  * @param options `withJournal: false` replaces only the chain. Use this value for a snapshot of another node, whose
  *   signed blocks and accepted transactions do not concern this node

@@ -1,6 +1,6 @@
 /**
  * The operations of a running devnet by name. Commands request operations over the control port (`control-server.ts`).
- * The dashboard requests operations through `page-controls.ts`. A scenario calls the operations directly.
+ * The dashboard requests operations through `page-controls.ts`. A scenario (`scenario/`) calls the operations directly.
  */
 
 import { usageError } from '../error-lines.ts';
@@ -29,7 +29,7 @@ export interface OperationParts {
   readonly resumed: (node: SupervisedNode) => void;
   /** Starts the shutdown of the devnet, and returns before the devnet has ended. */
   readonly stop: () => void;
-  /** Called after each successful operation that may have moved the clock. */
+  /** Called after each successful operation that may have moved the chain clock of the devnet. */
   readonly clockMoved: () => void;
 }
 

@@ -49,7 +49,7 @@ export function nodesOfText(texts: readonly string[]): readonly number[] | undef
 
 /**
  * @returns milliseconds
- * @throws ProtocolError `USAGE` if the text is not a time from 0 to one minute
+ * @throws ProtocolError `USAGE` if the text is not a duration from 0 to one minute
  */
 export function delayMsOfText(text: string): number {
   const delayMs = durationMsOf(text);
@@ -69,8 +69,8 @@ export function lossOfText(text: string): number {
 
 /**
  * @returns milliseconds; negative for a clock that is behind the clock of the devnet
- * @throws ProtocolError `USAGE` if the text is neither a time of at most one day with a sign, such as `+3s`, nor a zero
- *   time, such as `0s`
+ * @throws ProtocolError `USAGE` if the text is neither a signed duration of at most one day (such as `+3s`) nor a
+ *   duration of zero (such as `0s`)
  */
 export function skewMsOfText(text: string): number {
   const sign = /^[+-]/.exec(text)?.[0];
@@ -84,7 +84,7 @@ export function skewMsOfText(text: string): number {
 
 /**
  * Returns the milliseconds of a text such as `150ms`, `1.5s`, `2m` or `1h`. The result is undefined for a text of
- * another form, and for a time that is not a whole number of milliseconds.
+ * another form, and for a duration that is not a whole number of milliseconds.
  */
 export function durationMsOf(text: string): number | undefined {
   const [, whole, decimals = '', unit = ''] = /^(\d{1,8})(?:\.(\d{1,3}))?(ms|s|m|h)$/.exec(text) ?? [];

@@ -34,7 +34,7 @@ export interface PlannedNode {
   readonly delegates: readonly ForgerEntry[];
 }
 
-/** All nodes listen only on this address, because the keys of a devnet are public. */
+/** All nodes listen only on this address, because the passphrases of a devnet's accounts are public. */
 export const DEVNET_HOST = '127.0.0.1';
 const PORT_MAX = 65_535;
 
@@ -94,7 +94,7 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(forgers === undefined
             ? FORK_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
-          // A single node has no peers, so it would wait forever for their consensus.
+          // A single node has no peers, so its consensus would never reach `CONSENSUS_MIN`, and it would never forge.
           ...(network.params.generation === 2 ? { consensusMin: nodes > 1 ? CONSENSUS_MIN : 0 } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
@@ -142,8 +142,8 @@ function refuseBlocked(httpPort: number, index: number): void {
  * Plans a node that a user adds to a running devnet (a follower). A follower does not forge, because all delegates
  * already belong to other nodes.
  *
- * @throws ProtocolError `USAGE` for a node above `NODE_INDEX_MAX`, for a port above 65535, and for an HTTP port that
- *   `fetch` refuses
+ * @throws ProtocolError `USAGE` for a node index above `NODE_INDEX_MAX`, for a port above 65535, and for an HTTP port
+ *   that `fetch` refuses
  */
 export function planFollower(
   nodes: readonly PlannedNode[],
@@ -187,7 +187,10 @@ function broadcastIntervalMs({ params }: Network): number {
   return Math.min(5000, params.blockTimeS * 500);
 }
 
-/** Returns the time, in milliseconds from the start, within which all nodes must have the block at `height`. */
+/**
+ * Returns the time, in milliseconds from the start of the devnet, within which all nodes must have the block at
+ * `height`.
+ */
 export function deadlineMs(height: number, blockTimeS: number): number {
   return STARTUP_MS + BLOCK_TIMES_PER_BLOCK * height * blockTimeS * 1000;
 }

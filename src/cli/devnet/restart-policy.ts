@@ -1,6 +1,6 @@
 /**
- * Decides whether and when the supervisor starts an ended node again. With each restart in a row, the delay grows. The
- * number of restarts in a row is limited.
+ * Decides whether and when the supervisor (the process of `bloomery devnet`) starts an ended node again. With each
+ * restart in a row, the delay before the restart grows. The number of restarts in a row is limited.
  */
 
 import { EXIT } from '../error-lines.ts';
@@ -14,7 +14,7 @@ export type RestartDecision =
   /** `reason` is the end of a sentence that begins with "not started again:". */
   | { readonly kind: 'giveUp'; readonly reason: string };
 
-/** Delay before the first restart, in milliseconds. The delay doubles with each further end in a row. */
+/** Delay before the first restart, in milliseconds. The delay doubles with each further end of the node in a row. */
 export const RESTART_DELAY_MS = 1000;
 const RESTART_DELAY_MS_MAX = 30_000;
 /**

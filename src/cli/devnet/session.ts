@@ -133,7 +133,8 @@ class Session {
       clock: systemClock,
       mode: options.mode,
       intervalMs: options.intervalMs,
-      // The nodes start with this clock, because they judge the age of restored transactions before `begin`.
+      // The nodes start with the clock setting of an earlier run. They need it before `Timekeeper.begin`, to judge the
+      // age of the transactions that they restore to their pools.
       earlier: readClock(options.directory),
       links: () =>
         this.#nodes.flatMap(({ process, stateName }) =>
@@ -253,7 +254,8 @@ class Session {
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
     const { screen, stop } = this.#options;
-    // Users may have set faults while nodes were starting. All nodes get these faults before the devnet begins.
+    // Users may have set faults, such as a delay, while nodes were starting. All nodes get these faults before the
+    // devnet begins.
     this.#faults
       .sendFaults()
       .then(() => this.#timekeeper.begin())

@@ -73,7 +73,7 @@ export class SlotMiner {
       );
       if (forgers.length === 0) emptySlots += 1;
       // The clock of a node may be ahead of the devnet's clock. The block of this node may then belong to a slot after
-      // `slot`.
+      // `slot`. If the devnet's clock has reached this later slot, the later slot counts as tried.
       this.#triedSlot = Math.max(this.#triedSlot, this.#filledBy(forgers.map(({ after }) => after)));
       for (const { link, forged, after } of forgers) {
         state = after;

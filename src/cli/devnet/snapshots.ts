@@ -1,6 +1,6 @@
 /**
- * Makes and restores snapshots of a whole devnet. A snapshot contains the chains and journals of all nodes, the pools
- * of the running nodes, the setting of the clock, and the mining mode.
+ * Makes and restores snapshots of a whole devnet. A snapshot contains the chains, signing journals and transaction
+ * journals of all nodes, the pools of the running nodes, the setting of the chain clock, and the mining mode.
  */
 
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -155,7 +155,7 @@ export class Snapshots {
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );
       } catch (error) {
-        // After an error, the node may still be closed in some processes, so all running processes are restarted.
+        // After an error, some running processes may have no open node, so all running processes are restarted.
         await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
         throw error;
       }

@@ -9,29 +9,32 @@ import type { ControlOperation } from './control-server.ts';
 
 export interface DevnetStart {
   /**
-   * True when the devnet has begun: all nodes have been ready, and the devnet's clock has been set to the time of its
-   * chain.
+   * True when the devnet has begun: all nodes have been ready, and `Timekeeper.begin` has set the devnet's clock
+   * forward if it was behind the newest block.
    */
   readonly hasBegun: () => boolean;
   /** Numbers of the nodes that have not been ready yet. */
   readonly missing: () => readonly number[];
   readonly clock: Clock;
-  /** Longest wait in milliseconds; default 60,000. A start takes three seconds, and much longer on a busy machine. */
+  /**
+   * Longest wait in milliseconds; default 60,000. A start usually takes about three seconds, but takes much longer on a
+   * busy machine.
+   */
   readonly waitMsMax?: number;
 }
 
 /**
  * Operations that need the clock or the blocks of the devnet, and therefore wait. Other operations (stopping nodes,
- * setting faults) also work during a start.
+ * setting faults such as a delay) also work during a start.
  */
 const WAITING = ['mine', 'mode', 'warp', 'freeze', 'resume', 'snapshot', 'revert', 'fund', 'send', 'impersonate'];
 const WAIT_MS_MAX = 60_000;
 const POLL_MS = 50;
 
 /**
- * Makes the operations in `WAITING` wait until the devnet has begun. Until then, the devnet uses the machine's clock.
- * If the user has warped the devnet in an earlier run, the blocks of the chain are in the future of the machine's
- * clock, so the operations cannot use this clock.
+ * Makes the operations in `WAITING` wait until the devnet has begun. Until then, the devnet's clock may be behind the
+ * newest block, so the operations cannot use this clock. For example, an earlier run may have mined ahead of the
+ * machine's clock, and then ended without writing its clock setting to the devnet's folder.
  *
  * If the devnet has not begun after `waitMsMax`, the operations throw ProtocolError `DEVNET_STARTING`. Its message
  * names the nodes that have not been ready yet.

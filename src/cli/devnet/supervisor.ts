@@ -82,10 +82,10 @@ export function processParts(
 
 /**
  * Runs the nodes until `stop` is aborted (the result is then undefined), or until all nodes have the same block at
- * `untilHeight`. Without `untilHeight`, all nodes must answer once within `STARTUP_MS`. Afterwards, a silent node does
- * not end the run, and the supervisor handles the end of a node as `restart` says. With `untilHeight`, the whole run
- * has a deadline (`deadlineMs`), and fails when a node ends. When this function returns or throws, no process of a node
- * is left.
+ * `untilHeight`. Without `untilHeight`, all nodes must answer in the same check within `STARTUP_MS`. Afterwards, a
+ * silent node does not end the run, and the supervisor handles the end of a node as `restart` says. With `untilHeight`,
+ * the whole run has a deadline (`deadlineMs`), and fails when a node ends. When this function returns or throws, no
+ * process of a node is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, and when
  *   no node is left; `DEVNET_TOO_LATE` at the deadline, with the height of each node

@@ -1,7 +1,7 @@
 /**
- * Controls the time and the blocks of a devnet: one clock for all its nodes, and the time of the next block. All
- * changes of the clock, and all requests to forge, go through one serial queue. Therefore two commands never mine in
- * the same slot. In the mode `interval`, the nodes forge without a request, unless `intervalMs` is set.
+ * Controls the time and the blocks of a devnet: one clock for all its nodes (the chain clock), and the time of the next
+ * block. All changes of the clock, and all requests to forge, go through one serial queue. Therefore two commands never
+ * mine in the same slot. In the mode `interval`, the nodes forge without a request, unless `intervalMs` is set.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -103,7 +103,7 @@ export class Timekeeper {
     return !this.#hasBegun || this.#mode !== 'interval' || this.#options.intervalMs !== undefined;
   }
 
-  /** True after `begin` has set the clock to the time of the chain. */
+  /** True after `begin` has made sure that the clock is not behind the newest block. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -264,9 +264,9 @@ export class Timekeeper {
   }
 
   /**
-   * Handles a transaction that the node `at` accepted. In the modes `instant` and `on-demand`, the relay immediately
-   * sends the transaction to all nodes that this node reaches. Each of these nodes can then include the transaction in
-   * the next block. In the mode `instant`, the devnet then mines blocks.
+   * Handles a transaction that the node `at` accepted. In the modes `instant` and `on-demand`, the relay sends the
+   * transaction to all nodes that this node reaches. Each of these nodes can then include the transaction in the next
+   * block. In the mode `instant`, the devnet then mines blocks.
    */
   transactionArrived(id: string, transaction: JsonObject, at?: AgentLink): void {
     if (!this.#relay.learn(id, transaction)) return;

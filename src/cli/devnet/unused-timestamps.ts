@@ -15,7 +15,10 @@ const TIMESTAMPS_MAX = 20_000;
 export class UnusedTimestamps {
   readonly #used = new LruMap<string, true>(TIMESTAMPS_MAX);
 
-  /** Returns the newest second, up to `nowS`, that `next` has not returned before for this sender and payload. */
+  /**
+   * Returns the newest second, up to `nowS`, that `next` has not returned before for this sender and payload. `nowS`
+   * and the result are seconds since the epoch of the network.
+   */
   next({ publicKey }: KeyPair, payload: Payload, nowS: number): number {
     const plain = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
     const content = JSON.stringify([hexOf(publicKey), payload], plain);

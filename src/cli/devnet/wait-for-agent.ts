@@ -13,7 +13,7 @@ const POLL_MS = 20;
 
 /**
  * Resolves when the node answers its supervisor, so that the next operation can use the node. Resolves immediately
- * for a node without a process or an agent.
+ * for a node that has no process, or whose process runs no agent (`node-agent.ts`).
  *
  * @param timeoutMs time limit by the machine's clock, in milliseconds
  * @throws ProtocolError `DEVNET_NODE_ENDED` when the process of the node ends first, `DEVNET_NODE_SILENT` when the time

@@ -36,7 +36,7 @@ export interface DiskRequest {
   readonly freeFilesOf?: (folder: string) => number | undefined;
 }
 
-/** Results of the disk checks. Later checks of the doctor use `network` and `isInUse`. */
+/** Results of the disk checks. `judgeTogether` (`run-checks.ts`) uses all three members. */
 export interface DiskReport {
   readonly findings: readonly Finding[];
   /**

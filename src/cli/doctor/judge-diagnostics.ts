@@ -80,7 +80,7 @@ export function judgeDiagnostics(seen: NodeAnswers): readonly Finding[] {
   );
   const height = samples.at(-1)?.height ?? 0;
   const refused = of((diagnostic) => isRefusedBlock(diagnostic) && isInTheWay(diagnostic, { height, downloaded }));
-  // The node marks each refusal that may be due to a slow clock of this machine.
+  // The node marks a refusal with `isByClock` if the reason may be that the clock of this machine is behind.
   const byClock = refused.filter(({ fields }) => fields['isByClock'] === true);
   addFinding('BLOCKS_OF_FUTURE', byClock, TIMES_MIN);
   addFinding(

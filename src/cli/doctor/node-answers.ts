@@ -71,8 +71,8 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     await sleep(sampleAgainMs);
     samples.push(await ask<StatusSample>('node/status'));
   }
-  // Read the diagnostics after the answers above, so that the diagnostics include events that happen during the earlier
-  // requests.
+  // Read the diagnostics after the answers above, so that the diagnostics include failures that happen during the
+  // earlier requests.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;

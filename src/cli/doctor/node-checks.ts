@@ -131,7 +131,7 @@ function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
   return findings;
 }
 
-/** A node of another network can dial any address, so it is a fault only if the configuration names the peer. */
+/** A node of another network can dial any address, so such a node is a fault only if the configuration names it. */
 function isConfigured({ roles }: PeerVerdictState): boolean {
   return roles.some((role) => role !== 'blacklisted');
 }
@@ -147,8 +147,8 @@ function evidenceOfNone(peers: readonly PeerVerdictState[]): string {
 }
 
 /**
- * Reports missing readers only if at least one reader is missing in each sample. A reader that the node has just
- * replaced is missing in an early sample and runs in a later sample.
+ * Reports missing readers (reading processes of the HTTP interface) only if at least one reader is missing in each
+ * sample. A reader that the node has just replaced is missing in an early sample and runs in a later sample.
  */
 function judgeReaders({ samples }: NodeAnswers): readonly Finding[] {
   const missing = samples.map(({ readers }) => {

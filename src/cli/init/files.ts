@@ -1,5 +1,6 @@
 /**
- * The files of a new node: configuration, passphrase of a new account, systemd unit. `bloomery init` replaces no file.
+ * Writes the files of a new node: the configuration, the passphrase of a new account, and the systemd unit. `bloomery
+ * init` replaces no file.
  */
 
 import {
@@ -153,7 +154,9 @@ export function startArguments({ networkFlag, dataDirectory, configFile }: InitP
 const OWN_LINES =
   /^(#|User=|Group=|Environment=NODE_ENV|EnvironmentFile=|ExecStart=|ProtectHome=|StateDirectory|ConfigurationDirectory)/;
 
-/** Text of a systemd unit: the unit in docs/deploy, adapted to the present user and to the folders of the plan. */
+/**
+ * Returns the systemd unit of docs/deploy, adapted to the folders of the plan and to the user who runs the command.
+ */
 export function unitText(plan: InitPlan): string {
   const source = join(packageDirectory(), 'docs', 'deploy', 'bloomery.service');
   if (!existsSync(source)) {
@@ -183,8 +186,8 @@ export function unitText(plan: InitPlan): string {
 }
 
 /**
- * Folder for watermarks, to which the service must be able to write. Ignores XDG_STATE_HOME, because systemd services
- * do not have this variable.
+ * Returns the folder for the watermarks of signatures. The service must be able to write to this folder. The function
+ * ignores XDG_STATE_HOME, because systemd services do not have this variable.
  */
 function watermarkFolder(): string {
   return watermarkFolderOf('', {}) ?? '';

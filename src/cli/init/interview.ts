@@ -23,7 +23,7 @@ export interface Question<Value> {
 
 /** Maximum number of attempts to get a valid answer. Without a limit, a script could repeat a wrong answer forever. */
 const TRIES_MAX = 5;
-/** Maximum number of unread lines from a script. `bloomery init` has about ten questions. */
+/** Maximum number of input lines that no question has used yet. `bloomery init` has about ten questions. */
 const LINES_WAITING_MAX = 100;
 
 export class Interview {

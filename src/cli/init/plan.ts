@@ -38,8 +38,8 @@ const NETWORK_PRESET = 'devnet';
 
 /**
  * @param interview undefined with `--yes`: the network then needs a flag, and all other values without a flag have
- *   their defaults. If a delegate forges on the node, the command still asks for the password of the delegate, unless
- *   `--password-file` or the environment supplies the password
+ *   their defaults. If a delegate forges on the node, the command still asks for the password that encrypts the
+ *   passphrase of the delegate, unless `--password-file` or the environment supplies this password
  * @throws ProtocolError `USAGE`, and errors of `findNetworkDirectory`, `loadNetwork`, `Interview.ask` and
  *   `readDelegate`
  */

@@ -1,4 +1,7 @@
-/** Assembles blocks from the events of a node: one event for the block, then one for each of its transactions. */
+/**
+ * Assembles blocks from the event stream of a node. The stream has one event for the header of a block, and then one
+ * event for each transaction of the block.
+ */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import type { Codec } from '../../protocol/rules.ts';

@@ -59,8 +59,9 @@ async function sourceOf(flags: SinkFlags, signal: AbortSignal): Promise<ChainSou
 }
 
 /**
- * With `--json`, prints a line for each step, unless the line is equal to the previous line. Without `--json`, prints
- * at most one line per `LINE_MS` to the standard error output, and at the end the last line to the standard output.
+ * With `--json`, prints a line for each step that `runSink` reports, unless the line is equal to the previous line.
+ * Without `--json`, prints at most one line per `LINE_MS` to the standard error output, and at the end the last line to
+ * the standard output.
  */
 function progressPrinter({ json, once }: SinkFlags): { print(progress: SinkProgress): void; end(): void } {
   let last: string | undefined;

@@ -1,4 +1,7 @@
-/** Reads files with signed transactions, signatures of members of a multisignature account, or signed messages. */
+/**
+ * Reads files with JSON documents. A document is a signed transaction, a signature of a member of a multisignature
+ * account, or a signed message.
+ */
 
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { ProtocolError } from '../../primitives/errors.ts';

@@ -24,7 +24,7 @@ import type { WalletNetwork } from './network.ts';
  * folder.
  *
  * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder belongs to the network, or when the network has no
- *   account with this name; `NETWORK_UNREADABLE` when the folder of the network has no readable file of accounts;
+ *   account with this name; `NETWORK_UNREADABLE` when the folder of the network has no readable `accounts.json`;
  *   `NETWORK_UNKNOWN` when there is no folder for `chosen`
  */
 export function knownPassphrase(

@@ -64,7 +64,7 @@ export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNe
 }
 
 /**
- * The network of a node, or of a data folder.
+ * Returns the network of `source`: a node, or a data folder that is queried like a node.
  *
  * @throws ProtocolError `NETWORK_OTHER` for an unknown protocol version; errors of `source.ask`
  */

@@ -1,4 +1,4 @@
-/** The commands of the wallet, for keys, signed messages and signed transactions. */
+/** Adds the commands of the wallet, which handle keys, signed messages and signed transactions. */
 
 import { InvalidArgumentError, type Command } from 'commander';
 import { collect, command, EXIT_CODES, integerFrom, onlyCommands } from '../command.ts';

@@ -1,4 +1,7 @@
-/** Hooks with which components read the live state of the node, the route, and answers of the node. */
+/**
+ * Hooks with which components read the live state of the node (`LiveState`), the route in the URL fragment
+ * (`HashRoute`), and the node's answers to requests.
+ */
 
 import { createContext, type RefObject } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -17,7 +20,10 @@ export function useLive(): LiveState {
   return state;
 }
 
-/** Returns the time of the node's clock as Unix time in milliseconds. The component is updated once per second. */
+/**
+ * Returns the time of the node's clock as Unix time in milliseconds. The component that calls this hook is updated once
+ * per second.
+ */
 export function useNow(): number {
   const { clockAheadMs } = useLive();
   const [now, setNow] = useState(Date.now());
@@ -93,7 +99,7 @@ export function useOverflow(element: RefObject<HTMLElement>): boolean {
 export type RequestState<Data> =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'failed'; readonly reason: string; readonly status: number | undefined }
-  /** No request was sent, because a field of the form is wrong. The form shows the fault. */
+  /** No request was sent, because a field of the form with the list's filters is wrong. The form shows the fault. */
   | { readonly kind: 'notSent' }
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 
@@ -149,8 +155,9 @@ export function useAsked<Data>(
     if (name === '') return undefined;
     wanted.current = name;
     const number = ++lastRequest;
-    // An answer is shown even if a later request with the same name is already waiting for its answer. Otherwise a view
-    // would show nothing while each answer takes longer than the time between two blocks.
+    // An answer is shown even if a later request with the same name is already waiting for its answer. Many views send
+    // a request with each new block. If only the answer to the last request were shown, such a view would show nothing
+    // while each answer takes longer than the time between two blocks.
     const show = (result: RequestState<Data>): void => {
       if (wanted.current !== name || number < shown.current) return;
       shown.current = number;

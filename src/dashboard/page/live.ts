@@ -1,8 +1,8 @@
 /**
- * Holds the state of the node for the whole dashboard, and keeps the state up to date. `Live` requests the state once,
- * and then applies events from the event stream. Every 3 s, while the dashboard is visible, `Live` requests the state
- * for which there are no events: consensus, the heights of peers, diagnostics, pauses of forging, and other nodes on
- * this machine.
+ * Holds the state of the node for the whole dashboard, and keeps the state up to date. At the start, and after a gap in
+ * the node's event stream (`/api/events`), `Live` requests the whole state. `Live` then applies the events of this
+ * stream. Every 3 s, while the dashboard is visible, `Live` requests the state for which there are no events:
+ * consensus, the heights of peers, diagnostics, pauses of forging, and the status of other nodes on this machine.
  */
 
 import type {
@@ -211,9 +211,9 @@ export class Live {
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
       // A node that hangs does not close the event stream, so only a failed request shows that the node hangs. If the
-      // node has reading processes, these processes answer 503 while the node hangs. Without reading processes, no
-      // answer comes. A refusal with another status shows that the node responds, so `connection` does not become
-      // `lost`.
+      // node has reading processes (`http.processes`), these processes answer 503 while the node hangs. Without reading
+      // processes, no answer comes. A refusal with another status shows that the node responds, so `connection` does
+      // not become `lost`.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;
@@ -274,8 +274,8 @@ export class Live {
   }
 
   /**
-   * Requests the latest blocks, to fill a gap in the list. Blocks that the node applies while no event stream is open
-   * leave a gap.
+   * Requests the latest blocks, to fill a gap in the list `blocks`. Blocks that the node applies while no event stream
+   * is open leave a gap.
    */
   async #fillGap(): Promise<void> {
     if (this.#isFilling) return;

@@ -12,7 +12,7 @@ interface Kept {
 
 /**
  * Maximum time in milliseconds for restoring a scroll position. The time is long enough for several consecutive
- * requests that each fail after the time limit of 8 s.
+ * requests that each fail after the time limit of 8 s for an answer of the node.
  */
 const RESTORE_MS_MAX = 60_000;
 /**

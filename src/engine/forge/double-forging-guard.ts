@@ -68,8 +68,8 @@ const SEARCHING: Waiting = {
 export class DoubleForgingGuard {
   readonly #dependencies: DoubleForgingGuardDependencies;
   /**
-   * For each delegate that had to leave a slot unused, the last such slot. The node watches whether another node forges
-   * for the delegate in this slot.
+   * For each delegate, the last slot that the guard refused with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`.
+   * The node watches whether another node forges for the delegate in this slot.
    */
   readonly #watchedSlots = new Map<PublicKey, number>();
   /** The watched slots of delegates that have a watermark but no header in the journal. */
@@ -219,9 +219,9 @@ export class DoubleForgingGuard {
       return { code: 'FORGING_ELSEWHERE', reason, ...until };
     }
     // The chain cannot show recent signatures of other nodes in two cases: the chain has only the genesis block, or the
-    // chain has got no block for a round of slots. If the journal may also lack headers of the delegate, the node must
-    // watch one slot of the delegate. The node need not watch if it is certain that no delegate has signed above the
-    // tip (`isTipSurelyNewest`).
+    // chain has got no block for more than `activeDelegates` slots. If the journal may also lack headers of the
+    // delegate, the node must watch one slot of the delegate. The node need not watch if it is certain that no delegate
+    // has signed above the tip (`isTipSurelyNewest`).
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();

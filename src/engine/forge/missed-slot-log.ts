@@ -1,7 +1,7 @@
 /**
  * Logs the reasons why our delegates did not forge in their slots. A reason is logged only after the end of the slot,
- * because the delegate may still forge before the end. There are two exceptions: a failure is logged immediately, and
- * the last reason is logged when forging stops.
+ * because the delegate may still forge before the end. Two reasons are logged earlier: an error of an attempt to forge
+ * is logged immediately (`logFailure`), and the stored reason is logged when forging stops (`logPending`).
  */
 
 import { hexOf } from '../../primitives/bytes.ts';
@@ -67,8 +67,8 @@ export class MissedSlotLog {
   }
 
   /**
-   * Logs a failure in the current slot immediately, because the failure matters even if the delegate forges in the slot
-   * later.
+   * Logs an error of an attempt to forge in the current slot. The error is logged immediately, because it matters even
+   * if one of our delegates forges in the slot later.
    */
   logFailure(code: string, fields: Readonly<Record<string, unknown>>): void {
     const slot = this.#dependencies.chain.currentSlot();

@@ -10,8 +10,8 @@ import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
- * Maximum number of headers of older blocks that one call reads. Reading them takes some hundredths of a second. During
- * a slot of the delegate, the next call follows within a second.
+ * Maximum number of headers of older blocks that one call of `of` reads. Reading them takes some hundredths of a
+ * second. During a slot of the delegate, the next call follows within a second.
  */
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;

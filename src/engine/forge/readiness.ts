@@ -1,8 +1,8 @@
 /**
  * Decides whether the node is ready to forge. The node is not ready while it syncs, while writes to its store fail, or
- * while its clock is wrong. If `consensusMin` is above 0 (the default in generation 2), the node is also not ready
- * while too few peers have its tip. If the operator configured peers, the node also waits up to 5 s after a start for
- * its first peer.
+ * while its clock is wrong. If `consensusMin` is above 0, the node is also not ready while too few peers have its tip.
+ * By default, `consensusMin` is above 0 only in generation 2. If the operator configured peers, the node also waits up
+ * to 5 s after a start for its first peer.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -12,7 +12,10 @@ import type { NotReady } from '../disk-watch.ts';
 import type { NetworkView } from '../network-view.ts';
 import type { ClockOffset } from '../peers/clock-offset.ts';
 
-/** Maximum time in milliseconds that the node waits for its first peer after a start. It then forges without peers. */
+/**
+ * Maximum time in milliseconds that the node waits for its first peer after a start. After this time, the node is ready
+ * without peers if `consensusMin` is 0.
+ */
 const FIRST_PEER_WAIT_MS = 5000;
 
 export interface ForgingReadinessDependencies {

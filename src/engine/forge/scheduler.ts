@@ -174,9 +174,9 @@ export class ForgingScheduler {
 
   /**
    * Forges immediately in the current slot if the slot is ours, for a devnet that forges on request. Unlike the regular
-   * check, this method does not wait for a late block of an earlier slot. It ignores `isForgingSuspended`,
-   * `waitUntilMs` and `notReady` (for example missing peers). Like the regular check, this method obeys the
-   * double-forging guard and requires a writable disk.
+   * check, this method does not wait for a late block of an earlier slot. It ignores `isForgingSuspended` and
+   * `waitUntilMs`. It also ignores `notReady`, which reports for example missing peers. Like the regular check, this
+   * method obeys the double-forging guard and requires a writable disk.
    *
    * @returns the block; undefined in these cases: the slot is not ours or already has a block; the delegate may not
    *   sign; the block cannot be built; writes to the store or the journal fail; the scheduler does not run
@@ -311,8 +311,8 @@ export class ForgingScheduler {
 
   /**
    * Builds the block, and writes its header to the journal on disk before the block leaves this process. Returns
-   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if building the block or
-   * writing the journal fails.
+   * undefined if there is no slot to forge (`#slotToForge`), if the delegate may not sign, or if `Rules.forge` or the
+   * write to the journal throws a ProtocolError.
    */
   #build(tip: TipView, isOnDemand: boolean): Block | undefined {
     const { chain, clock, pool, journal } = this.#dependencies;

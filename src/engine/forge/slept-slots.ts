@@ -50,8 +50,8 @@ export class SleptSlots {
     this.#checkedSlot = slot;
     if (isFirstCheck || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
-    // Two kinds of passed slots are not logged: slots with a block in the chain (`filled`), and slots before the
-    // current round (before `orderSince`), whose order of forgers may differ from `forgers`.
+    // Two kinds of passed slots are not logged: slots with a block in the chain (`filled`), and slots before the round
+    // of the next block (before `orderSince`). The order of forgers in earlier rounds may differ from `forgers`.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =
@@ -72,8 +72,8 @@ export class SleptSlots {
   }
 
   /**
-   * Returns the slots, from `first` on, whose blocks are in the chain and belong to the current round. Also returns the
-   * first slot, from `first` on, for which the current order of forgers holds.
+   * Returns the slots, from `first` on, whose blocks are in the chain and belong to the same round as the next block.
+   * Also returns the first slot, from `first` on, for which the order of forgers of this round holds.
    */
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;

@@ -4,7 +4,7 @@
  * delegate has signed headers above the tip, a new header on the tip could contradict them. No delegate therefore signs
  * until the node accepts its tip as current. Each of these facts is sufficient proof:
  *
- * - The node has received a new block from a peer.
+ * - The node has received or downloaded a new block (`FRESH_SLOTS`) from a peer.
  * - Of the tips in `PeerTips.tips`, more than half are not better than the tip of the node. At least half of the fixed
  *   peers must have reported a tip, and the wait for further peers must be over (`SETTLE_MS`).
  * - All slots since the tip belonged to delegates of this node whose signatures are known (`isTipSurelyNewest`), and no
@@ -29,8 +29,9 @@ import type { Chain } from '../chain.ts';
 export interface PeerTips {
   /**
    * Tips of the connected peers that this node dialled or that its operator named. The list leaves out the tips of
-   * other peers, because a stranger may claim anything. If no dialled or named peer has announced a tip, the list has
-   * the tips of all connected peers. The list also leaves out announcements that `NetworkView.peerTips` does not count.
+   * other peers, because all other peers may belong to one attacker. If no dialled or named peer has announced a tip,
+   * the list has the tips of all connected peers. The list also leaves out announcements that `NetworkView.peerTips`
+   * does not count.
    */
   readonly tips: readonly AnnouncedTip[];
   /**

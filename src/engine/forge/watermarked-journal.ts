@@ -50,7 +50,8 @@ export class WatermarkedJournal implements SigningJournal {
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
     // If at least one delegate of the journal has a watermark, the node has already written to this folder of
-    // watermarks. Therefore a delegate without a watermark and without a header in the journal has signed nothing.
+    // watermarks. Therefore a delegate without a watermark and without a header in the journal has signed nothing on
+    // this machine.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);

@@ -42,8 +42,8 @@ export function sourceOf(peerId: PeerId): string {
 }
 
 /**
- * Returns whether an address has a special purpose, such as the address of a cloud's metadata service. The node dials
- * or announces a peer at such an address only if the operator named the peer.
+ * Returns whether an address has a special purpose, such as the address of a cloud's metadata service. The node dials a
+ * peer at such an address, or tells the address to other peers, only if the operator named the peer.
  */
 export function isSpecial(ip: string): boolean {
   return (ipScope(ip) ?? 'special') === 'special';
@@ -52,8 +52,8 @@ export function isSpecial(ip: string): boolean {
 /**
  * Whether the node may add the address `ip` to its peer book, if the peer at `sourceIp` reported the address. A peer
  * may not report addresses of special purpose. A peer at a public address may report only public addresses. A peer at a
- * private address may report public and private addresses, but no loopback addresses. Without these rules, strangers
- * could make the node dial hosts in the node's private network.
+ * private address may report public and private addresses, but no loopback addresses. Without these rules, a peer
+ * at a public address could make the node dial hosts in the node's private network.
  */
 export function isPlausible(ip: string, sourceIp: string): boolean {
   return !isSpecial(ip) && netOf(ip) <= netOf(sourceIp);

@@ -192,8 +192,8 @@ export class PeerBook {
   // ---- saving and loading -------------------------------------------------------------------------------------------
 
   /**
-   * Returns the book as a note: JSON with the secret, both lists and the bans. The note omits the numbers of failed
-   * dials.
+   * Returns the book as a note (the value of a named record in the store): JSON with the secret, both lists and the
+   * bans. The note omits the numbers of failed dials.
    */
   toNote(): Uint8Array {
     const peers = [...this.#entries.values()].map(({ info, list, bucket, addedMs }) => ({
@@ -238,8 +238,8 @@ export class PeerBook {
     const isTried = saved['list'] === 'tried';
     const bucket = saved['bucket'];
     if (typeof bucket !== 'number' || !(bucket >= 0 && bucket < (isTried ? TRIED_BUCKETS : NEW_BUCKETS))) return;
-    // This method checks only the address in the info, because this node wrote the note. The node checked the other
-    // fields when it received them.
+    // In `info`, this method checks only `ip` and `wsPort`, because this node wrote the note. The node checked the
+    // other fields of `info` when it received them.
     this.#place(info as unknown as PeerInfo, isTried ? 'tried' : 'new', bucket, addedMs);
   }
 

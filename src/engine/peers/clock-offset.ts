@@ -127,7 +127,9 @@ export class ClockOffset {
   }
 
   /**
-   * Estimated offset of the peers' clocks in milliseconds; positive if the peers are ahead. Undefined if fewer than
+   * Estimated offset of the peers' clocks in milliseconds; positive if the peers are ahead. If our clock is wrong
+   * (verdict of kind `own`), the result is the median offset of the peers' clocks that agree with each other.
+   * Otherwise, the result is the median offset of the peers' clocks that agree with ours. Undefined if fewer than
    * `PEERS_MIN` peers have enough samples, or if it is unclear whose clock is wrong.
    */
   estimateMs(): number | undefined {
@@ -186,8 +188,8 @@ export class ClockOffset {
    * The node does not forge while the result is defined, so an outdated result would cost slots. Therefore, a peer's
    * offset falls below the limit as soon as one block of this peer arrives on time.
    *
-   * @param peers the caller passes only peers that the node dialled or the operator named, so that strangers cannot
-   *   affect the result
+   * @param peers the caller passes only peers that the node dialled or the operator named, because all other peers may
+   *   belong to one attacker
    * @param limitMs a clock that differs from ours by at most this number of milliseconds agrees with ours
    * @returns the median, in milliseconds, of the offsets beyond the limit; positive if the peers are ahead
    */

@@ -15,8 +15,8 @@ export interface OwnTip {
 }
 
 /**
- * Returns whether a peer counts in the consensus. A peer that announces the height and the broadhash of the genesis
- * block (generation 2) counts only while our chain has only the genesis block. All other peers count, even if they
+ * Returns whether a peer counts in the consensus. In generation 2, a peer that announces the height and the broadhash
+ * of the genesis block counts only while our chain has only the genesis block. All other peers count, even if they
  * announce no tip.
  *
  * A node of lisk-sdk 2.3.8 announces the height and broadhash of the genesis block until it receives a block by gossip,

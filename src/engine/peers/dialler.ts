@@ -196,8 +196,8 @@ export class Dialler {
 
   /**
    * Returns the number of further outbound connections that the node may open to peers that are not fixed. One
-   * connection is reserved for each missing fixed peer. The number may be negative, for example if there are more fixed
-   * peers than `outboundMax`.
+   * connection is reserved for each fixed peer that is not connected. The number may be negative, for example if there
+   * are more fixed peers than `outboundMax`.
    */
   #free(): number {
     const open = this.#transport.connections().filter((connection) => connection.direction === 'outbound').length;
@@ -279,7 +279,7 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // A node with so few connections should not wait for the next regular round.
+      // A node with so few connections (see `DISCOVERED_WAIT_MS`) should not wait for the next regular round.
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size
@@ -332,8 +332,8 @@ export function isOwnAddress(address: PeerAddress, own: PeerAddress): boolean {
 }
 
 /**
- * Selects one peer for each IP address: the peer with the greatest height. At a loopback address, the function selects
- * all peers, because nodes on this machine share an IP address.
+ * Selects one peer for each IP address: the peer with the greatest announced height. At a loopback address, the
+ * function selects all peers, because nodes on this machine share an IP address.
  */
 function onePerIp(peers: readonly PeerInfo[]): PeerInfo[] {
   const best = new Map<string, PeerInfo>();

@@ -50,7 +50,7 @@ export interface PeerManagerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: Observer;
-  /** The work share for answers to peers; by default, the manager creates its own work share. */
+  /** Limits the share of main-thread time for answers to peers; by default, the manager creates its own `WorkShare`. */
   readonly workShare?: WorkShare | undefined;
 }
 
@@ -193,7 +193,7 @@ export class PeerManager {
   }
 
   /**
-   * Adds a seed after `SeedSearch` has found its IP address. Dials the seed under the conditions of
+   * Adds a seed after `SeedSearch` (`node/seeds.ts`) has found its IP address. Dials the seed under the conditions of
    * `Dialler.dialSeeds`.
    */
   addSeed(seed: PeerAddress): void {
@@ -261,7 +261,10 @@ export class PeerManager {
     return [...this.#named.fixed.keys()];
   }
 
-  /** The last `DROPPED_MAX` ended connections and dials that failed for a lasting reason, oldest first. */
+  /**
+   * Connections that ended, and dials that failed for a lasting reason, oldest first. The list has the last
+   * `DROPPED_MAX` of both together.
+   */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;
   }

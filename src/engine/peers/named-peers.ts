@@ -13,12 +13,13 @@ export interface NamedPeersOptions {
   readonly own: PeerAddress;
   /**
    * The node dials a fixed peer whenever the peer is not connected, and never disconnects it to make room for another
-   * peer. Fixed peers lose points only for the offences in `WIRE_OFFENCES` (`peer-scoring.ts`).
+   * peer. Fixed peers lose points of their reputation only for the offences in `WIRE_OFFENCES` (`peer-scoring.ts`).
    */
   readonly fixedPeers: readonly PeerAddress[];
   /**
-   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when `outboundMax` allows
-   * no further outbound connection. Seeds lose points only for the offences in `WIRE_OFFENCES`.
+   * Peers that the node asks for the addresses of other peers. The node disconnects its seeds when `outboundMax`
+   * (`PeerManagerOptions`) allows no further outbound connection. Seeds lose points only for the offences in
+   * `WIRE_OFFENCES`.
    */
   readonly seedPeers: readonly PeerAddress[];
   /**

@@ -30,8 +30,8 @@ const WIRE_OFFENCES: ReadonlySet<PeerOffenceCode> = new Set([
 ]);
 export const REPUTATIONS_MAX = 5_000;
 /**
- * Maximum number of characters in the text of an offence. The length is limited because the text may contain words that
- * the peer sent, and the node stores the text until the ban ends.
+ * Maximum number of characters in the text that describes an offence (`detail`). The length is limited because the text
+ * may contain words that the peer sent, and the node stores the text of a ban until the ban ends.
  */
 const DETAIL_CHARACTERS_MAX = 300;
 
@@ -122,7 +122,7 @@ export class PeerScoring {
     if (reputation > 0) return;
     this.#reputations.delete(peerId);
     const ip = ipOf(peerId);
-    // A ban of the address would also affect the named peer.
+    // If a named peer has the same address, a ban of the address would also affect the named peer.
     if (named().some((each) => ipOf(each) === ip)) {
       observer.log('warn', 'PEER_DISCONNECTED_FOR_OFFENCE', 'A peer at a trusted address is disconnected', fields);
       transport.disconnect(peerId, FORBIDDEN);

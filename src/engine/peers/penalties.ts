@@ -15,7 +15,7 @@ export const BAN_MS = 86_400_000;
 type SyncOffenceCode =
   /** The peer and this node have no common block, or their highest common block is below the finalized height. */
   | 'SYNC_NO_COMMON_BLOCK'
-  /** The downloaded blocks do not follow each other, or one answer has more than 100 blocks. */
+  /** A downloaded block does not follow the block before it, or one answer has more than 100 blocks. */
   | 'SYNC_BLOCKS_UNLINKED'
   /** A downloaded block is invalid at its place in the peer's own chain. */
   | 'SYNC_BRANCH_INVALID';
@@ -28,9 +28,10 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
   // The node counts excess messages in windows of ten seconds. In each window, the peer loses the points of
-  // `MESSAGE_RATE` for each 200 frames above its rate limit (`p2p/frame-filter.ts`). For each procedure or event with
-  // more uses than `penalisedAbove` (`p2p/receive-limits.ts`), the peer loses the points of `PROCEDURE_RATE` once in a
-  // window. The node tolerates a short burst of messages, but not a steady excess.
+  // `MESSAGE_RATE` for each 200 frames above its rate limit (`p2p/frame-filter.ts`). If the peer uses one procedure or
+  // one event of the wire protocol more than `penalisedAbove` times (`p2p/receive-limits.ts`), the peer loses the
+  // points of `PROCEDURE_RATE` once in the window. The node tolerates a short burst of messages, but not a steady
+  // excess.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 

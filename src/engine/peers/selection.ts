@@ -148,9 +148,9 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 /**
  * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
  * attacker cannot easily get connections into these groups. The first group has the connections of the netgroups with
- * the highest numbers (`netgroupOf`). The second group has the connections with the shortest round trips. The third
- * group has the connections on which this node answered the largest share of recent requests without an error. The
- * fourth group is the older half of the remaining connections.
+ * the highest numbers (`netgroupOf`). The second group has the connections with the shortest last round trips
+ * (`latencyMs`). The third group has the connections on which this node answered the largest share of the peer's recent
+ * requests without an error (`responsiveness`). The fourth group is the older half of the remaining connections.
  *
  * Among the connections that are not safe, the function chooses a random connection of the netgroup that has the most
  * inbound connections. An attacker with many connections from one netgroup therefore usually loses one of its own

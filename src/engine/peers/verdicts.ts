@@ -22,7 +22,7 @@ export interface VerdictSources {
   /** Addresses of the named peers. */
   readonly named: readonly PeerId[];
   readonly bans: readonly Ban[];
-  /** Ended connections and dials that failed for a lasting reason, oldest first. */
+  /** Connections that ended, and dials that failed for a lasting reason, oldest first. */
   readonly dropped: readonly DroppedPeer[];
   readonly nowMs: number;
   rolesOf(peerId: PeerId): readonly PeerRole[];

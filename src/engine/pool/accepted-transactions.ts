@@ -1,9 +1,9 @@
 /**
  * Keeps the transactions that this node has accepted from clients, so that a restart of the node does not lose them.
- * The node writes each of these transactions to the transaction journal before it answers the client. A transaction
- * leaves the journal when its block is final or at least one round below the tip. A transaction also leaves the journal
- * if it has waited too long for a block, or if it has become invalid. If the journal is full, transactions that are in
- * the chain leave the journal to make room.
+ * The node writes each of these transactions to the transaction journal (`TransactionJournal`) before it answers the
+ * client. A transaction leaves the journal when its block is final or at least one round below the tip. A transaction
+ * also leaves the journal if it has waited too long for a block, or if it has become invalid. If the journal is full,
+ * transactions that are in the chain leave the journal to make room.
  *
  * After a start, the node rechecks the transactions of the journal that are not in the chain. The node puts the valid
  * transactions into the pool and announces them. The journal has no transactions from peers, with one exception: a
@@ -32,7 +32,7 @@ export interface AcceptedDependencies {
   readonly store: Pick<ChainStore, 'tip' | 'transactionPlace'>;
   readonly rules: Rules;
   readonly clock: Clock;
-  /** Clock of the chain, by which the pool measures the age of its transactions; differs from `clock` on some devnets. */
+  /** Chain clock, by which the pool measures the age of its transactions; differs from `clock` on some devnets. */
   readonly chainClock: Pick<Clock, 'nowMs'>;
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
@@ -148,8 +148,9 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Writes a member's signature to the journal if the journal has the transaction of the signature. Called after the
-   * pool has added the signature to the pending transaction. The signature may come from a client or a peer.
+   * Writes a member's signature to the journal if the journal has the transaction of the signature, and has room for
+   * the signature. Called after the pool has added the signature to the pending transaction. The signature may come
+   * from a client or a peer.
    */
   signatureAdded(signature: MemberSignature): void {
     const { journal } = this.#dependencies;
@@ -370,7 +371,7 @@ export class AcceptedTransactions {
   }
 }
 
-/** The signature in JSON from a client; undefined if the JSON contains no signature. */
+/** The member's signature in JSON from a client; undefined if the JSON does not have the form of such a signature. */
 function signatureIn(json: unknown): MemberSignature | undefined {
   try {
     return memberSignatureFromJson(json);

@@ -44,8 +44,8 @@ export function admitFromClient(
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
-  // Peers can send far more transactions than the steps process. If the queue is full, the node refuses a new
-  // transaction without checking its signature.
+  // Peers can send far more transactions than the steps of the pool process. If the queue `received` is full, the node
+  // refuses a new transaction without checking its signature.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseJunkSignatures(context, transaction);
@@ -80,7 +80,7 @@ export function isFaultOfSender(rejection: TransactionRejected): boolean {
  * the copy has another signature, public key or signed bytes than the transaction in the pool.
  *
  * @throws TransactionRejected `TRANSACTION_INVALID` if the copy is invalid; `VERIFICATION_LIMIT` if the payer's budget
- *   does not allow the check of its signature
+ *   does not allow the check of the copy's signature
  */
 function refuseAlteredCopy(context: PoolContext, queues: PoolQueues, payer: Payer, transaction: Transaction): void {
   const known = queues.get(transaction.id)?.transaction;

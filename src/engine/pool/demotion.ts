@@ -42,9 +42,9 @@ export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blo
 /**
  * Puts the transactions of reverted blocks into the queue `verified`, beginning with the highest block, until all
  * queues together are full. The recipient of a reverted transaction loses the amount of the transaction, and
- * transactions of the recipient may spend this amount. The function therefore moves the transactions of the recipients
- * back, so that the pool verifies them again. The pool does not announce the reverted transactions, because the engine
- * announces them after each revert.
+ * transactions that the recipient sends may spend this amount. The function therefore moves the transactions whose
+ * sender is such a recipient back to earlier queues, so that the pool verifies them again. The pool does not announce
+ * the reverted transactions, because the engine announces them after each revert.
  *
  * @param blocks reverted blocks in any order
  */

@@ -1,6 +1,6 @@
 /**
- * Counts the accepted transactions that the node drops. A single log line reports all transactions that the node drops
- * within about one second.
+ * Counts the transactions that the node drops from the transaction journal, for example because they are invalid. A
+ * single log line reports all transactions that the node drops within about one second.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Stores the accepted transactions of a journal in memory, and decides whether the journal has room for another
- * transaction or member's signature. A journal file stores the same entries on disk. A node without a data folder has
- * only the entries in memory.
+ * Stores the entries of a transaction journal in memory, and decides whether the journal has room for another
+ * transaction or member's signature. `node/transaction-journal-file.ts` stores the same entries on disk. A node without
+ * a data folder has only the entries in memory.
  */
 
 import type { JournaledTransaction, TransactionJournal } from '../../ports/transaction-journal.ts';

@@ -5,7 +5,7 @@ import type { Observer } from '../../ports/observer.ts';
 
 /**
  * Minimum time in milliseconds between two log lines while writes fail. Each line after the first has the number of
- * transactions that the node has refused because of these failures.
+ * transactions and members' signatures that the node has refused because of these failures.
  */
 const FAILURE_LOG_MS = 600_000;
 
@@ -17,8 +17,8 @@ interface Dependencies {
 export class JournalWriteLog {
   readonly #dependencies: Dependencies;
   /**
-   * Set while writes fail: Unix times in milliseconds of the first failure and of the last log line, and the number of
-   * refused transactions.
+   * Undefined while writes succeed. While writes fail, the object has the Unix times in milliseconds of the first
+   * failed write and of the last log line, and the number of refused transactions and members' signatures.
    */
   #failure: { readonly sinceMs: number; loggedMs: number; refused: number } | undefined;
 
@@ -27,8 +27,8 @@ export class JournalWriteLog {
   }
 
   /**
-   * Logs the first failed write, and then at most one line per `FAILURE_LOG_MS`. Without this limit, each refused
-   * transaction would cause a line.
+   * Logs the first failed write, and then at most one line per `FAILURE_LOG_MS`. Without this limit, each failed write
+   * would cause a line.
    */
   failed(reason: string): void {
     const { clock, observer } = this.#dependencies;
@@ -47,7 +47,7 @@ export class JournalWriteLog {
     observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, fields);
   }
 
-  /** Counts a transaction that the node refuses because the last write failed. */
+  /** Counts a transaction or member's signature that the node refuses because the last write failed. */
   refused(): void {
     if (this.#failure !== undefined) this.#failure.refused += 1;
   }

@@ -37,7 +37,7 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
  * several signatures of one member. In lisk-sdk, a transaction can therefore have the required number of signatures
  * from too few members.
  *
- * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the given public key did not make the signature;
+ * @throws TransactionRejected `MEMBER_SIGNATURE_FALSE` if the signature is not valid for the given public key;
  *   `TRANSACTION_INVALID` if the public key belongs to no member, if the member has already signed, or if no pending
  *   transaction has the id; `VERIFICATION_LIMIT` if the payer's budget is used up
  */

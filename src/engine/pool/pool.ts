@@ -80,9 +80,9 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 }
 
 /**
- * Maximum number of confirmed transactions whose time of arrival the pool stores. A full map takes about 2 MB. The map
- * always keeps the 10,000 times that were set or read last. With 25 transactions every 10 s, these times cover over an
- * hour.
+ * Maximum number of confirmed transactions whose time of arrival the pool stores. When the map with these times
+ * (`LruMap`) is full, it takes about 2 MB. The map always keeps the 10,000 times that were set or read last. With 25
+ * transactions every 10 s, these times cover over an hour.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -233,8 +233,8 @@ export class TransactionPool {
   // ---- changes of the chain -----------------------------------------------------------------------------------------
 
   /**
-   * Removes the transactions that the blocks contain. The next steps verify again the transactions that the blocks may
-   * have made invalid.
+   * Removes the transactions that the blocks contain. The next calls of `step` verify again the transactions that the
+   * blocks may have made invalid.
    */
   blocksApplied(blocks: readonly Block[]): void {
     if (this.#queues.total === 0) return;
@@ -392,8 +392,8 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
 }
 
 /**
- * Returns the reasons of an error. If the error has no list of reasons, the result has only the message of the error.
- * For example, the error `SIGNATURE_MALFORMED` has no list.
+ * Returns the list `errors` of a `TransactionRejected`. If this list is empty, or if the error is of another class (for
+ * example `SIGNATURE_MALFORMED`), the result has only the message of the error.
  */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;

@@ -79,14 +79,14 @@ export class PoolQueues {
   }
 
   /**
-   * Returns the transactions of a queue in the order of entry. The list is a copy, so the caller may move transactions
-   * while it reads the list.
+   * Returns the transactions of a queue, in the order in which they entered the queue. The list is a copy, so the
+   * caller may move transactions while it reads the list.
    */
   list(state: PoolState): Pooled[] {
     return [...this.#queues[state].values()];
   }
 
-  /** Returns the oldest entries of a queue, at most `count`, in the order of entry. */
+  /** Returns the first transactions of a queue, at most `count`, in the order in which they entered the queue. */
   oldest(state: PoolState, count: number): Pooled[] {
     const found: Pooled[] = [];
     for (const pooled of this.#queues[state].values()) {

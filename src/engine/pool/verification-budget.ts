@@ -27,8 +27,9 @@ export interface Payer {
   /**
    * Calls `work`, and charges the time of the signature checks that `work` makes.
    *
-   * @param handlingMs time in milliseconds to charge in addition, for example for parsing a transaction; this time
-   *   never counts as waste, because honest peers also send transactions that this node already has
+   * @param handlingMs time in milliseconds to charge in addition, for example for parsing a transaction; this time is
+   *   not taken from the `waste` bucket (see `WASTE`), because honest peers also send transactions that this node
+   *   already has
    */
   charge<T>(work: () => T, handlingMs?: number): T;
   /** Records that the address sent a valid transaction or signature, and refills its `waste` bucket (see `WASTE`). */
@@ -41,8 +42,8 @@ export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), w
 /**
  * Limits of one address (`SOURCE`) and of a group of addresses (`GROUP`). An address may use 5 % of a processor core. A
  * share of 5 % is enough for about 38 signature checks per second in JavaScript, or about 770 with the native library.
- * Even in JavaScript, a full bucket of an address is enough for the transactions of several blocks, with one signature
- * each. A group may use 10 % of a core, so the four groups together use less than half of a core.
+ * Even in JavaScript, a full bucket of an address is enough for about 150 transactions with one signature each, which
+ * fill several blocks. A group may use 10 % of a core, so the four groups together use less than half of a core.
  */
 const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };

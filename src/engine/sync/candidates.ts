@@ -53,9 +53,10 @@ export class Candidates {
   }
 
   /**
-   * Chooses the next sync peer among the peers that announce the best tip and are not in `excluded`. Several
-   * different tips may be equally good. Peers that announce the same tip form a group, and the result is a random peer
-   * from the largest group. The result is undefined if no peer outside `excluded` claims a better chain.
+   * Chooses the next sync peer among the peers that claim the best chain (see `#better`) and are not in `excluded`.
+   * These peers may announce several different tips that are equally good. Peers that announce the same tip form a
+   * group, and the result is a random peer from the largest group. The result is undefined if no peer outside
+   * `excluded` claims a better chain.
    *
    * @param preferDialled if true, and if a dialled peer claims a better chain, the method chooses only among dialled
    *   peers; otherwise it chooses among all peers. The caller alternates between true and false. If the caller always

@@ -252,8 +252,8 @@ class Download {
   }
 
   /**
-   * Returns the first answer. The result is undefined if no answer comes within `SECOND_REQUEST_MS` and the node can
-   * still ask another peer.
+   * Returns the first `Answer` (blocks or an error). The result is undefined if no `Answer` comes within
+   * `SECOND_REQUEST_MS` and the node can still ask another peer.
    */
   async #first(open: readonly Promise<Answer>[], isOtherLeft: boolean): Promise<Answer | undefined> {
     if (!isOtherLeft) return Promise.race(open);

@@ -59,7 +59,8 @@ export class PeerTimeBudget {
   /**
    * Adds the time that the peer earns with the given blocks.
    *
-   * @throws ProtocolError `SYNC_TOO_SLOW` if `waitedMs` exceeds the time that the budget contains
+   * @throws ProtocolError `SYNC_TOO_SLOW` if `waitedMs` exceeds the time that the peer has earned, which includes
+   *   `FREE_MS`
    */
   reward(blocks: readonly Pick<Block, 'transactions'>[]): void {
     for (const { transactions } of blocks) this.#earnedMs += PER_BLOCK_MS + transactions.length * PER_TRANSACTION_MS;

@@ -1,4 +1,4 @@
-/** Measures the progress of a sync: target height, rate and remaining time. */
+/** Measures the progress of a sync: target height, blocks per second, and remaining time. */
 
 import type { SyncProgress } from '../../ports/node-api.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Downloads the blocks of one peer above the last block that our chain and the peer's chain both contain. If this
- * common block is our tip, the node appends the downloaded blocks to our chain. If the branches split below our tip,
- * the node switches to the peer's branch as soon as that branch has proved to be better.
+ * Downloads the blocks of one peer's chain above the last block that the peer's chain and our chain both contain. If
+ * this common block is our tip, the node appends the downloaded blocks to our chain. If the branches split below our
+ * tip, the node switches to the peer's branch as soon as that branch has proved to be better.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -66,8 +66,8 @@ export interface SyncFromPeerDependencies {
 }
 
 /**
- * Downloads the blocks of one peer until the peer has no more blocks, `isStopped` returns true, or `ATTEMPTS_MAX`
- * attempts have failed. Appends the blocks to our chain, or switches to the peer's branch.
+ * Downloads the blocks of one peer's chain until the peer has no more blocks, `isStopped` returns true, or
+ * `ATTEMPTS_MAX` attempts have failed. Appends the blocks to our chain, or switches to the peer's branch.
  *
  * @param isShown true if the peer has just sent the tip of its chain. If false and `isTipAsked` is true, the node first
  *   asks the peer for the tip, and downloads blocks only if this tip is better than ours

@@ -35,12 +35,15 @@ const PROGRESS_INTERVAL_MS = 10_000;
  * announced tips may start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
-/** A run begins with the peer that triggered the run only if this peer has at most this many failures in a row. */
+/**
+ * A run begins with the peer that triggered the run only if this peer has caused at most this many failed syncs in a
+ * row (`Backoff.failures`).
+ */
 const FAILURES_TRUSTED = 1;
 /**
  * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
- * sending blocks that this node applies. Until the sync peer has proved its claim, each answer must arrive within this
- * time if another peer also claims a better chain.
+ * sending blocks that this node applies. Until the sync peer has proved its claim, the answer to each request of the
+ * sync must arrive within this time if another peer also claims a better chain.
  */
 const PROOF_MS = 3000;
 /**
@@ -162,7 +165,7 @@ export class Synchronizer {
    * these blocks was older than the previous slot when the run applied it. Also true while a run writes missing index
    * entries of downloaded blocks. If our tip is older than `STALE_SLOTS` slots, the value is also true while forging
    * waits for the proof of the sync peer's claim (up to `PROOF_MS`). While the value is true, the node does not forge,
-   * send blocks, announce its tip or request announced transactions.
+   * gossip blocks, announce its tip or request newly announced transactions.
    */
   get syncing(): boolean {
     if (this.#run === undefined) return false;
@@ -173,8 +176,8 @@ export class Synchronizer {
 
   /**
    * Time of the chain clock, in Unix milliseconds, until which forging waits for the proof of a claim; -Infinity if
-   * forging does not wait. If the better chain replaces our tip, a block that we forged on our tip would be lost. The
-   * wait ends after `SLOT_SHARE_WAITED` of the current slot at the latest, so a delegate can still forge in this slot.
+   * forging does not wait. If the claimed chain replaces our tip, a block that we forged on our tip is lost. The wait
+   * ends after `SLOT_SHARE_WAITED` of the current slot at the latest, so a delegate can still forge in this slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -218,8 +221,8 @@ export class Synchronizer {
    * nothing if the node ignores the claim of a received block (see `shown`) and no dialled peer claims a better chain.
    *
    * @param peerId peer that claims a better chain. The run asks this peer first, unless this peer is inbound and a
-   *   dialled peer also claims a better chain. If this peer has more than `FAILURES_TRUSTED` failures in a row, the run
-   *   chooses its first peer by the announced tips instead
+   *   dialled peer also claims a better chain. If this peer has caused more than `FAILURES_TRUSTED` failed syncs
+   *   in a row, the run chooses its first peer by the announced tips instead
    * @param shown the tip of the claimed chain, if the peer has sent the block that is this tip. The node ignores the
    *   claim if an earlier claim, whose tip the same delegate signed, has failed in this round. The node also ignores
    *   the claim of an inbound peer for a limited time after a failed claim from the peer's netgroup (see `claims.ts`)

@@ -1,8 +1,8 @@
 /**
- * Delays the requests of strangers while connections wait to be accepted. The event loop accepts one connection of a
- * listener in each iteration. An operator's connection behind a thousand connections of strangers therefore waits for a
- * thousand iterations. The iterations take seconds if each one also does other work. Without other work, an iteration
- * takes about 0.1 ms.
+ * Delays the requests of strangers (clients that are not trusted) while connections wait to be accepted. The event loop
+ * accepts one connection of a listener in each iteration. An operator's connection behind a thousand connections of
+ * strangers therefore waits for a thousand iterations. The iterations take seconds if each one also does other work.
+ * Without other work, an iteration takes about 0.1 ms.
  */
 
 import type { MonotonicClock } from '../monotonic-clock.ts';

@@ -1,9 +1,10 @@
 /**
  * Controls all incoming HTTP connections before the application sees them. The admission decides which connections are
- * accepted, and passes the requests of each connection to the application one at a time. The admission limits the
- * memory that clients occupy, the time that they take, and their share of the main thread. After many refusals within a
- * short time, the admission shuts out an address: it closes all connections of the address, and refuses new connections
- * of the address for some seconds. The admission reserves a tenth of the connections for trusted clients.
+ * accepted, and passes the requests of each connection to the application one at a time. The admission reserves a tenth
+ * of the connections for trusted clients (`createTrust`). All other clients are strangers. The admission limits the
+ * memory that strangers occupy, their share of the main thread's time, and the duration of each phase of a connection.
+ * After many refusals within a short time, the admission shuts out the address of a stranger: it closes all connections
+ * of the address, and refuses new connections of the address for some seconds.
  *
  * The admission does not depend on routes or on global state: the server passes the clock, the limits and the observer
  * to it.
@@ -36,9 +37,9 @@ const SUSPENDED_MS = 2 * SWEEP_MS;
 
 /**
  * Times in milliseconds for which a stranger's new connection waits for another connection to close, if the maximum
- * number of connections is reached. After each wait, this process asks the counting process again. The counting process
- * counts the connections of all processes. A process that is not busy closes an idle connection within a few
- * milliseconds.
+ * number of connections of strangers is reached. After each wait, this process asks the counting process again. The
+ * counting process counts the connections of all processes that answer HTTP. A process that is not busy closes an idle
+ * connection within a few milliseconds.
  */
 const ROOM_WAITS_MS = [20, 100];
 
@@ -48,7 +49,7 @@ export interface AdmissionOptions {
   readonly observer: Observer;
   /** Limits the share of main-thread time for strangers; default: an object that only this admission uses. */
   readonly workShare?: WorkShare | undefined;
-  /** The limits that all reading processes share; undefined if the process of the node itself serves HTTP. */
+  /** The limits that all readers (`http.processes`) share; undefined if the process of the node itself serves HTTP. */
   readonly shared?: SharedLimits | undefined;
   /** True for clients that may use the reserved connections. `createTrust` decides which clients these are. */
   isTrusted(address: string): boolean;
@@ -68,7 +69,7 @@ export class Admission implements ConnectionHost {
   readonly #bySocket = new WeakMap<Socket, ClientConnection>();
   /**
    * Answers to refused connections, by the reason. A refused connection gets no answer if its reason has no entry here,
-   * if it uses TLS, or if many tasks of strangers wait.
+   * if it uses TLS, or if many tasks of strangers wait (`FairScheduler.isPressed`).
    */
   readonly #fullAnswers: Readonly<Partial<Record<RefusalReason, Buffer>>>;
   #sweptMs: number;
@@ -108,8 +109,8 @@ export class Admission implements ConnectionHost {
    * Handles an accepted connection.
    *
    * @param isPlaintext true when the client can read an answer without TLS
-   * @param admitted called when the connection may stay. Without shared limits, and for a trusted client, the call
-   *   comes immediately. With shared limits, the call for a stranger comes after the counting process has allowed the
+   * @param admitted called when the connection may stay. Without shared limits, or for a trusted client, the call comes
+   *   immediately. With shared limits, the call for a stranger comes after the counting process has allowed the
    *   connection
    */
   accept(socket: Socket, isPlaintext: boolean, admitted: (connection: ClientConnection) => void): void {

@@ -1,5 +1,6 @@
 /**
- * The decision of the rate limit about a request. The rate limit counts the requests of a client in windows of time.
+ * The decision of the rate limit about an HTTP request. The rate limit counts the requests of a client in windows of
+ * time.
  */
 export interface Allowance {
   /** Number of requests that the client may make in a window; 0 for no limit. */

@@ -1,6 +1,7 @@
 /**
- * Counts the bytes that the node holds for each connection of a stranger. While the bytes of all these connections
- * together exceed the limit, the node closes the largest connection of the stranger with the most bytes.
+ * Counts the bytes that the node holds for each connection of a stranger (a client that is not trusted). While the
+ * bytes of all these connections together exceed the limit, the node finds the stranger with the most bytes, and closes
+ * this stranger's connection with the most bytes.
  */
 
 /** The part of a connection that this file uses. */
@@ -12,7 +13,7 @@ export interface Holder {
   cutForBuffers(): void;
 }
 
-/** The connections of one client key for which the node holds bytes, and the sum of these bytes. */
+/** The connections of one stranger (`clientKey`) for which the node holds bytes, and the sum of these bytes. */
 interface Share {
   bytes: number;
   readonly holders: Set<Holder>;
@@ -58,7 +59,7 @@ export class Buffers {
     return share;
   }
 
-  /** Finds the largest connection of the stranger with the most bytes. */
+  /** Finds the stranger with the most bytes, and returns its connection with the most bytes. */
   #largest(): Holder | undefined {
     let most: Share | undefined;
     for (const share of this.#shares.values()) if (most === undefined || share.bytes > most.bytes) most = share;

@@ -1,13 +1,13 @@
 /**
  * Manages a client's connection from its acceptance to its end. This class decides when the node reads from the
- * connection, how long each phase may last, and how the connection ends. A gate (`request-gate.ts`) between the socket
- * and the parser of node:http passes on the bytes of one request at a time. The next request is parsed only when the
- * answer to the previous one has left the process. Without the gate, node:http would parse all requests of one read,
- * possibly thousands, before it answers the first one.
+ * connection, how long each phase (`ConnectionPhase`) may last, and how the connection ends. A gate (`request-gate.ts`)
+ * between the socket and the parser of node:http passes on the bytes of one request at a time. The next request is
+ * parsed only when the answer to the previous one has left the process. Without the gate, node:http would parse all
+ * requests of one read from the socket, possibly thousands, before it answers the first one.
  *
- * The node reads nothing from a stranger's connection before the first turn of the connection (`fair-scheduler.ts`).
- * The gate passes on a body only after the node has accepted the request. If the node answers a request without reading
- * the body, the connection ends after the answer.
+ * A stranger is a client that is not trusted. The node reads nothing from a stranger's connection before the first turn
+ * of the connection (`fair-scheduler.ts`). The gate passes on a body only after the node has accepted the body
+ * (`acceptBody`). If the node answers a request without reading the body, the connection ends after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -38,8 +38,8 @@ export interface ConnectionHost {
   readonly headersTimeoutMs: number;
   /**
    * Whether the connection stays open after the last answer, so that the node can read and discard further input.
-   * Always true for a trusted client. For a stranger, true unless many tasks of strangers wait, or `LINGERING_MAX`
-   * connections of strangers already stay open in this way.
+   * Always true for a trusted client. For a stranger, true unless many tasks of strangers wait
+   * (`FairScheduler.isPressed`), or `LINGERING_MAX` connections of strangers already stay open in this way.
    */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */

@@ -1,7 +1,8 @@
 /** Phases in the life of a client's connection. */
 
 /**
- * - `unread`: a stranger's connection before its first turn; nothing was read from it
+ * - `unread`: a connection of a client that is not trusted, before its first turn (`fair-scheduler.ts`); nothing was
+ *   read from it
  * - `arriving`: the head of a request has not arrived completely; with TLS, the phase includes the handshake
  * - `waiting`: bytes have arrived, and wait for the turn of the connection
  * - `answering`: a request is being handled; its body may still be arriving

@@ -1,6 +1,6 @@
 /**
  * Groups the open connections by the address of the client, and limits their number. Chooses the connection that the
- * node closes to make room for a new one.
+ * node closes to make room for a new one. A stranger is a client that is not trusted.
  */
 
 import type { AdmissionLimits } from './limits.ts';
@@ -8,18 +8,18 @@ import { RESERVED_SHARE } from './limits.ts';
 
 /** The part of a connection that this file uses. */
 export interface CountedConnection {
-  /** Key under which the limits count the client. */
+  /** Key under which the limits count the client (`clientKey`). */
   readonly key: string;
   readonly isTrusted: boolean;
   /**
-   * True if the node handles no request of the connection, sends no answer, and holds no bytes that wait for a turn.
-   * The node may have read a part of the head of a request.
+   * True if the node handles no request of the connection, sends no answer, and holds no bytes that wait for a turn
+   * (`fair-scheduler.ts`). The node may have read a part of the head of a request.
    */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
 }
 
-/** Number of connections that strangers may have. */
+/** Returns the maximum number of connections of all strangers together. */
 export function strangersMaxOf(connectionsMax: number): number {
   return connectionsMax - Math.ceil(connectionsMax * RESERVED_SHARE);
 }
@@ -55,7 +55,7 @@ export class Connections<T extends CountedConnection> {
     return this.#byKey.get(key) ?? [];
   }
 
-  /** True while the number of connections of all processes together is at the maximum. */
+  /** True while the number of connections of all HTTP processes together is at the maximum. */
   isFullInTotal = false;
 
   /**

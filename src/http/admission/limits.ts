@@ -13,9 +13,9 @@ export interface AdmissionLimits {
   /** Maximum number of new connections of one address that is not trusted, in a window of `WINDOW_MS`. */
   readonly arrivalsPerAddressMax: number;
   /**
-   * Maximum number of buffered bytes for all strangers together: the bytes of answers that are not sent yet, plus
-   * `INPUT_WEIGHT` times the bytes of requests that are not parsed yet. An accepted body counts with its full size
-   * until the answer is sent.
+   * Maximum number of buffered bytes for all strangers (clients that are not trusted) together: the bytes of answers
+   * that are not sent yet, plus `INPUT_WEIGHT` times the bytes of requests that are not parsed yet. An accepted body
+   * counts with its full size until the answer is sent.
    */
   readonly bufferBytesMax: number;
   /** Time limit for receiving all headers of a request, in milliseconds. */
@@ -76,9 +76,9 @@ export const READING_TIMEOUT_MS = 60_000;
 
 /**
  * Maximum time in milliseconds for which a connection stays open after its last answer. The node reads and discards
- * input that still arrives. Otherwise the system would reset the connection because of unread input, perhaps before the
- * client has read the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading, and the client can use the
- * remaining time to read the answer.
+ * input that still arrives. Otherwise the operating system would reset the connection because of unread input, perhaps
+ * before the client has read the answer. After `LINGER_BYTES_MAX` bytes, the node stops reading, and the client can use
+ * the remaining time to read the answer.
  */
 export const LINGER_MS = 5_000;
 export const LINGER_BYTES_MAX = 128 * 1024;

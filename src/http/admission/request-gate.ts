@@ -21,8 +21,8 @@ interface Exchange {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 /**
- * Maximum number of chunks that are held separately. Beyond this number, chunks are joined, because each chunk takes
- * memory besides its bytes.
+ * Maximum number of chunks of input (one for each read from the socket) that are held separately. Beyond this number,
+ * the gate joins the chunks, because each chunk takes memory besides its bytes.
  */
 const CHUNKS_MAX = 64;
 
@@ -67,8 +67,8 @@ export class RequestGate {
 
   /**
    * Number of input bytes that count under the limit of `Buffers`: all held bytes. An accepted body counts with its
-   * stated length instead of its held bytes, whether or not its bytes have arrived. An accepted body without a stated
-   * length counts as `BODY_BYTES_MAX`, in addition to all held bytes.
+   * stated length (`Content-Length`) instead of its held bytes, whether or not its bytes have arrived. An accepted body
+   * without a stated length counts as `BODY_BYTES_MAX`, in addition to all held bytes.
    */
   get bytes(): number {
     if (this.#exchange?.takesBody !== true) return this.#heldBytes;
@@ -150,8 +150,8 @@ export class RequestGate {
 
   #bytesToPass(held: Buffer): number {
     if (this.#exchange === undefined) return upToHeadEnd(held);
-    // The end of a chunked body looks like the end of a head. If this end mark occurs inside an HTTP chunk, the gate
-    // passes the body to the parser in more pieces, which does no harm.
+    // A chunked body ends with the same bytes as a head (`HEAD_END`). If these bytes occur inside an HTTP chunk, the
+    // gate passes the body to the parser in more pieces, which does no harm.
     return isChunked(this.#exchange.request) ? upToHeadEnd(held) : Math.min(held.length, this.#exchange.bodyBytesLeft);
   }
 }
@@ -178,9 +178,9 @@ function isChunked({ headers }: Pick<GatedRequest, 'headers'>): boolean {
 }
 
 /**
- * Number of bytes up to the end of a head. If the end mark of the head has not arrived, the gate holds back the last
- * bytes that may be the start of the mark. The gate therefore also finds a mark that arrives in two chunks, and never
- * passes on bytes of the next request together with a head.
+ * Number of bytes up to the end of a head. If the end mark of the head (`HEAD_END`) has not arrived completely, the
+ * gate holds back the last bytes that may be the start of the mark. The gate therefore also finds a mark that arrives
+ * in two chunks, and never passes on bytes of the next request together with a head.
  */
 function upToHeadEnd(bytes: Buffer): number {
   const end = bytes.indexOf(HEAD_END);

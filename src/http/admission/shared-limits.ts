@@ -1,15 +1,16 @@
 /**
- * Limits on the requests and connections of clients. Each limit covers all processes that answer HTTP. One process
- * counts, and the other processes ask that process. Before a process asks, it applies the limits to its own
- * connections, and refuses the requests of a client that has already reached the rate limit. A flood of requests
- * therefore does not become a flood of messages between the processes.
+ * Limits on the requests and connections of HTTP clients. Each limit covers all processes that answer HTTP. The process
+ * of the node counts, and the processes that answer HTTP ask this counting process. Before a process asks, it applies
+ * the limits to its own connections, and refuses the requests of a client that has already reached the rate limit. A
+ * flood of requests therefore does not become a flood of messages between the processes. A stranger is a client that is
+ * not trusted.
  */
 
 import type { Allowance } from './allowance.ts';
 
-/** Listener for the messages of the process that counts. */
+/** Listener for the messages of the counting process. */
 export interface SharedLimitsListener {
-  /** The counting process has shut out the address with this key in all processes. */
+  /** The counting process has shut out the address with this key (`clientKey`) in all processes. */
   shutOut(key: string): void;
   /** The connections of all processes together have reached the maximum (true), or are below it again (false). */
   full(isFull: boolean): void;
@@ -49,7 +50,7 @@ export interface SharedLimits {
   /** Called when a counted connection of a stranger was closed. */
   left(key: string): void;
   /**
-   * Counts a replay (`events/replays.ts`) for an address until `replayEnded` is called.
+   * Counts a replay of old events (`events/replays.ts`) for an address until `replayEnded` is called.
    *
    * @returns false when the address, or all addresses together, already have the maximum number of replays
    * @throws ProtocolError like `take`

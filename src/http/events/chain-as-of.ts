@@ -57,8 +57,8 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
  * Returns the place at which a stream must start, so that it sends all blocks from `height` on, and then the later
  * events of the log.
  *
- * @returns undefined when the block at `height - 1` does not exist yet; with `final`, undefined when this block is not
- *   final yet
+ * @returns undefined when the block at `height - 1` does not exist yet, or if `finality` is `final` and this block is
+ *   not final yet
  */
 export function placeAtHeight(
   api: Pick<NodeApi, 'chain' | 'log'>,

@@ -1,4 +1,4 @@
-/** Defines the events of the stream as subscribers get them: names, content and text format. */
+/** Defines the events of the event stream (SSE) as subscribers get them: names, content and text format. */
 
 import { crc32 } from 'node:zlib';
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -36,9 +36,9 @@ export interface NodeEvent {
 }
 
 /**
- * Place of an event in the stream: the number of a record in the event log, and the index among the events of that
- * record. A stream that starts at a requested height first sends blocks that it reads from the chain. The place of an
- * event of such a block also has the height of the block.
+ * The place of an event in the stream consists of the number of a record in the event log (`sequence`), and the index
+ * among the events of that record. A stream that starts at a requested height first sends blocks that it reads from the
+ * chain. The place of an event of such a block also has the height of the block.
  */
 export interface EventPlace {
   readonly sequence: number;

@@ -77,7 +77,7 @@ function appliedEvents(api: NodeApi, block: Block | undefined, dialect: HttpDial
 
 function blockEvent(name: 'blocks/new' | 'blocks/delete', block: Block, dialect: HttpDialect): NodeEvent {
   const { generatorPublicKey } = block;
-  // The event shows the block as it was when it was the tip, so the block has one confirmation.
+  // The event shows the block at the time when the block was the tip, so the block has one confirmation.
   const data = (): unknown => blockView(block, block.height, dialect);
   return { name, data, addresses: [addressOf(generatorPublicKey)], delegates: [generatorPublicKey] };
 }

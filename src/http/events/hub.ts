@@ -25,7 +25,7 @@ import { Replays, type LiveReplays } from './replays.ts';
 
 /** The client that opened a stream. */
 export interface EventClient {
-  /** Key under which the limit on replays counts the client, and under which the scheduler serves it. */
+  /** Key under which the limit on replays (`Replays`) counts the client, and the scheduler serves the client. */
   readonly key: string;
   /** True for a client that may use the reserved streams (`RESERVED_SHARE`), and whose events bypass the scheduler. */
   readonly isTrusted: boolean;
@@ -47,7 +47,7 @@ export interface EventHub {
    * the last record of the log.
    *
    * @param after place of the last event that the subscriber has; undefined to start with the next event
-   * @returns false when there are too many subscribers or too many replays (subscribers that receive old events). Also
+   * @returns false when there are too many subscribers or too many replays (strangers that receive old events). Also
    *   false when the hub or the connection closes while the hub waits for the counter of replays. Rejects like
    *   `SharedLimits.replay`
    */
@@ -56,8 +56,8 @@ export interface EventHub {
    * Returns the place at which a stream must start, so that it sends all blocks from a height on, and then the events
    * of the log.
    *
-   * @returns undefined when the chain has no block at `height - 1` yet; with `final`, undefined when that block is not
-   *   final yet
+   * @returns undefined when the chain has no block at `height - 1` yet, or if `finality` is `final` and that block is
+   *   not final yet
    */
   placeAt(height: number, finality: Finality): EventPlace | undefined;
   /** Ends all streams. */
@@ -70,7 +70,10 @@ export interface EventHubOptions {
   readonly stallMs: number;
   /** Interval of the SSE comments (`: alive`) by which a client sees that the stream still works. */
   readonly heartbeatMs: number;
-  /** Interval at which the hub looks for changed peers, for changed forging, and for subscribers that take no data. */
+  /**
+   * Interval at which the hub looks for peers that connected or disconnected, for delegates whose forging was enabled
+   * or disabled, and for subscribers that take no data.
+   */
   readonly lookMs: number;
   readonly observer: Observer;
   /** Counter of replays; default: a counter for this process alone. */
@@ -197,7 +200,8 @@ class Hub implements EventHub {
   /**
    * Sends a subscriber its next events.
    *
-   * @returns true when the subscriber needs another turn
+   * @returns true when the feed reached its limit on records or on time before the end of the log, so that the hub must
+   *   call this method again
    */
   #feed(subscriber: Subscriber, untilMs: number): boolean {
     const result = this.#log.feed(subscriber, untilMs);
@@ -286,8 +290,8 @@ class Hub implements EventHub {
 
   /** Starts timers and listeners; they run only while there are subscribers. */
   #beginToLook(): void {
-    // The first check that succeeds only stores the state. A check can fail in a reading process, because this process
-    // asks the node for the state.
+    // The first check (`#look`) that succeeds only stores the connected peers and the forging of the delegates. A check
+    // can fail in a reading process (which answers HTTP for the node), because this process asks the node for the data.
     this.#peers.forget();
     this.#forging = undefined;
     this.#look();

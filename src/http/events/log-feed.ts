@@ -12,13 +12,13 @@ import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event
 import { eventsOf, pastEvents } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 
-/** Maximum number of records, or of blocks read from the chain, whose events one subscriber gets in one turn. */
+/** Maximum number of records, or of blocks read from the chain, whose events one call of `feed` sends. */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
- * Maximum number of records whose events the feed caches with their texts. A stranger that wants events of the log
- * counts as a replay (a subscriber that receives old events) if its place is more than this number of records before
- * the end of the log. Such a stranger also counts as a replay if its place is a requested height or belongs to another
- * log.
+ * Maximum number of records whose events the feed caches with their texts. A stranger (a client that is not trusted)
+ * that wants events of the log counts as a replay (`replays.ts`) if its place is more than this number of records
+ * before the end of the log. Such a stranger also counts as a replay if its place is a requested height or belongs to
+ * another log.
  */
 export const RECORDS_CACHED_MAX = 64;
 
@@ -56,9 +56,9 @@ export class LogFeed<S extends FedSubscriber> {
   /**
    * Sends a subscriber its next events.
    *
-   * @param untilMs time of `performance.now` after which the subscriber gets no further record in this turn
+   * @param untilMs time of `performance.now` after which this call sends the events of no further record
    * @returns `end` when the last record of the log was sent completely, `full` when the connection cannot take more
-   *   data, `more` when the subscriber needs another turn
+   *   data, `more` when the call reached `RECORDS_PER_SUBSCRIBER` or `untilMs` before the end of the log
    */
   feed(subscriber: S, untilMs: number): 'end' | 'full' | 'more' {
     const floor = this.#api.log.floor();

@@ -1,6 +1,7 @@
 /**
  * Limits the number of replays at the same time: for each address, and for all addresses together. A replay is a
- * subscriber that is a stranger and still receives old events (see `RECORDS_CACHED_MAX`).
+ * subscriber of the event stream that is a stranger (a client that is not trusted) and still receives old events (see
+ * `RECORDS_CACHED_MAX`).
  */
 
 import type { Live } from '../../ports/node-api.ts';

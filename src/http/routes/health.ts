@@ -1,6 +1,6 @@
 /**
- * Declares two health routes for supervisors and load balancers. One route reports that the process is alive, and one
- * route reports whether the node is ready.
+ * Declares two health routes for load balancers and for systems that restart failed nodes, such as Kubernetes. One
+ * route reports that the process is alive, and one route reports whether the node is ready.
  */
 
 import type { NodeApi, NodeStatus } from '../../ports/node-api.ts';

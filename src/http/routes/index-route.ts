@@ -1,4 +1,4 @@
-/** Declares the route for the path `/api` itself, which lists the other GET paths. */
+/** Declares the route for the path `/api` itself, which lists the other GET paths without a path parameter. */
 
 import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { EnvelopeRoute, Route } from '../route.ts';

@@ -1,6 +1,6 @@
 /**
- * Declares the routes for the node itself: status, constants, forging, state digest, history, diagnostics, slots and
- * the verdicts on peer addresses.
+ * Declares the routes for the node itself: status, constants, forging, state digest, data for charts, diagnostics,
+ * events of slots, and verdicts on peer addresses.
  */
 
 import type { ForgingDelegate } from '../../ports/node-api.ts';

@@ -1,9 +1,10 @@
 /**
- * Declares two routes that the oldest clients use for second signatures: the fee, and the registration by passphrase.
- * The answer to a registration has status 200 even if the handler refuses the registration, or if the node cannot store
- * the transaction. The member `success` distinguishes a success from a refusal. Other failures of the node have other
- * statuses. Refusals before the handler also have other statuses, for example by access rules, the rate limit and the
- * body parser. The node never logs or stores the request, because the request contains passphrases.
+ * Declares two routes that the oldest Lisk clients use for second signatures: one shows the fee, and one registers a
+ * second signature by passphrase. The answer to a registration has status 200 even if the handler refuses the
+ * registration, or if the node cannot store the transaction. The member `success` distinguishes a success from a
+ * refusal. Other failures of the node have other statuses. Refusals before the handler also have other statuses, for
+ * example by access rules, the rate limit and the body parser. The node never logs or stores the request, because the
+ * request contains passphrases.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';

@@ -20,9 +20,9 @@ export function namesRecipient(transaction: Transaction, address: string): boole
 }
 
 /**
- * Returns the asset of a confirmed transaction. For a delegate registration, the asset also contains the sender's key
- * and address, which were not part of the signed asset. Generation 3 flattens the nested assets of generation 2, except
- * the assets of application types.
+ * Returns the asset of a confirmed transaction. For a delegate registration, the asset also contains the sender's
+ * public key and address, which were not part of the signed asset. Generation 3 flattens the nested assets of
+ * generation 2, except the assets of the application types (`dapp`, `inTransfer`, `outTransfer`).
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;

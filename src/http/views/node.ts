@@ -1,6 +1,6 @@
 /**
- * Shows the status, the constants, the diagnostics, the history and the slot report of the node. In the status and the
- * constants, the members that real nodes of the generation send come first.
+ * Shows the status, the constants, the diagnostics, the data for charts (`NodeHistory`) and the slot report of the
+ * node. In the status and the constants, the members that real nodes of the generation send come first.
  */
 
 import type { Diagnostic, NodeApi, NodeStatus, ReadersStatus, Reorg } from '../../ports/node-api.ts';
@@ -14,8 +14,8 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Smallest clock offset that the status contains, in milliseconds. Smaller offsets are within the error of the
- * estimate, because blocks take time to arrive.
+ * Smallest offset between this node's clock and its peers' clocks that the status contains, in milliseconds. Smaller
+ * offsets are within the error of the estimate, because blocks take time to arrive.
  */
 const CLOCK_OFFSET_SHOWN_MS = 2_000;
 
@@ -77,7 +77,7 @@ export function diagnosticsView(diagnostics: readonly Diagnostic[]): readonly Vi
   });
 }
 
-/** Shows the last hour or day of the node's history as JSON. */
+/** Shows the data for charts of the last hour or day as JSON. */
 export function historyView({ intervalMs, points }: NodeHistory): View {
   return {
     intervalS: intervalMs / 1000,

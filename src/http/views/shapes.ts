@@ -20,7 +20,7 @@ export const INSTANT: Schema = { type: 'string', format: 'date-time' };
 export const ANY_OBJECT: Schema = { type: 'object' };
 export const NO_META: Schema = { type: 'object', properties: {}, additionalProperties: false };
 export const PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT });
-/** Cursor of the next page, for requests with `after`; null at the end. */
+/** Cursor of the next page, for requests with `after`; null at the end of the list. */
 const NEXT: Schema = {
   type: ['string', 'null'],
   format: 'cursor',

@@ -15,7 +15,7 @@ type View = Readonly<Record<string, unknown>>;
 
 /** Data about a confirmed transaction that are not in its block. */
 export interface Remarks {
-  /** True for a transaction that registers a multisignature group or is sent by one; otherwise undefined. */
+  /** True if the transaction registers a multisignature group or has signatures of members; otherwise undefined. */
   readonly ready: boolean | undefined;
   /**
    * Time when the transaction arrived in the pool, in Unix milliseconds. Undefined when the transaction was never in

@@ -1,4 +1,4 @@
-/** Delivers notifications to a receiver: a URL, or a program on this machine. */
+/** Delivers notifications (`Notice`) to a receiver: a URL, or a program on this machine. */
 
 import { createHmac } from 'node:crypto';
 import { spawn } from 'node:child_process';

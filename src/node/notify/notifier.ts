@@ -1,8 +1,10 @@
 /**
- * Sends events to the receivers that the operator has configured. The notifier selects events by their codes
- * (`notify.events`), and keeps the selected events on the disk until they are delivered. The notifier delivers the
- * events to each receiver in order, and repeats a failed delivery until the receiver accepts the event. If more than
- * `EVENTS_MAX` events wait for one receiver, the notifier drops the oldest of these events.
+ * Sends events to the receivers (a webhook, a command) that the operator has configured. An event is a diagnostic of
+ * the node (`Diagnostic`), missed or reverted slots of a delegate (`OwnSlotsEvent`), or the start of the node. The
+ * notifier selects events by their codes (`notify.events`), and keeps the selected events on the disk until they are
+ * delivered. The notifier delivers the events to each receiver in order, and repeats a failed delivery until the
+ * receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the notifier drops the oldest of
+ * these events.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -64,7 +66,7 @@ export class Notifier {
   }
 
   take({ code, timeMs, message, fields }: Pick<Diagnostic, 'code' | 'timeMs' | 'message' | 'fields'>): void {
-    // `takeSlots` sends the slot events, because it leaves out the slots that an earlier run has reported.
+    // `takeSlots` sends the slot events, because it leaves out the slots that an earlier run of the node has reported.
     if (!this.#isSubscribed(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
     this.#count += 1;
     const id = `${code}-${this.#options.nonce}-${this.#count}`;
@@ -108,8 +110,8 @@ export class Notifier {
   }
 
   /**
-   * Ends the deliveries, and saves the waiting events. If `close` interrupts a delivery, the next run delivers the
-   * event again.
+   * Ends the deliveries, and saves the waiting events. If `close` interrupts a delivery, the next run of the node
+   * delivers the event again.
    */
   async close(): Promise<void> {
     await Promise.all(this.#deliveries.map((delivery) => delivery.close()));

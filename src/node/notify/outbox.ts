@@ -1,8 +1,9 @@
 /**
- * Stores events that wait for delivery, in an append-only file. Each line of the file has a checksum. Unless the disk
- * fails, an event is on the disk before its first delivery. The outbox records only successful deliveries, so a
- * kill loses no event that was on the disk. If a kill comes between a delivery and its record, the notifier delivers
- * the event again after the restart, with the same id.
+ * Stores the events of the notifier (`notifier.ts`) that wait for delivery to one receiver, in an append-only file.
+ * Each line of the file has a checksum. Unless the disk fails, an event is on the disk before its first delivery. The
+ * outbox records only successful deliveries, so a kill of the node loses no event that was on the disk. If the node is
+ * killed after a delivery, but before the delivery is recorded, the notifier delivers the event again after the
+ * restart, with the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';
@@ -27,7 +28,7 @@ export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
 /**
  * The file may have `EVENT_BYTES_MAX` bytes for each waiting event, and this number of bytes in addition. If a write
- * would exceed this size, the outbox instead rewrites the file with only the notifier's position and the waiting
+ * would exceed the sum of both, the outbox instead rewrites the file with only the notifier's position and the waiting
  * events.
  */
 const SPARE_BYTES = 256 * 1024;
@@ -36,9 +37,9 @@ const FILE_MODE = 0o600;
 export interface OutboxEvent {
   /** The id is the same after any restart, so that receivers recognise an event that they already have. */
   readonly id: string;
-  /** ISO 8601. */
+  /** Time at which the node recorded the event; ISO 8601, in UTC. */
   readonly time: string;
-  /** Stable code in upper case, as in the log. */
+  /** Stable code of the event in upper case, the same as in the log. */
   readonly code: string;
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean>>;
@@ -51,7 +52,7 @@ export interface OutboxEvent {
 export interface OutboxPlace {
   /** The notifier has looked for missed slots in all blocks up to this height. */
   readonly height: number;
-  /** For each kind of event and each delegate, the last slot that was reported. */
+  /** The last reported slot of each kind (`missed`, `reverted`) and delegate, by `<kind> <public key>`. */
   readonly reportedSlots: Readonly<Record<string, number>>;
 }
 

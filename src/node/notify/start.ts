@@ -18,13 +18,13 @@ import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
 /**
- * Maximum number of diagnostics that are read at the start. The number is larger than the number of stored diagnostics,
- * so that the notifier also gets all diagnostics that the node recorded before the notifier started.
+ * Maximum number of diagnostics that `startNotifier` reads. `Diagnostics` stores fewer, so the notifier also gets all
+ * diagnostics that the node recorded before the notifier started.
  */
 const DIAGNOSTICS_MAX = 10_000;
 /**
- * If the last run was killed before it saved its position, the notifier examines blocks again when it starts. The
- * notifier begins at most this number of blocks below the tip.
+ * If the last run of the node was killed before it saved its position (`OutboxPlace`), the notifier examines blocks
+ * again when it starts. The notifier begins at most this number of blocks below the tip.
  */
 const BLOCKS_AGAIN_MAX = 1000;
 
@@ -41,7 +41,7 @@ export interface NotifierSources {
 
 /**
  * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
- * reports slots that were missed after the last run. If the last run was killed before it saved its position, the
+ * reports slots that were missed after the last run ended. If the last run was killed before it saved its position, the
  * notifier finds again the slots that were missed after the saved position. It does not find the blocks that the killed
  * run reverted. In the first run after a receiver was added, the notifier reports no slots from before this run to any
  * receiver.

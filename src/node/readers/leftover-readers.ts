@@ -1,7 +1,8 @@
 /**
- * Ends readers that outlived their node. Usually a reader ends when its node ends. A reader that hangs or is paused
- * does not end, and keeps the listening socket open, so the next node could not open its port. The node therefore
- * writes a file for each of its readers. At its next start, the node reads these files to find leftover readers.
+ * Ends readers (processes that answer HTTP for a node) that outlived their node. Usually a reader ends when its node
+ * ends. A reader that hangs or is paused does not end, and keeps the listening socket open, so the next node could not
+ * open its HTTP port. The node therefore writes a file for each of its readers. At its next start, the node reads these
+ * files to find leftover readers.
  */
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -78,6 +79,7 @@ export async function endLeftoverReaders(directory: string, clock: Clock): Promi
   return killed;
 }
 
+/** The file of a reader, and the parts of its name (`FILE`). */
 interface Note {
   readonly file: string;
   readonly pid: number;

@@ -1,8 +1,9 @@
 /**
- * Gives a reader access to the limits that all readers share. For all readers together, the node counts requests,
- * connections and replays of events. A question of the reader to the node about these limits is called a limit check.
- * The reader sends its limit checks to the node in batches. Each batch waits for the answers to the batch before it, so
- * that a flood of requests takes only a small part of the node's time. A limit check without an answer fails after
+ * Gives a reader (a process that answers HTTP for the node) access to the limits that all readers share. For all
+ * readers together, the node counts HTTP requests, connections and replays (subscribers that receive old events of the
+ * event stream). A question of the reader to the node about these limits is called a limit check. The reader sends its
+ * limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a flood of
+ * requests takes only a small part of the node's time. A limit check without an answer fails after
  * `LIMIT_ANSWER_MS_MAX`. If a limit check fails after the reader has sent it, the reader regards the node as silent:
  * until the node answers, new limit checks fail immediately.
  *
@@ -25,7 +26,7 @@ import {
   type ToReader,
 } from './messages.ts';
 
-/** Pause between the answers to a batch and the next batch. */
+/** Pause between the answers to a batch and the next batch, in milliseconds. */
 const REST_MS = 1;
 
 interface Waiting {
@@ -44,7 +45,10 @@ export class LimitClient implements SharedLimits {
   /** True from the time when a sent limit check fails until the node answers. */
   #isSilent = false;
   #isPausing = false;
-  /** Number of strangers' connections that closed since the last `LimitReport` to the node, by key of the client. */
+  /**
+   * Number of connections of strangers (clients that are not trusted) that closed since the last `LimitReport` to the
+   * node, by key of the client.
+   */
   readonly #left = new Map<string, number>();
   /**
    * Number of times that the reader refused a client since the last `LimitReport` to the node, by key of the client.
@@ -53,6 +57,7 @@ export class LimitClient implements SharedLimits {
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();
   readonly #replaysEnded = new Map<string, number>();
+  /** Change of the number of connections of trusted clients since the last `LimitReport` to the node. */
   #trusted = 0;
   #listener: SharedLimitsListener | undefined;
 

@@ -1,8 +1,9 @@
 /**
- * Runs in the node, and applies the limits that all readers share. For all readers together, the node counts requests,
- * connections and replays of events. If a client gets too many refusals, the node shuts the client out: each reader
- * then refuses all connections of this client. The node tells all readers which clients are shut out, and whether the
- * readers together have the maximum number of connections.
+ * Runs in the node, and applies the limits that all readers (processes that answer HTTP for the node) share. For all
+ * readers together, the node counts HTTP requests, connections and replays (subscribers that receive old events of the
+ * event stream). If a client gets too many refusals, the node shuts the client out: each reader then refuses all
+ * connections of this client. The node tells all readers which clients are shut out, and whether the readers together
+ * have the maximum number of connections.
  */
 
 import { SharedCounters } from '../../http/shared-counters.ts';
@@ -46,7 +47,8 @@ export class LimitServer {
   }
 
   /**
-   * Counts the events of a report, and answers the limit checks of the report in their order.
+   * Counts the connections, ended replays, refusals and shut-out clients in a report, and answers the limit checks of
+   * the report in their order.
    *
    * @param reader id of the reader that sent the report
    */

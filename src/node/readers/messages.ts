@@ -81,7 +81,7 @@ export const LIMIT_REPORTED_MAX = 1_000;
 /**
  * A limit check of a reader. `client` is the IP address of a client that sends a request. `key` is the key
  * (`clientKey`) of a client that opens a connection. `replay` is the key of a client that asks for a replay of old
- * events.
+ * events of the event stream. `cost` is the number of requests that the rate limit counts for the client's request.
  */
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
@@ -93,7 +93,7 @@ export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
 export interface LimitReport {
   readonly asks: readonly LimitAsk[];
-  /** Change of the number of connections of trusted clients since the last report. */
+  /** Change of the number of connections of trusted clients (all clients except strangers) since the last report. */
   readonly trusted: number;
   /**
    * Counts since the last report, by key of the client: closed connections of strangers (`left`), ended replays
@@ -157,7 +157,7 @@ export type ToReader =
   | { readonly kind: 'reportTaken' }
   /**
    * Another reader has ended. The reader that gets this message frees the entry of the ended reader in the reader table
-   * of the database.
+   * of LMDB.
    */
   | { readonly kind: 'sweep' }
   /**
@@ -220,7 +220,7 @@ export function failedOutcome(error: unknown): Outcome {
   return { error: { code: undefined, data: {}, message: error instanceof Error ? error.message : String(error) } };
 }
 
-/** The error in an outcome; undefined for a success. */
+/** Returns the error in an outcome; undefined for a success. */
 export function errorOf(outcome: Outcome): Error | undefined {
   if ('value' in outcome) return undefined;
   const { code, data, message } = outcome.error;

@@ -1,4 +1,7 @@
-/** The node's end of the channel to one reader: it answers calls and sends updates. */
+/**
+ * The node's end of the channel to one reader (a process that answers HTTP for the node). The node answers the calls of
+ * the reader, and sends it updates about the chain and the transaction pool.
+ */
 
 import { CONFIRMED_TIMES_MAX } from '../../engine/pool/pool.ts';
 import type { LocalNodeApi, ReceivedTime } from '../../ports/node-api.ts';
@@ -47,7 +50,7 @@ export class NodeRpcServer {
     this.#sendUpdate();
   }
 
-  /** Called after a backfill of the indexes. The next update then moves the reader to the present chain. */
+  /** Called after a backfill of the indexes. After the next update, the reader shows the present chain. */
   indexesCompleted(): void {
     this.#move = 'unsent';
     this.chainChanged([]);

@@ -1,6 +1,6 @@
 /**
- * Implements `NodeApi` in a reader. The reader reads chain data from its own snapshot of the store. All other data come
- * from the node over the channel between the processes.
+ * Implements `NodeApi` in a reader, a process that answers HTTP beside the node. The reader reads chain data from its
+ * own snapshot of the store. All other data come from the node over the channel between the two processes.
  */
 
 import { chainBroadhash } from '../../engine/chain-broadhash.ts';
@@ -48,7 +48,7 @@ export interface ReaderApi {
   applyUpdate(update: NodeUpdate): void;
 }
 
-/** A snapshot of the store, with the queries and the event log of its chain. */
+/** A snapshot of the store, with the queries and the log (`ChainLog`) of its chain. */
 interface View {
   readonly snapshot: ReaderSnapshot;
   readonly chain: ChainQueries;
@@ -104,16 +104,16 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       const tip = store.tip();
       return { height: tip?.height ?? 0, blockId: tip?.id ?? '', digest: store.stateDigest() };
     },
-    // Any request can trigger this call. To limit the number of moves (`ChainReader.move`), the reader moves to a new
-    // view only if the chain has changed.
+    // Any HTTP request can cause a call of `refresh`. To limit the number of moves (`ChainReader.move`), the reader
+    // moves to a new view only if the chain has changed.
     refresh: () => move((store) => store.tip()?.id !== view.chain.tip()?.id || logOf(store).last() !== view.log.last()),
     async status() {
       const status = await read<NodeStatus>('status');
       // The node may have committed a block about which this reader has no message yet.
       const height = (): number => view.chain.tip()?.height ?? 0;
       if (status.height > height()) move();
-      // While the indexes lag, this reader cannot open a newer view. Its answers about the chain then describe an older
-      // block.
+      // While the indexes of the store lag, this reader cannot open a newer view. Its answers about the chain then
+      // describe an older block.
       return status.height > height() ? { ...status, ...ofView(view.snapshot.store) } : status;
     },
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),

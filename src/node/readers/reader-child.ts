@@ -1,4 +1,7 @@
-/** Starts the program of a reader. The program loads its modules, and then waits for its settings. */
+/**
+ * Starts the program of a reader, a process that answers HTTP beside the node. The program loads its modules, and then
+ * waits for its settings.
+ */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

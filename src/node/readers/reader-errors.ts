@@ -1,10 +1,10 @@
-/** Errors of readers that did not become ready. */
+/** Errors of readers (processes that answer HTTP beside the node) that did not become ready. */
 
 import { ProtocolError } from '../../primitives/errors.ts';
 
 /**
  * Signals with which a person or the system ends a process. Other signals, for example SIGSEGV, come from a fault of
- * the reader itself. Such a fault would also end the next reader.
+ * the reader itself. Such a fault would probably also end the next reader.
  */
 const SIGNALS_FROM_OUTSIDE: readonly unknown[] = ['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
 

@@ -1,6 +1,6 @@
 /**
- * Collects log lines and metrics of a reader. The reader sends its log lines and metrics to the node at intervals. The
- * node logs the lines, and adds the metrics to its own metrics.
+ * Collects log lines and metrics of a reader, a process that answers HTTP beside the node. The reader sends its log
+ * lines and metrics to the node at intervals. The node logs the lines, and adds the metrics to its own metrics.
  */
 
 import type { LogFields, LogLevel, Observer } from '../../ports/observer.ts';

@@ -1,9 +1,9 @@
 /**
  * Runs the processes that answer HTTP beside the node (readers). All readers accept connections from the same listening
  * sockets. The first reader opens the sockets. The node also holds the sockets, but accepts no connections. While no
- * reader runs, new connections therefore wait in the queues of the sockets and are not refused. The pool replaces a
- * reader that ends, hangs or uses too much memory. A hanging reader is first replaced, and killed only later, because
- * it may recover.
+ * reader runs, new connections therefore wait in the accept queues of the sockets and are not refused. The pool
+ * replaces a reader that ends, hangs or uses too much memory. A hanging reader is first replaced, and killed only
+ * later, because it may recover.
  */
 
 import type { HttpServer } from '../../http/http-server.ts';
@@ -25,14 +25,14 @@ import { ReaderGauges } from './reader-observer.ts';
 
 const PING_MS = 250;
 /**
- * If a reader leaves this number of pings in a row unanswered, the pool treats it as hanging, and starts another
+ * If a reader sends no message after this number of pings in a row, the pool treats it as hanging, and starts another
  * reader. The pool counts pings and does not measure time, because the node itself may have been slow.
  */
 const SILENT_PINGS_MAX = 3;
 /**
- * Number of unanswered pings in a row after which the pool kills a hanging reader. If a replaced reader answers a ping
- * before the pool kills it, the reader serves clients until `processes` other readers are ready. Then the pool drains
- * the replaced reader (`drainOne`).
+ * Number of pings in a row after which the pool kills a hanging reader that still sends no message. If a replaced
+ * reader answers a ping before the pool kills it, the reader serves clients until `processes` other readers are ready.
+ * Then the pool drains the replaced reader (`drainOne`).
  */
 const HANGING_PINGS_MAX = 20;
 /**
@@ -52,7 +52,8 @@ const DRAIN_MS_MAX = 20_000;
 const START_MS_MAX = 60_000;
 /**
  * The pool kills a starting reader that sends no message for this number of ping intervals (20 s). A start takes about
- * one second. After each such kill, the pool doubles the time for the next reader, because the machine may be slow.
+ * one second. After each such kill in a row, the pool doubles the time for the next reader, because the machine may be
+ * slow.
  */
 const STARTING_PINGS_MAX = 80;
 /**
@@ -61,8 +62,8 @@ const STARTING_PINGS_MAX = 80;
  */
 const FIRST_READERS_MAX = 3;
 /**
- * If a reader uses more memory than this, the pool starts another reader, and then drains the old reader (`drainOne`).
- * A reader needs less than 200 MB.
+ * If the memory of a reader (`ownMemoryBytes`) exceeds this maximum, the pool starts another reader, and then drains
+ * the old reader (`drainOne`). A reader normally needs less than 200 MB.
  */
 const MEMORY_BYTES_MAX = 500_000_000;
 
@@ -358,7 +359,7 @@ export function createReaderPool({
     stopListening();
     pinging?.cancel();
     for (const timer of timers) timer.cancel();
-    // No new reader will come, so new connections must not wait in the queues of the sockets.
+    // No new reader will come, so new connections must not wait in the accept queues.
     for (const socket of held.values()) socket.close();
     held.clear();
     const ends = [...readers.values()].map((reader) => closeReader(reader, clock));

@@ -24,9 +24,9 @@ const REPORT_MS = 200;
 
 /**
  * The node sends a message to each ready reader about every 250 ms. If the reader has handled no message for
- * `QUIET_MS_MAX` milliseconds, it probably got no processor time. Messages about new blocks may then wait behind
+ * `QUIET_MS_MAX` milliseconds, it probably got no processor time. Messages about new blocks may then wait behind HTTP
  * requests that the reader handles first. The node may also delay these messages until the reader has confirmed an
- * earlier update. At the next message or request, the reader therefore looks for new blocks in the store.
+ * earlier update. At the next message or HTTP request, the reader therefore looks for new blocks in the store.
  */
 const QUIET_MS_MAX = 500;
 
@@ -65,7 +65,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   // of a service. The reader ignores these signals, because the node ends its readers itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.exit(0));
-  // If the node ended while this program was still loading, no event reports the end of the node.
+  // If the node ended while this program was still loading, `process` emits no `disconnect`.
   if (!process.connected) process.exit(0);
 
   const send = (message: FromReader, socket?: ListeningSocket): void => {
@@ -117,7 +117,7 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   };
 
   const sendReport = (): void => {
-    // If the node is killed before it acknowledges a listening socket, no event reports the end of the node.
+    // If the node is killed before it acknowledges a listening socket, `process` emits no `disconnect`.
     if (!process.connected) process.exit(0);
     const report = isReportTaken ? observer.take() : undefined;
     if (report === undefined) return;

@@ -1,4 +1,4 @@
-/** One process that answers HTTP, as the reader pool sees it. */
+/** Describes a reader (a process that answers HTTP beside the node) for the reader pool (`reader-pool.ts`). */
 
 import type { ChildProcess } from 'node:child_process';
 import type { Clock } from '../../ports/clock.ts';
@@ -42,7 +42,7 @@ export function statusOf({ number, beganMs, memoryBytes, requests, isReady, isRe
 
 /**
  * Returns the lowest number that no reader uses. The numbers therefore stay small even after many replacements, so the
- * metrics have few labels.
+ * label `reader` of the metrics has few values.
  */
 export function freeNumber(readers: readonly Reader[]): number {
   const taken = new Set(readers.map(({ number }) => number));

@@ -105,7 +105,10 @@ export class Health {
   /** Value of `#nowMs` when a sample first exceeded the memory limit; undefined while no sample exceeds the limit. */
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
-  /** Samples of the last `blockedMsMax` milliseconds, oldest first. Their `gcMs` and `usedMs` are running totals. */
+  /**
+   * Samples of the last `blockedMsMax` milliseconds by `#nowMs`, oldest first. Their `gcMs` and `usedMs` are running
+   * totals.
+   */
   #gcMarks: (Pick<Sample, 'atMs' | 'gcMs' | 'usedMs'> & { readonly nowMs: number })[] = [];
 
   constructor(limits: HealthLimits) {
@@ -116,7 +119,7 @@ export class Health {
     const last = this.#last ?? sample;
     this.#last = sample;
     const stepMs = Math.min(Math.max(0, sample.atMs - last.atMs), STEP_MS_MAX);
-    // The system reports a wait only when the wait ends, so a wait may be longer than this step.
+    // The system reports a wait for a processor only when the wait ends, so a wait may be longer than this step.
     this.#uncountedMs += Math.max(0, sample.waitedMs - last.waitedMs);
     const waitedMs = Math.min(stepMs, this.#uncountedMs);
     this.#uncountedMs -= waitedMs;

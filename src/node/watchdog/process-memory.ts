@@ -18,8 +18,8 @@ const buffer = Buffer.alloc(STATUS_BYTES_MAX);
  * report mapped pages separately, the result is all resident memory.
  *
  * The file `/proc/self/status` stays open after the first call, because a process that has too many open files cannot
- * open another. If a measurement fails, the function returns the result of the last successful measurement, or 0 if
- * there was none. The function never throws.
+ * open another file. If a measurement fails, the function returns the result of the last successful measurement, or 0
+ * if there was none. The function never throws.
  */
 export function ownMemoryBytes(): number {
   try {

@@ -1,7 +1,7 @@
 /**
  * Starts the watchdog of a process: a thread that ends the process when the main thread can no longer work, or when
- * the process uses too much memory. The watchdog logs the reason, and a supervisor can restart the process. The
- * watchdog must be another thread, because a blocked main thread cannot notice that it is blocked.
+ * the process uses too much memory. The watchdog logs the reason, and a supervisor (for example systemd) can restart
+ * the process. The watchdog must be another thread, because a blocked main thread cannot notice that it is blocked.
  */
 
 import { url as debuggerUrl } from 'node:inspector';

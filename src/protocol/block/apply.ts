@@ -80,8 +80,8 @@ export function verifySlot(block: BlockHeader, parent: BlockHeader, nowS: number
 
 /**
  * @param expected the reward that the block must have, in beddows
- * @throws BlockRejected `BLOCK_REWARD_INVALID` for a different reward, unless the network has an exception for the
- *   block
+ * @throws BlockRejected `BLOCK_REWARD_INVALID` for a different reward, unless the exceptions of the network
+ *   (`exceptions.blockRewards`) contain the block
  */
 export function verifyReward(block: BlockHeader, expected: bigint, params: ChainParams): void {
   if (block.reward === expected || params.exceptions.blockRewards.has(block.id)) return;
@@ -117,8 +117,9 @@ export function refuseConfirmed(state: StateReader, block: Block): void {
 
 /**
  * Verifies each transaction of a block separately, against the state before the block. Then applies the transactions
- * one after another. Inert transactions are part of the block, but are neither verified nor applied. The caller must
- * call `refuseConfirmed` first, because this function does not check whether the chain already has a transaction.
+ * one after another. Inert transactions (`exceptions.inertTransactions`) are part of the block, but are neither
+ * verified nor applied. The caller must call `refuseConfirmed` first, because this function does not check whether the
+ * chain already has a transaction.
  *
  * @throws BlockRejected `BLOCK_TRANSACTION_INVALID` with the errors of the first invalid transaction; or
  *   `BLOCK_UNSTORABLE` if lisk-sdk could not store the block

@@ -15,8 +15,8 @@ const U32_MAX = 0xffff_ffff;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Maximum number of transactions in a received block. No network may allow more transactions in a block. The limit
- * bounds the work that a malicious list can cause.
+ * Maximum number of transactions in a received block. The member `transactionsPerBlockMax` of a `network.json` cannot
+ * exceed this number. The limit bounds the work that a malicious list can cause.
  */
 const TRANSACTIONS_MAX = 150;
 

@@ -31,8 +31,8 @@ export function payloadHashOf(transactions: readonly Transaction[], format: Bloc
 }
 
 // Caches the signature check of each header. The node may verify the signature before it validates the block. Both
-// steps must use the same check object, because the signature cache stores the results of a large batch only by check
-// object.
+// steps must use the same check object, because the signature cache stores the results of a large batch of checks only
+// by check object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {

@@ -9,7 +9,7 @@ type Versions = Pick<ChainParams, 'exceptions'>;
 
 /**
  * Block version of a height: the lowest of `own` (the version of the generation) and the versions that the exceptions
- * contain for the height.
+ * of the network (`exceptions.blockVersions`) contain for the height.
  */
 export function versionAt(height: number, own: number, params: Versions): number {
   const excepted = [...params.exceptions.blockVersions]

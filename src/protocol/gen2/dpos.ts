@@ -37,8 +37,8 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
   if (!isLastOfRound(block.height, params)) return;
 
   const round = roundOf(block.height, params);
-  // A recomputed list must use the vote weights with which the round was forged. The list is therefore computed before
-  // the vote weights change.
+  // A recomputed list (`isRecomputed`) must use the vote weights with which the round was forged. The list is therefore
+  // computed before the vote weights change.
   const list = listOf(state, round, params);
   assert(list !== undefined, `the list of round ${round} is known at its end`);
   addPendingWeights(state);

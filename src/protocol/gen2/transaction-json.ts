@@ -233,8 +233,8 @@ export function isPlainDocument(document: Document): boolean {
 }
 
 /**
- * An exception may excuse an error of the base schema only at this path. Such an error means that the list of
- * signatures is too long or has duplicates.
+ * An exception of the network may excuse an error of the base schema only at this path. Such an error means that the
+ * list of signatures is too long or has duplicates.
  */
 const EXCEPTABLE_PATH = '.signatures';
 

@@ -1,4 +1,4 @@
-/** Creates the rules of generation 2 for single transactions and for batches. */
+/** Creates the rules of generation 2 for single transactions and for batches (lists) of transactions. */
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { ChainParams } from '../params.ts';

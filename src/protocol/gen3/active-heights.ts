@@ -1,6 +1,7 @@
 /**
- * Finds the height since which a delegate has been active without interruption. The finality protocol counts the votes
- * of the delegate only from this height.
+ * Finds the height since which a delegate has been active without interruption: the delegate is in the frozen list of
+ * each round from this height on (see `../rounds.ts`). The finality protocol counts the votes of the delegate only from
+ * this height.
  */
 
 import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
@@ -8,7 +9,7 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * Maximum number of lists before the active list in which `minHeightActive` looks for the delegate. Older lists have no
+ * Maximum number of frozen delegate lists that `minHeightActive` searches before the active list. Older lists have no
  * effect, because a header votes only for heights in its own round and in the three rounds before this round.
  */
 const LISTS_LOOKED_BACK = 3;

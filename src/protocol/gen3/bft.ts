@@ -238,7 +238,7 @@ function headerAt(bftState: BftState, index: number): SignedHeights {
   };
 }
 
-/** Whether an honest delegate signed header `one` before header `other`. True for equal headers. */
+/** Whether an honest delegate would have signed header `one` before header `other`. True for equal headers. */
 function isOrdered(one: SignedHeights, other: SignedHeights): boolean {
   const differences = [
     one.maxHeightPreviouslyForged - other.maxHeightPreviouslyForged,

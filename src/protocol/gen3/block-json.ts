@@ -17,10 +17,11 @@ import { BlockRejected } from '../verdict.ts';
 import { headerId } from '../block/header.ts';
 
 /**
- * Reads a block. The function computes the id of the block, and ignores the member `id` and unknown members. A total,
- * reward, version or `payloadLength` that is missing or null counts as 0. `numberOfTransactions` of the result is the
- * length of the list `transactions`. The function ignores the member `numberOfTransactions` of the JSON. If the
- * generator signed another number than this length, the signature of the result is invalid.
+ * Reads a block. The function computes the id of the block, and ignores the member `id` and unknown members. If
+ * `totalAmount`, `totalFee`, `reward`, `version` or `payloadLength` is missing or null, it counts as 0.
+ * `numberOfTransactions` of the result is the length of the list `transactions`. The function ignores the member
+ * `numberOfTransactions` of the JSON. If the generator signed another number than this length, the signature of the
+ * result is invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */

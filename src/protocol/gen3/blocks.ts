@@ -44,8 +44,9 @@ const REDUCED_REWARD_DIVISOR = 4n;
 
 export interface BlockRulesOptions {
   /**
-   * Whether to refuse the last block of a round if its generator is not active in the next round, as release 3.0.2
-   * does. Later releases look up the generator in the block's own round instead, and do not refuse the block.
+   * Whether to refuse the last block of a round if its generator is not active in the next round, as lisk-sdk 3.0.2
+   * does. Later releases of lisk-sdk look up the generator in the block's own round instead, and do not refuse the
+   * block.
    */
   readonly refuseLeavingForgers: boolean;
 }
@@ -164,8 +165,8 @@ export function createBlockRules(
     );
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
-      // For the last block of a round, release 3.0.2 looks up the generator in the delegate list of the next round. If
-      // the list does not contain the generator, peers with release 3.0.2 stay on the chain without the block.
+      // For the last block of a round, lisk-sdk 3.0.2 looks up the generator in the delegate list of the next round. If
+      // the list does not contain the generator, peers with lisk-sdk 3.0.2 stay on the chain without the block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
     const round = roundOf(block.height, params);

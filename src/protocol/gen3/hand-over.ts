@@ -15,8 +15,8 @@ import { bftLimits, type BftLimits } from './bft.ts';
 import { finalityOf } from './bft-state.ts';
 
 /**
- * Time in seconds. The node ignores unknown headers on branches that split off longer ago than this time, as in
- * LIP-0014.
+ * 30 days in seconds. The node ignores unknown headers on branches that split off more than this time before the last
+ * final block, as in LIP-0014.
  */
 const MONTH_S = 30 * 86_400;
 /**
@@ -114,7 +114,7 @@ function boundOfYoungChain(
   return FIRST_FORGED_HEIGHT + Math.ceil((tip.timestamp - first.timestamp) / blockTimeS);
 }
 
-/** Number of missed slots before `block`. The count goes back over as many blocks as a month has slots. */
+/** Number of missed slots before `block`. The count goes back over at most as many blocks as `MONTH_S` has slots. */
 function missedSlots(state: StateReader, block: BlockHeader, { blockTimeS }: Pick<ChainParams, 'blockTimeS'>): number {
   const first = state.header(Math.max(FIRST_FORGED_HEIGHT, block.height - Math.floor(MONTH_S / blockTimeS)));
   if (first === undefined || first.height >= block.height) return 0;

@@ -24,7 +24,7 @@ export interface Gen3Options {
   readonly ed25519?: Ed25519;
   /**
    * Whether to refuse the last block of a round if its generator is not active in the next round. The default is true,
-   * as in release 3.0.2. All nodes of a network must have the same value.
+   * as in lisk-sdk 3.0.2. All nodes of a network must have the same value.
    */
   readonly refuseLeavingForgers?: boolean;
 }

@@ -30,10 +30,10 @@ const NO_ID = 'incalculable-id';
 const ID_CHARACTERS_MAX = 256;
 
 /**
- * Reads a transaction with all static checks, except the check of its signature. The function computes id, fee and
- * sender's address, and ignores their values in the document. However, an id of a wrong form is an error. The function
- * accepts a malformed transaction if the network has an exception for it. Only such a transaction keeps the id of the
- * document, because the exceptions refer to this id.
+ * Reads a transaction. Makes all checks that need no state, except the checks of `Rules.validateTransaction`. The
+ * function computes id, fee and sender's address, and ignores their values in the document. However, an id of a wrong
+ * form is an error. The function accepts a malformed transaction if the network has an exception for it. Only such a
+ * transaction keeps the id of the document, because the exceptions refer to this id.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */

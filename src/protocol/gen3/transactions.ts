@@ -1,4 +1,4 @@
-/** Creates the rules of generation 3 for single transactions and for batches. */
+/** Creates the rules of generation 3 for single transactions and for batches (lists) of transactions. */
 
 import type { ChainParams } from '../params.ts';
 import { GEN3_DIALECT } from '../tx/apply-context.ts';

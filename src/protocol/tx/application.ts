@@ -1,7 +1,7 @@
 /**
  * Applies transactions that register an application (dapp), and transactions that move an amount into or out of an
  * application. Only the early history of live networks contains such transactions. The state stores the owner of each
- * application, and the names and links that are in use.
+ * application, and which names and links applications already have.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -64,8 +64,9 @@ function ownerFact(dappId: TransactionId): string {
   return `application ${dappId} owner`;
 }
 
-// The name of the fact contains a hash of the name or link of the application, because the name of a fact may have at
-// most 100 ASCII characters. A link may be longer, and a name or link may have characters outside ASCII.
+// The name of the fact (`StateReader.fact`) contains a hash of the name or link of the application, because the name of
+// a fact may have at most 100 ASCII characters. A link may be longer, and a name or link may have characters outside
+// ASCII.
 function nameFact(name: string): string {
   return `application name ${sha256Hex(utf8(name))}`;
 }

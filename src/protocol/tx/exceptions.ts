@@ -1,6 +1,6 @@
 /**
  * Handles exceptions: transactions of live networks that count as valid although a check fails. For most exceptions,
- * `isExcepted` looks only at the path of the first error, so the order of the errors is a consensus rule.
+ * `isExcepted` looks only at the `dataPath` of the first error, so the order of the errors is a consensus rule.
  */
 
 import type { Exceptions } from '../params.ts';

@@ -62,8 +62,8 @@ function unfitness(
 ): TransactionError | undefined {
   const registers = payload.kind === 'multisignature';
   // The reference (lisk-sdk) verifies the signature before it answers that the sender is no multisignature account.
-  // This node answers without verifying the signature, so that a stranger cannot cause an unlimited number of signature
-  // checks.
+  // This node answers without verifying the signature, so that a peer or client cannot cause an unlimited number of
+  // signature checks.
   if (members === undefined) return transactionError(id, 'Sender is not a multisignature account', '.signatures');
   if (!members.includes(publicKey)) {
     const owner = registers ? '' : ` for account '${senderId}'`;

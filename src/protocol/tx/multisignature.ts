@@ -1,6 +1,6 @@
 /**
- * Applies a multisignature registration: the sender becomes a group. Each later transaction of the group also needs the
- * signatures of at least `min` members.
+ * Applies a multisignature registration: the sender becomes a group (a multisignature account). Each later transaction
+ * of the group also needs the signatures of at least `min` members.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -64,7 +64,7 @@ function isKeysgroup(keys: unknown): keys is readonly string[] {
   return Array.isArray(keys) && keys.every((key) => typeof key === 'string' && /^\+[0-9a-fA-F]{64}$/.test(key));
 }
 
-/** The members in the order of the registration. */
+/** The public keys of the members, in the order of the registration. */
 export function membersOf(keysgroup: readonly string[]): PublicKey[] {
   return keysgroup.map((key) => key.slice(1).toLowerCase());
 }

@@ -5,8 +5,8 @@
  * present only if it is needed:
  *
  * - the fee, if it is not the usual fee of the transaction type, for example in a genesis block;
- * - the id, if it is not the computed id;
- * - the recipient's key;
+ * - the id, if it is not the computed id (only for layouts that are not `networkBound`);
+ * - the recipient's key (`recipientPublicKey`);
  * - the detail of the type (`TransactionLayout.detail`);
  * - JSON of all parts that the sender wrote in another form than nodes do.
  *

@@ -114,7 +114,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   };
   let lastContext: ApplyTransactionContext = { dialect, digests, exceptions, verify: () => false };
   /**
-   * Returns the last context again if the oracle is the same, so that all transactions of a block share one context.
+   * Returns the last context again if `verify` is the same function, so that all transactions of a block share one
+   * context.
    */
   const contextFor = (verify: SignatureOracle): ApplyTransactionContext => {
     if (lastContext.verify !== verify) lastContext = { ...lastContext, verify };

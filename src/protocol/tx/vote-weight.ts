@@ -39,7 +39,7 @@ export function noUnfinishedWeights(): UnfinishedWeights {
 }
 
 /**
- * Subtracts the pending amounts from the vote weights at the end of a block.
+ * Subtracts the amounts in `pendingAmounts` from the vote weights at the end of a block.
  *
  * @returns a delegate whose weight lisk-sdk cannot store, which makes the block invalid; undefined if lisk-sdk can
  *   store all weights
@@ -90,7 +90,8 @@ export function isStorableWeight(weight: bigint): boolean {
 /**
  * Changes the vote weights for a transaction that has been applied to `state`.
  *
- * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`; only in a genesis block, or for a vote with an exception
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`; only in a genesis block, or for a vote in the exceptions of the
+ *   network
  */
 export function applyVoteWeight(
   state: StateWriter,

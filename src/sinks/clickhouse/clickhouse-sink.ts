@@ -1,7 +1,9 @@
 /**
- * Stores the rows of a chain in a ClickHouse database. Inserted rows become visible only with their marker
- * (`schema.ts`), so an unfinished write leaves only invisible rows. The next `begin` removes such rows from the final
- * tables. In the tables of the tail, such rows stay until the sink drops the partition that contains them.
+ * Stores the rows of a chain in a ClickHouse database. The final tables, such as `blocks_final`, contain the rows of
+ * complete ranges; the tables of the tail, such as `blocks_tail`, contain the rows of the blocks above these ranges.
+ * Inserted rows become visible only with their marker (`schema.ts`), so an unfinished write leaves only invisible rows.
+ * The next `begin` removes such rows from the final tables. In the tables of the tail, such rows stay until the sink
+ * drops the partition that contains them.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -40,7 +42,7 @@ export class ClickHouseSink implements Sink {
   readonly #lease: ClickHouseLease;
   readonly #cluster: string | undefined;
   readonly #daySums: DaySums;
-  /** Number of ids that `#attemptId` has returned: for ranges (only on a cluster), and for the sums of days. */
+  /** Number of ids that `#attemptId` has returned: for ranges (only on a cluster), and for sums (`day-sums.ts`). */
   #attempts = 0;
   #rangeBlocks = 0;
   #finalHeight = 0;
@@ -224,7 +226,10 @@ export class ClickHouseSink implements Sink {
     await this.#server.close();
   }
 
-  /** Inserts rows through a fence. The given lines do not contain the token of the lease, so this method adds it. */
+  /**
+   * Inserts rows through a fence (`schema.ts`). The given lines do not contain the token of the lease, so this method
+   * adds it.
+   */
   #insert(table: string, columns: readonly string[], lines: readonly string[]): Promise<void> {
     const chunks = lines.map((line) => `${this.#lease.token}\t${line}`);
     return this.#insertFenced(table, columns, chunks);

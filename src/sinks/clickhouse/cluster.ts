@@ -1,8 +1,9 @@
 /**
- * Checks the final tables of a sink on a cluster, and removes rows of failed attempts to write. All rows of a range are
- * on one shard. The rows contain the id of the attempt to write the range, and each attempt has a new id. Readers see
- * only rows whose id is in a marker. Therefore two kinds of rows stay invisible forever: rows of a failed attempt, and
- * late rows of a process that lost the lease. The sink can remove such rows at any time.
+ * Checks the final tables of a sink on a cluster, and removes rows of failed attempts to write. `schema.ts` explains
+ * the final tables and the markers. All rows of a range are on one shard. The rows contain the id of the attempt to
+ * write the range, and each attempt has a new id. Readers see only rows whose id is in a marker. Therefore two kinds of
+ * rows stay invisible forever: rows of a failed attempt, and late rows of a process that lost the lease (`lease.ts`).
+ * The sink can remove such rows at any time.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
@@ -159,8 +160,8 @@ export async function shardsOf(server: ClickHouseServer, cluster: string): Promi
 }
 
 /**
- * Returns the ids of this sink's attempts without a marker. Call this function before this process begins an attempt:
- * until then, only failed attempts have no marker.
+ * Returns the ids of this sink's attempts (table `ATTEMPTS`) without a marker. Call this function before this process
+ * begins an attempt: until then, only failed attempts have no marker.
  *
  * @param cluster undefined for tables on one server, where the markers of ranges contain no ids
  */
@@ -180,8 +181,8 @@ export async function unmarkedAttempts(
 }
 
 /**
- * Id of an attempt to write a range or sums, as a decimal number of 64 bits. Two attempts have different ids, because
- * their tokens or numbers differ.
+ * Id of an attempt to write a range or sums of days (`day-sums.ts`), as a decimal number of 64 bits. Two attempts have
+ * different ids, because their tokens or numbers differ.
  *
  * @param token token of the process that holds the lease
  * @param number number of the attempt in this process

@@ -22,7 +22,7 @@ interface VersionRow {
 
 export interface Migration {
   readonly server: ClickHouseServer;
-  /** Name of the cluster over which the final tables are spread; undefined for tables on one server. */
+  /** Name of the cluster over which the final tables (`schema.ts`) are spread; undefined for tables on one server. */
   readonly cluster: string | undefined;
   /** @throws ProtocolError `SINK_LEASE_LOST` */
   keepLease(): Promise<void>;

@@ -2,9 +2,9 @@
  * Statements that create the tables in a ClickHouse database, for each version of the schema. The statements work with
  * servers from version 18.16 on, so they use no codecs, no LowCardinality and no window functions.
  *
- * Rows are invisible to readers until the sink inserts their marker. The marker of a range is a row of `sink_ranges`.
- * The marker of a block in the tail is a row of `sink_tail` with the sign 1. To revert the block, the sink inserts the
- * same row with the sign -1.
+ * `../sink.ts` defines the ranges and the tail of a sink. Rows are invisible to readers until the sink inserts their
+ * marker. The marker of a range is a row of `sink_ranges`. The marker of a block in the tail is a row of `sink_tail`
+ * with the sign 1. To revert the block, the sink inserts the same row with the sign -1.
  *
  * The final tables, such as `blocks_final`, contain the rows of ranges. A process that lost the lease of the sink must
  * not write markers. If the final tables are on one server, such a process must not write rows of ranges either. These

@@ -17,7 +17,7 @@ export interface ClickHouseServer {
   run(statement: string): Promise<void>;
   /**
    * Runs a statement that changes rows. The statement has a query id with a fixed prefix. With this prefix, the next
-   * holder of the lease can find and kill the statements of this process that the server still runs.
+   * holder of the lease (`lease.ts`) can find and kill the statements of this process that the server still runs.
    */
   change(statement: string, options?: WriteOptions): Promise<void>;
   /** Runs a SELECT and returns its rows. Integers of 64 bits are text. */
@@ -68,7 +68,7 @@ const PINNED: Readonly<Record<string, string>> = {
   async_insert: '0',
   input_format_allow_errors_num: '0',
   input_format_allow_errors_ratio: '0',
-  // A fence that refuses rows must make the insert fail.
+  // A fence (`schema.ts`) that refuses rows must make the insert fail.
   materialized_views_ignore_errors: '0',
   // A shard that does not answer must make the statement fail. Reads go to the same replica as writes, if possible.
   skip_unavailable_shards: '0',
@@ -246,8 +246,8 @@ async function textOf(stream: Readable): Promise<string> {
 }
 
 /**
- * Returns the exception in an answer with status 200; undefined if the answer has no exception. If a statement fails
- * after the server or a proxy has sent the status, the server can report the error only in the body.
+ * Returns the text of the server's exception in an answer with status 200; undefined if the answer has no exception. If
+ * a statement fails after the server or a proxy has sent the status, the server can report the error only in the body.
  */
 function exceptionIn(answer: string): string | undefined {
   return /(?:^|"exception": ?")(Code: [0-9]+.*Exception.*)$/m.exec(answer)?.[1];
@@ -255,7 +255,7 @@ function exceptionIn(answer: string): string | undefined {
 
 /**
  * Returns the rows of an answer in the format JSON; undefined for any other text, and for an answer that ends with an
- * exception.
+ * exception of the server.
  */
 function rowsIn(answer: string): readonly unknown[] | undefined {
   try {

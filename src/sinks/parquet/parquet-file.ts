@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 
 /**
  * Maximum number of rows in a row group. A row group contains the minimum and maximum of each column. From these
- * values, an engine can see that a group has no row for a query, and skip the group.
+ * values, a query engine can see that a group has no row for a query, and skip the group.
  */
 const ROW_GROUP_ROWS = 100_000;
 

@@ -1,9 +1,9 @@
 /**
  * The folders of a Parquet sink. The folder of the sink contains two folders: `ranges` contains a folder for each
- * range, and `tail` contains a folder for each block of the tail. A part is the folder of a range or of a block. A part
- * contains a Parquet file for each table that has rows in the part, and a file with the sizes of the Parquet files. The
- * sink writes a part under a temporary name, and renames the part when it is complete. Therefore readers never see an
- * incomplete part. Only the names of the parts state which blocks the sink has.
+ * range, and `tail` contains a folder for each block of the tail (see `../sink.ts`). A part is the folder of a range or
+ * of a block. A part contains a Parquet file for each table that has rows in the part, and a file with the sizes of the
+ * Parquet files. The sink writes a part under a temporary name, and renames the part when it is complete. Therefore
+ * readers never see an incomplete part. Only the names of the parts state which blocks the sink has.
  */
 
 import { existsSync, readFileSync, statSync } from 'node:fs';

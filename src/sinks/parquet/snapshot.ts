@@ -1,4 +1,7 @@
-/** Lists the parts of a Parquet sink at one moment, so that a query can read them while another process writes. */
+/**
+ * Lists the parts of a Parquet sink (the folders of its ranges and of the blocks of its tail) at one moment, so that a
+ * query can read them while another process writes.
+ */
 
 import { statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';

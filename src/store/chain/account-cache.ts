@@ -1,6 +1,7 @@
 /**
  * Caches accounts in memory: the most recently used accounts, and all accounts with unsaved changes. A change is
- * unsaved until `takeChanged` returns the account. The caller of `takeChanged` writes the account into the tables.
+ * unsaved until `takeChanged` returns the account. The caller of `takeChanged` writes the account into the tables of
+ * the store.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';

@@ -47,8 +47,8 @@ export class BlockTables {
   readonly #indexes: DeferredIndexes;
 
   /**
-   * @param shortListMax maximum number of items in a short list; for an address, in its two lists (sent and received)
-   *   together. The store keeps a short list only in the order of the chain.
+   * @param shortListMax maximum number of transactions in a short list of a transaction type; for an address, in its
+   *   two lists (sent and received) together. The store keeps a short list only in the order of the chain.
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -110,7 +110,7 @@ export class BlockTables {
   }
 
   /**
-   * Call this method at the end of each transaction of the store. It writes the pending index entries. If indexing is
+   * Call this method at the end of each `transact` of the store. It writes the pending index entries. If indexing is
    * deferred, the entries stay in memory instead.
    */
   write(keys: CountedWriter): void {
@@ -118,8 +118,8 @@ export class BlockTables {
   }
 
   /**
-   * Removes the highest block with all its entries. If the indexes of transactions lag behind the chain, this method
-   * first writes the missing entries.
+   * Removes the highest block with all its index entries. If the indexes of transactions lag behind the chain, this
+   * method first writes the missing entries.
    */
   removeLast(keys: CountedWriter, block: Block): void {
     this.#indexes.backfillWithin(keys);

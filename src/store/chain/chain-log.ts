@@ -41,7 +41,7 @@ interface Head {
    * this height.
    */
   readonly finalized: number;
-  /** Id of the tip when this head was made. */
+  /** Id of the tip of the chain when this head of the log was made. */
   readonly tipId: string | undefined;
 }
 
@@ -127,8 +127,8 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 
 /**
  * Reads the head of the log, or makes the head of a new log. If a tool has changed the chain without the log, the log
- * skips one number, and no longer returns the records below this number. A client that asks for these records then
- * notices that changes are missing.
+ * skips one number, and no longer returns the records below this number. A client of the event stream that asks for
+ * these records then notices that changes are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;
@@ -139,7 +139,7 @@ function openHead(store: StoredChain, finalized: number): Head {
   return { last: head.last + 1, floor: head.last + 2, finalized: Math.max(head.finalized, finalized), tipId };
 }
 
-/** Names of the oldest stored records below a number, at most `DELETED_AT_ONCE_MAX`. */
+/** Returns the names of the oldest stored records below a record number, at most `DELETED_AT_ONCE_MAX` names. */
 function recordsBelow({ tables }: StoredChain, floor: number): readonly NoteName[] {
   const range = { gte: TABLES.notes.key(keyOf(0)), lt: TABLES.notes.key(keyOf(floor)), limit: DELETED_AT_ONCE_MAX };
   return Array.from(tables.keys(range), (key) => TABLES.notes.read(key)[0]);

@@ -42,7 +42,7 @@ export type { StoredChain } from './stored-chain.ts';
  */
 export const HEADERS_CACHED_MAX = 1024;
 
-/** Callers use this object as a `StoredChain`. Inside a transaction, the same object is the `ChainWriter`. */
+/** Callers use this object as a `StoredChain`. Inside `transact`, the same object is the `ChainWriter`. */
 export class KeyValueChainStore implements StoredChain, ChainWriter {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
@@ -55,7 +55,7 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
   #tip: BlockHeader | undefined;
   /** State changes of the block that is being applied. */
   #overlay: StateOverlay | undefined;
-  /** Writer of the running transaction; undefined if no transaction is running. */
+  /** Writer of the running database transaction; undefined if no database transaction is running. */
   #keys: StateKeys | undefined;
   #recorder: ChangeRecorder | undefined;
   readonly #undo: UndoRecords;

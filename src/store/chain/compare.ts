@@ -101,7 +101,7 @@ interface Pair {
   readonly right: Buffer | undefined;
 }
 
-/** Merges two walks in ascending order by key. Entries with the same key form one pair. */
+/** Merges the entries of two stores, both in ascending order of keys. Entries with the same key form one pair. */
 function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<KeyValueEntry>): Iterable<Pair> {
   const lefts = leftEntries[Symbol.iterator]();
   const rights = rightEntries[Symbol.iterator]();
@@ -118,7 +118,7 @@ function* paired(leftEntries: Iterable<KeyValueEntry>, rightEntries: Iterable<Ke
   }
 }
 
-/** Height of the first undo record; `Infinity` if the store has none. */
+/** Returns the height of the first undo record; `Infinity` if the store has no undo record. */
 function firstUndoHeight(store: KeyValueReader): number {
   const [first] = store.keys({ ...TABLES.undo.all, limit: 1 });
   return first === undefined ? Number.POSITIVE_INFINITY : TABLES.undo.read(first)[0];

@@ -32,9 +32,9 @@ export interface MemoryChainStoreOptions {
   readonly codec: Codec;
   readonly params: ChainParams;
   /**
-   * Maximum number of transactions in a short list. For an address, this is the maximum for its two lists (sent and
-   * received) together. The entries of a short list are stored only in the order of the chain, and not in other sort
-   * orders. All processes that open a store must use the same limit. Tests use small numbers.
+   * Maximum number of transactions in a short list of a transaction type. For an address, this is the maximum for its
+   * two lists (sent and received) together. The entries of a short list are stored only in the order of the chain, and
+   * not in other sort orders. All processes that open a store must use the same limit. Tests use small numbers.
    */
   readonly shortListMax?: number;
 }

@@ -10,7 +10,7 @@ import { ACTIVE_DELEGATES, type ChainParams } from '../../protocol/params.ts';
 
 /**
  * Maximum number of characters of a value in the text. The text has the SHA-256 of a longer value instead, for example
- * of a list of exceptions.
+ * of the exceptions of a network (`exceptions.json`).
  */
 const VALUE_LENGTH_MAX = 200;
 

@@ -30,7 +30,10 @@ import type { Overwritten, OverwrittenAccount, OverwrittenDelegate, OverwrittenV
 
 /** Maximum number of cached delegates. A delegate takes about 500 bytes. */
 export const DELEGATES_CACHED_MAX = 4096;
-/** Maximum number of cached round lists. A state has at most eight if `delegateListRoundOffset` is 4 or less. */
+/**
+ * Maximum number of cached round lists (lists of delegates, see `StateReader.roundList`). A state has at most eight
+ * round lists if `delegateListRoundOffset` is 4 or less.
+ */
 const ROUND_LISTS_CACHED_MAX = 8;
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
@@ -156,7 +159,7 @@ export class StateTables implements StateReader {
 
   /**
    * Writes the changes that wait in memory, and updates the index entries of the changed accounts. Called at the end of
-   * a transaction, and before a block is reverted.
+   * a transaction of the store, and before a block is reverted.
    */
   write(keys: StateKeys): void {
     let newAccounts = 0;
@@ -257,7 +260,7 @@ export class StateTables implements StateReader {
   }
 }
 
-/** True if two records of one delegate are equal. */
+/** True if two values of one delegate are equal. */
 function sameDelegates(a: Delegate, b: Delegate): boolean {
   return (
     a.voteWeight === b.voteWeight &&

@@ -10,12 +10,12 @@ import type { Block } from '../../protocol/types.ts';
 import type { KeyValueReader } from '../tables/key-value.ts';
 import type { StateCheck } from './stored-checksum.ts';
 
-/** Records each applied or reverted block. The record is part of the transaction that applies or reverts the block. */
+/** Records each applied or reverted block, in the database transaction that applies or reverts the block. */
 export interface ChangeRecorder {
   /**
-   * Called when a transaction begins.
+   * Called when a database transaction begins.
    *
-   * @returns a function that drops the records of the transaction; the store calls it if the transaction fails
+   * @returns a function that drops the records of this transaction; the store calls it if the transaction fails
    */
   begin(): () => void;
   record(writer: ChainWriter, kind: 'applied' | 'reverted', block: Block): void;
@@ -26,13 +26,14 @@ export interface StoredChain extends ChainStore, DeferrableIndexes {
   readonly tables: KeyValueReader;
   readonly codec: Codec;
   /**
-   * Maximum number of transactions in a short list. For an address, this is the maximum for its two lists (sent and
-   * received) together. The entries of a short list are stored only in the order of the chain, and not in other sort
-   * orders (index/transaction-lists.ts).
+   * Maximum number of transactions in a short list of a transaction type. For an address, this is the maximum for its
+   * two lists (sent and received) together. The entries of a short list are stored only in the order of the chain, and
+   * not in other sort orders (index/transaction-lists.ts).
    */
   readonly shortListMax: number;
   /**
-   * A read-only view of the store at this moment. The view is valid until its own `close` or the `close` of this store.
+   * Returns a read-only view of the store at this moment. The view is valid until its own `close` or the `close` of
+   * this store.
    */
   snapshot(): StoredChain;
   /**

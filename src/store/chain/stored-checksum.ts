@@ -1,6 +1,6 @@
 /**
- * Keeps the checksum of the consensus state in a store. Each write to the state updates the checksum, and each
- * transaction that changed the checksum saves it.
+ * Keeps the checksum of the consensus state in a store. Each write to the state updates the checksum in memory. Each
+ * database transaction that changed the checksum also writes it into the store.
  */
 
 import type { CountedWriter } from '../index/counted-key-sets.ts';

@@ -1,9 +1,9 @@
 /**
- * Stores the undo records. A transaction keeps its records in memory and writes them only at its end, because a long
- * transaction drops most of its records before its end. On the disk, each record ends with a checksum over its key and
- * its content. The store checks this checksum before it reverts a block. Without this check, a damaged record could put
- * a wrong balance or vote into the state. The checksum of the state would then include the wrong value, so a check of
- * the state could not find the wrong value.
+ * Stores the undo records. A database transaction keeps its undo records in memory and writes them only at its end,
+ * because a long database transaction drops most of its undo records before its end. On the disk, each undo record ends
+ * with a checksum over its key and its content. The store checks this checksum before it reverts a block. Without this
+ * check, a damaged undo record could put a wrong balance or vote into the state. The checksum of the state would then
+ * include the wrong value, so a check of the state could not find the wrong value.
  */
 
 import type { KeyValueReader, KeyValueWriter } from '../tables/key-value.ts';
@@ -20,8 +20,8 @@ export class UndoRecords {
   }
 
   /**
-   * Height of the lowest block that can be reverted; undefined if no block can be reverted. The result ignores the
-   * records of the running transaction.
+   * Returns the height of the lowest block that can be reverted; undefined if no block can be reverted. The result
+   * ignores the undo records of the running database transaction.
    */
   floor(): number | undefined {
     const [lowest] = this.#keys.keys({ ...TABLES.undo.all, limit: 1 });

@@ -1,8 +1,8 @@
 /**
  * Encodes and decodes undo records. An undo record has the entries of consensus state that a block overwrote. An entry
- * is a key with its earlier value, or with a mark if the key had no value. The block is not recorded, because the store
- * has it. Indexes and counters are not recorded, because the node can compute them from the block and the overwritten
- * values.
+ * is a key with its earlier value, or with the byte `ABSENT` if the key had no value. The block is not recorded,
+ * because the store has it. Indexes and counters are not recorded, because the node can compute them from the block and
+ * the overwritten values.
  */
 
 import type { Account, Delegate } from '../../protocol/state.ts';
@@ -30,7 +30,8 @@ export interface OverwrittenDelegate {
 }
 
 /**
- * An undo record before it is encoded. A long transaction drops most of its undo records without ever encoding them.
+ * An undo record before it is encoded. A long database transaction drops most of its undo records without ever encoding
+ * them.
  */
 export interface OverwrittenValues {
   readonly accounts: readonly OverwrittenAccount[];

@@ -19,8 +19,8 @@ const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 /**
- * Maximum number of entries in one transaction. A transaction also ends at `BYTES_PER_TRANSACTION`. Both limits bound
- * the memory that a transaction takes.
+ * Maximum number of entries in one database transaction of `restoreDump`. A transaction also ends at
+ * `BYTES_PER_TRANSACTION`. Both limits bound the memory that a transaction takes.
  */
 const ENTRIES_PER_TRANSACTION = 20_000;
 const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
@@ -111,7 +111,7 @@ class ByteQueue {
     this.#chunks = chunks;
   }
 
-  /** @throws ProtocolError `DUMP_MALFORMED` if fewer bytes are left */
+  /** @throws ProtocolError `DUMP_MALFORMED` if fewer than `count` bytes are left */
   async take(count: number): Promise<Buffer> {
     if (this.#rest.length >= count) return this.#cut(count);
     const parts: Buffer[] = [];

@@ -44,8 +44,8 @@ const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
- * Limits, in entries, of the list of free pages that the library keeps in memory. A commit loads free pages up to the
- * first limit, and drops a list that exceeds the second limit. The library inserts each loaded page into a sorted
+ * Limits, in entries, of the list of free pages that the library lmdb keeps in memory. A commit loads free pages up to
+ * the first limit, and drops a list that exceeds the second limit. The library inserts each loaded page into a sorted
  * array, so the time of a commit grows with the square of these limits. With the defaults (50,000 and 75,000), the
  * library loads and drops the list at each commit to a store with 10 million transactions. An import is then 10 times
  * slower than with 4,000 and 6,000. The TypeScript types of the library lack these options.

@@ -6,8 +6,8 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 const UNFLUSHABLE: ReadonlySet<string> = new Set(['EACCES', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM']);
 
 /**
- * Flushes a folder, so that the new name of a file in it survives a power cut. Some systems cannot flush a folder. The
- * function then does nothing, because the file itself is complete.
+ * Flushes a folder, so that the new name of a file in it survives a power cut. Some file systems cannot flush a folder,
+ * and some users may not flush it. The function then does nothing, because the file itself is complete.
  */
 export function flushNames(directory: string): void {
   try {

@@ -29,7 +29,8 @@ const NOBODY = 3;
 
 /**
  * Listens on the socket until the process ends or until `close` is called. Some file systems do not support sockets. On
- * such a file system, no process listens, and only the age of a lock file decides whether the lock file is stale.
+ * such a file system, no process listens, and only the age of a lock file decides whether the lock file is stale (see
+ * process-lock.ts).
  *
  * @param name name of the socket in the folder
  */

@@ -18,7 +18,7 @@ import type { ProcessLock } from './process-lock.ts';
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
 /**
- * Opens the folder for writing, and holds the lock on the folder until `close`.
+ * Opens the store in a folder for writing, and holds the lock on the folder until `close`.
  *
  * @param create true to create a store if the folder has none or is missing; false to throw `STORE_MISSING` instead
  * @param durable if false, the operating system decides when written data reaches the disk
@@ -57,9 +57,9 @@ export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
 /** Opens snapshots of the store in one folder. Several snapshots may be open at the same time. */
 export interface LmdbReader {
   /**
-   * A snapshot of the store as it is now, valid until the snapshot's `close` or the `close` of this reader. While a
-   * snapshot is open, the node cannot reuse freed pages, so the data file may grow. A snapshot should therefore be open
-   * for seconds only.
+   * Returns a snapshot of the store as it is now. The snapshot is valid until its own `close` or the `close` of this
+   * reader. While a snapshot is open, the node cannot reuse freed pages, so the data file may grow. A snapshot should
+   * therefore be open for seconds only.
    */
   snapshot(): KeyValue;
   /** Frees the reader slots of processes that have ended. @returns number of reader slots that were freed */
@@ -68,7 +68,7 @@ export interface LmdbReader {
 }
 
 /**
- * Opens the folder for a process that reads several snapshots. A node may use the folder at the same time.
+ * Opens the store in a folder for a process that reads several snapshots. A node may use the folder at the same time.
  *
  * @param clock the same as for `openForReading`
  * @param arePagesChecked the same as for `openForReading`

@@ -112,7 +112,7 @@ export class MemoryKeyValue implements KeyValue {
     if (chunk.length === 0 && this.#chunks.length > 1) this.#chunks.splice(at, 1);
   }
 
-  /** Index of the last chunk whose first key is equal to or below the given key; 0 if there is no such chunk. */
+  /** Returns the index of the last chunk whose first key is not above the given key; 0 if there is no such chunk. */
   #pieceOf(key: KeyText): number {
     let low = 0;
     let high = this.#chunks.length - 1;

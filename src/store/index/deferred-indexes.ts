@@ -1,7 +1,7 @@
 /**
- * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. Reading
- * processes then keep their last snapshot with complete indexes. A reading process that starts waits for complete
- * indexes.
+ * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. The
+ * processes that answer HTTP requests (reading processes) then keep their last snapshot with complete indexes. A
+ * reading process that starts waits for complete indexes.
  *
  * Writing the entries of many blocks together is faster than writing them block by block. The reason: the entries of a
  * hundred blocks are mostly far apart in an index, but the entries of several thousand blocks form groups of about ten
@@ -35,8 +35,8 @@ const IDS_READ_MAX = 200_000;
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
- * Default for `transactionsMax`. The missing entries of this number of transactions take about forty megabytes of
- * memory. There is a limit, because the indexes may lack nearly all transactions of a long chain.
+ * Default for `BackfillLimits.transactionsMax`. The missing entries of this number of transactions take about forty
+ * megabytes of memory. There is a limit, because the indexes may lack nearly all transactions of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 400_000;
 
@@ -51,7 +51,7 @@ export class DeferredIndexes {
   #knownWatermark: { readonly height: number | undefined } | undefined;
   /** True if all transactions above the watermark, or the first part of these transactions, are in memory. */
   #isLoaded = false;
-  /** Height of the last block in memory, if only the first part of the missing transactions is in memory. */
+  /** If only the first part of the missing transactions is in memory, the height of the last block of this part. */
   #partEnd: number | undefined;
   #isDeferring = false;
   #isBackfilling = false;
@@ -59,9 +59,9 @@ export class DeferredIndexes {
   #drops = 0;
 
   /**
-   * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to the items of
-   *   its two lists (sent and received) together. Short lists are stored in the order of the chain only, and long lists
-   *   also in other sort orders
+   * @param shortListMax maximum number of transactions in a short list of a transaction type. For an address, the
+   *   maximum applies to its two lists (sent and received) together. Short lists are stored in the order of the chain
+   *   only, and long lists also in other sort orders
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -174,8 +174,8 @@ export class DeferredIndexes {
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
       // If a database transaction fails between two steps, `forget` drops the pending entries. A lookup may then load
-      // them again, with other row numbers than the remaining chunks use. Without this check, the backfill would then
-      // end as if all entries were written.
+      // them again, with other row numbers in the pending index batch than the remaining chunks use. Without this
+      // check, the backfill would then end as if all entries were written.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

@@ -29,7 +29,7 @@ export class IdBloomFilter {
   }
 }
 
-/** Index of the word that contains the bit of an id. The last five bits of `low` select the bit in the word. */
+/** Returns the index of the word with the bit of an id. The last five bits of `low` select the bit in the word. */
 function wordOf(low: number): number {
   return (low >>> 5) & (WORDS - 1);
 }

@@ -15,7 +15,7 @@ import { placeBytes } from '../tables/ordered-bytes.ts';
 import { bytesOf } from '../tables/sort-values.ts';
 import { dataOf } from '../tables/transaction-values.ts';
 
-/** Index keys of a block, without values, in the tables that sort blocks by amount or by fee. */
+/** Returns the index keys of a block in the tables that sort blocks by amount or by fee. The keys have no values. */
 export function blockEntries(header: BlockHeader): readonly Buffer[] {
   const { height, generatorPublicKey } = header;
   return Object.values(BLOCK_ORDERS).flatMap(({ table, tableOfGenerator, of }) => [
@@ -24,7 +24,7 @@ export function blockEntries(header: BlockHeader): readonly Buffer[] {
   ]);
 }
 
-/** Index keys of a transaction, without values, in the tables that sort all transactions. */
+/** Returns the index keys of a transaction in the tables that sort all transactions. The keys have no values. */
 export function transactionEntries(transaction: Transaction, place: TransactionPlace): readonly Buffer[] {
   return TYPE_ORDERS.map((sort) => {
     const { table, value, of } = TRANSACTION_ORDERS[sort];
@@ -33,7 +33,7 @@ export function transactionEntries(transaction: Transaction, place: TransactionP
   });
 }
 
-/** Index key of a transaction in one sort order of a long list. The index stores no value under the key. */
+/** Returns the index key of a transaction in one sort order of a long list. The key has no value. */
 export function longListEntry(
   list: Uint8Array,
   sort: TransactionSort,
@@ -45,8 +45,8 @@ export function longListEntry(
 }
 
 /**
- * Index key of the data of a transfer, without value; undefined for a transfer without data and for every other
- * transaction.
+ * Returns the index key of the data of a transfer. The key has no value. The result is undefined for a transfer without
+ * data and for a transaction that is not a transfer.
  */
 export function transactionDataEntry(transaction: Transaction, place: TransactionPlace): Buffer | undefined {
   const data = dataOf(transaction);
@@ -59,7 +59,8 @@ export interface EntryChanges {
 }
 
 /**
- * Index keys to remove and to add when an account changes from `before` to `after`; undefined stands for no account.
+ * Returns the index keys to remove and to add when an account changes from `before` to `after`. `undefined` stands for
+ * no account.
  */
 export function accountEntryChanges(before: Account | undefined, after: Account | undefined): EntryChanges {
   const removed: Buffer[] = [];

@@ -1,6 +1,6 @@
 /**
- * An inner block of the tree over the leaf blocks of a table. For each child, the inner block has the start of the
- * child and the number of keys in the subtree of the child.
+ * An inner block of the tree over the leaf blocks of a counted table (see counted-key-sets.ts). For each child, the
+ * inner block has the start of the child and the number of keys in the subtree of the child.
  */
 
 import { KeyBlock } from './key-block.ts';
@@ -56,7 +56,7 @@ export class InnerBlock {
     return this.sizes.length;
   }
 
-  /** Length of `packed`. */
+  /** Length of `packed` in bytes. */
   get bytes(): number {
     return this.starts.bytes + this.sizes.length * SIZE_BYTES;
   }
@@ -66,7 +66,7 @@ export class InnerBlock {
     return this.before(this.sizes.length);
   }
 
-  /** Number of keys under all children that come before the given child. */
+  /** Returns the number of keys under all children that come before the given child. */
   before(child: number): number {
     let sum = 0;
     for (let at = 0; at < child; at += 1) sum += this.sizes[at] ?? 0;

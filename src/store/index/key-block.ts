@@ -216,7 +216,7 @@ export class KeyBlock {
   }
 
   /**
-   * Number of keys in this block that are below the key of `other` at position `index`.
+   * Returns the number of keys in this block that are below the key of `other` at position `index`.
    *
    * @param from number of keys at the start of this block that the caller knows to be below the key
    */

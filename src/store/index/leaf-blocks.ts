@@ -92,8 +92,8 @@ export class LeafBlocks {
     for (; left > 0; left -= 1) {
       while (index < 0 || index >= keys.size) {
         leaf = this.#tree.beside(leaf, index < 0 ? -1 : 1);
-        // If no further leaf block exists, the stored numbers of keys are wrong. The store is then damaged, and
-        // `wrongBlock` reports the damage.
+        // If no further leaf block exists, the numbers of keys in the inner blocks are wrong. The store is then
+        // damaged, and `wrongBlock` reports the damage.
         if (leaf === undefined) return;
         keys = this.#keysOf(leaf);
         index = index < 0 ? keys.size - 1 : 0;

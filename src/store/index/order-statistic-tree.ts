@@ -1,11 +1,11 @@
 /**
- * Implements an order-statistic B-tree whose leaves are the leaf blocks of a table. An inner block of the lowest level
- * contains the start (`LeafPlace.start`) and the number of keys of each leaf block below it. An inner block of a higher
- * level contains the start of each inner block directly below it, and the number of keys in the subtree of that block.
- * Both the leaf blocks and the inner blocks are entries of the store's database. The tree reads an inner block only
- * when a search needs it: one inner block of each level. The trees of all tables share a cache of at most
- * `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore, neither the time to open a store nor the memory of this cache
- * depends on the number of leaf blocks.
+ * Implements an order-statistic B-tree whose leaves are the leaf blocks of a counted table (see counted-key-sets.ts).
+ * An inner block of the lowest level contains the start (`LeafPlace.start`) and the number of keys of each leaf block
+ * below it. An inner block of a higher level contains the start of each inner block directly below it, and the number
+ * of keys in the subtree of that block. Both the leaf blocks and the inner blocks are entries of the store's database.
+ * The tree reads an inner block only when a search needs it: one inner block of each level. The trees of all tables
+ * share a cache of at most `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore, neither the time to open a store nor the
+ * memory of this cache depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -107,21 +107,21 @@ export class OrderStatisticTree {
     }
   }
 
-  /** Number of keys in all leaf blocks before the given leaf block. */
+  /** Returns the number of keys in all leaf blocks before the given leaf block. */
   before({ path }: LeafPlace): number {
     return path.reduce((sum, { block, child }) => sum + block.before(child), 0);
   }
 
   /**
-   * Start of the next leaf block; undefined for the last leaf block. The method reads nothing from the disk, because
-   * the start of an inner block is the start of its first leaf block.
+   * Returns the start of the next leaf block; undefined for the last leaf block. The method reads nothing from the
+   * disk, because the start of an inner block is the start of its first leaf block.
    */
   endOf({ path }: LeafPlace): Buffer | undefined {
     const step = path.find(({ block, child }) => child + 1 < block.children);
     return step?.block.starts.key(step.child + 1);
   }
 
-  /** The next leaf block if `by` is 1, the previous one if `by` is -1; undefined if there is none. */
+  /** Returns the next leaf block if `by` is 1, the previous one if `by` is -1; undefined if there is none. */
   beside({ path }: LeafPlace, by: 1 | -1): LeafPlace | undefined {
     const at = path.findIndex(({ block, child }) => child + by >= 0 && child + by < block.children);
     const step = path[at];

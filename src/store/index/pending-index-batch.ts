@@ -13,8 +13,8 @@ import { recipientOf } from '../../protocol/tx/recipient.ts';
 import { writeU32 } from '../tables/ordered-bytes.ts';
 
 /**
- * Initial number of rows. Most blocks have fewer transactions than this number. The number is a power of two, because
- * the size of the hash table of ids must be a power of two.
+ * Initial number of rows; each transaction of the batch is a row. Most blocks have fewer transactions than this number.
+ * The number is a power of two, because the size of the hash table of ids must be a power of two.
  */
 const ROWS_AT_FIRST = 128;
 /** Offsets of the two halves of a transaction id in its key in the table `transactionIds`. */
@@ -125,19 +125,19 @@ export class PendingIndexBatch {
     return this.#columns.type[row] ?? 0;
   }
 
-  /** Index of the sender's address in the address list of this batch. */
+  /** Returns the index of the sender's address in `addresses`. */
   sender(row: number): number {
     return this.#columns.sender[row] ?? 0;
   }
 
-  /** Index of the recipient's address in the address list of this batch; `NONE` if there is no recipient. */
+  /** Returns the index of the recipient's address in `addresses`; `NONE` if the transaction has no recipient. */
   recipient(row: number): number {
     return this.#columns.recipient[row] ?? NONE;
   }
 
   /**
-   * All rows, sorted by their values in the given sort order. Rows with equal values stay in the order in which they
-   * were added.
+   * Returns all rows, sorted by their values in the given sort order. Rows with equal values stay in the order in which
+   * they were added.
    */
   rowsBy(sort: TransactionSort): Uint32Array {
     const rows = this.rows();
@@ -155,8 +155,8 @@ export class PendingIndexBatch {
   }
 
   /**
-   * All rows, roughly sorted by id. The method compares only the first 21 bits of each id, because a double has room
-   * for only these bits and the 32 bits of the row number.
+   * Returns all rows, roughly sorted by id. The method compares only the first 21 bits of each id, because a double has
+   * room for only these bits and the 32 bits of the row number.
    */
   rowsById(): Uint32Array {
     const { idHigh } = this.#columns;

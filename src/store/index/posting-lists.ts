@@ -1,6 +1,6 @@
 /**
- * Sorts the transactions of a pending batch into posting lists. Returns the sorted keys of the new entries in these
- * lists and in the tables of all transactions.
+ * Sorts the transactions of a pending index batch into posting lists. Returns the sorted keys of the new entries in
+ * these lists and in the tables that list all transactions.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -11,7 +11,7 @@ import type { TransactionSort } from '../../ports/queries.ts';
 import { ADDRESS_ORDERS, SELF_LIST, TABLES, TRANSACTION_ORDERS, TYPE_ORDERS } from '../tables/layout.ts';
 import { ListEntryWriter } from './list-entries.ts';
 
-/** Tells whether the list of a type is long, and whether the lists of an address are long. */
+/** Tells whether the list of a transaction type or the lists of an address are long (see transaction-lists.ts). */
 export interface LongLists {
   readonly isLongType: (type: number) => boolean;
   readonly isLongAddress: (address: Address) => boolean;
@@ -21,7 +21,7 @@ export interface LongLists {
 interface Lists {
   /** Prefixes of the keys of the lists, ascending. */
   readonly prefixes: readonly Buffer[];
-  /** For each row, the index of its list in `prefixes`; `NONE` if the row is in no list. */
+  /** For each row of the batch, the position of its list in `prefixes`; `NONE` if the row is in no list. */
   readonly ofRow: Uint32Array;
   readonly isLong: (list: number) => boolean;
   readonly sorts: readonly TransactionSort[];
@@ -58,23 +58,23 @@ export class PostingLists {
     this.#recipientOfRow = rows.map((row) => positionOfNumber[batch.recipient(row)] ?? NONE);
   }
 
-  /** For each type in `types`, the number of its transactions in the batch. */
+  /** Returns the number of transactions in the batch for each type in `types`. */
   typeSizes(): Uint32Array {
     return sizes([this.#typeOfRow], this.types.length);
   }
 
   /**
-   * For each address in `addresses`, the number of transactions in the batch that the address sent or received. A
-   * transaction from an address to itself counts twice.
+   * Returns, for each address in `addresses`, the number of transactions in the batch that the address sent or
+   * received. A transaction from an address to itself counts twice.
    */
   addressSizes(): Uint32Array {
     return sizes([this.#senderOfRow, this.#recipientOfRow], this.addresses.length);
   }
 
   /**
-   * Keys for the tables that list all transactions by amount, by fee and by timestamp. The caller must use each
-   * `KeyBlock` before it asks for the next one, because the next `KeyBlock` overwrites the memory of the keys. The same
-   * rule applies to the generators `inLists` and `inOrders`.
+   * Yields the keys for the tables that list all transactions by amount, by fee and by timestamp. The caller must use
+   * each `KeyBlock` before it asks for the next one, because the next `KeyBlock` overwrites the memory of the keys. The
+   * same rule applies to the generators `inLists` and `inOrders`.
    */
   *amongAll(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
@@ -88,7 +88,7 @@ export class PostingLists {
     }
   }
 
-  /** Keys for the lists in the order of the chain: the lists by type, by sender and by recipient. */
+  /** Yields the keys for the lists in the order of the chain: the lists by type, by sender and by recipient. */
   *inLists(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     const rows = this.#pending.rows();
@@ -105,7 +105,7 @@ export class PostingLists {
     }
   }
 
-  /** Keys for the long lists in their sort orders other than the order of the chain. */
+  /** Yields the keys for the long lists in their sort orders other than the order of the chain. */
   *inOrders(long: LongLists): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const lists of [this.#ofTypes(long), this.#ofSenders(long), this.#ofRecipients(long), this.#ofSelves(long)]) {

@@ -31,8 +31,8 @@ import { placeAtEnd, placeBytes } from '../tables/ordered-bytes.ts';
 import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
 
 /**
- * By default, a list with more items than this number is long. For an address, the items of its two lists are counted
- * together.
+ * By default, a list with more transactions than this number is long. For an address, the transactions of its two lists
+ * are counted together.
  */
 export const SHORT_LIST_ITEMS_MAX = 256;
 /** Maximum number of addresses whose number of transactions is cached. An address takes about 150 bytes. */
@@ -85,8 +85,8 @@ export class TransactionLists {
   #filter: IdBloomFilter | undefined;
 
   /**
-   * @param shortMax maximum number of items in a short list; for an address, in its two lists (sent and received)
-   *   together
+   * @param shortMax maximum number of transactions in a short list of a transaction type; for an address, in its two
+   *   lists (sent and received) together
    */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
     this.#keys = keys;
@@ -349,7 +349,7 @@ export function listLength(keys: KeyValueReader, list: Buffer): number {
   return keys.count(prefixRange(list));
 }
 
-/** The sort orders in which a long list of an address or of a type is stored. */
+/** Returns the sort orders, except the order of the chain, in which a long list of an address or type is stored. */
 function sortsOf(list: Uint8Array): readonly TransactionSort[] {
   return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
 }

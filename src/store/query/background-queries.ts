@@ -29,8 +29,8 @@ export interface BackgroundQueryOptions {
    */
   readonly atOnceMax: number;
   /**
-   * Maximum number of candidates that a query for transactions reads and then sorts. For more candidates, reading an
-   * index in the requested order is faster.
+   * Maximum number of candidates (transactions that may match, `candidates.ts`) that a query for transactions reads and
+   * then sorts. For more candidates, reading an index in the requested order is faster.
    */
   readonly sortedMax: number;
 }

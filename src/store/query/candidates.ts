@@ -32,13 +32,13 @@ export function ofBlock(store: StoredChain, height: number): Candidates {
   return { size, places: () => Array.from({ length: size }, (_, index) => ({ height, index })) };
 }
 
-/** All transactions in a range of an index whose keys end with places. */
+/** All transactions in a range of index keys. Each key in the range must end with the place of its transaction. */
 export function inRange({ tables }: StoredChain, range: Pick<KeyRange, 'gte' | 'lt'>): Candidates {
   if (Buffer.compare(range.gte, range.lt) >= 0) return NOTHING;
   return { size: tables.count(range), places: () => Array.from(tables.keys(range), placeAtEnd) };
 }
 
-/** All transactions of a list. */
+/** All transactions of the list that `filter` selects. */
 export function inList(store: StoredChain, filter: ListFilter): Candidates {
   switch (filter.kind) {
     case 'all':
@@ -67,7 +67,7 @@ function ofParty(store: StoredChain, address: string): Candidates {
   return {
     size: sent.size + received.size,
     places: () => {
-      // A transaction from an address to itself is in both lists, but the result must contain its place once.
+      // A transaction from an address to itself is in `sent` and in `received`. Its place must be returned only once.
       const places = new Map<string, TransactionPlace>();
       for (const list of [sent, received]) {
         for (const place of list.places()) places.set(`${place.height}.${place.index}`, place);

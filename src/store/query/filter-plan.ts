@@ -1,6 +1,6 @@
 /**
  * Combines the filters of a query for transactions. The results are a predicate, lists that each contain all matching
- * transactions, bounds of the sort value, and the smallest set of candidates.
+ * transactions, bounds of the sort value, and the smallest known set of candidates (`candidates.ts`).
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -11,15 +11,15 @@ const UNDERSCORE = 0x5f;
 const BACKSLASH = 0x5c;
 
 /**
- * A pattern as a sequence of numbers, which are code points or bytes. For a pattern of code points, `_` matches any one
- * character. For a pattern of bytes, `_` matches any one byte.
+ * A pattern as a sequence of elements. The elements are code points or bytes, as numbers. For a pattern of code
+ * points, `_` matches any one character. For a pattern of bytes, `_` matches any one byte.
  */
 export class LikePattern {
   readonly #tokens: readonly number[];
 
   /**
-   * `%` stands for any sequence, and `_` stands for any single element. A backslash makes the next element literal. A
-   * backslash at the end of the pattern stands for itself.
+   * `%` stands for any sequence of elements, and `_` stands for any single element. A backslash makes the next element
+   * literal. A backslash at the end of the pattern stands for itself.
    */
   constructor(pattern: Iterable<number>) {
     const tokens: number[] = [];

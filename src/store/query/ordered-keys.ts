@@ -1,21 +1,22 @@
 /**
- * Reads index keys as one list that is sorted by a value, ascending or descending. An index is the set of all keys with
- * one prefix. A key tail is a key without the prefix of its index. A key tail consists of the value and a tie-break. In
- * both directions, key tails with equal values are in ascending order of the tie-break. Several indexes can be read as
- * one list. If two of these indexes can have the same key tail, the caller also names an index of exactly the key tails
- * that are in both (`twice`). Without this index, such a key tail would be counted twice.
+ * Reads index keys as one list that is sorted by a value inside the keys, ascending or descending. An index is the set
+ * of all keys with one prefix. A key tail is a key without the prefix of its index. A key tail consists of this sort
+ * value and a tie-break. In both directions, key tails with equal sort values are in ascending order of the tie-break.
+ * Several indexes can be read as one list. If two of these indexes can have the same key tail, the caller also names an
+ * index of exactly the key tails that are in both (`twice`). Without this index, such a key tail would be counted
+ * twice.
  */
 
 import { assert } from '../../primitives/errors.ts';
 import type { Direction, PageRequest } from '../../ports/queries.ts';
 import { afterPrefix, prefixRange, type KeyRange, type KeyValueReader } from '../tables/key-value.ts';
 
-/** Finds the end of the value that begins at `at` in a key. The tie-break begins at this end. */
+/** Finds the end of the sort value that begins at `at` in a key. The tie-break begins at this end. */
 export type ValueEnd = (key: Buffer, at: number) => number;
 
 /**
- * Bounds of the value as bytes. The lower bound is inclusive. The upper bound includes all key tails that begin with
- * the bound.
+ * Bounds of the sort value as bytes. The lower bound is inclusive. The upper bound includes all key tails that begin
+ * with the bound.
  */
 export interface ValueBounds {
   readonly from?: Buffer;
@@ -56,7 +57,10 @@ export class OrderedKeys {
     return this.#sum((part) => sizeOf(this.#keys, part));
   }
 
-  /** The key tails of a page. In counted tables, the cost does not depend on the position of the page in the list. */
+  /**
+   * The key tails of a page. In counted tables (`COUNTED_TABLES`), the time of the call does not depend on the position
+   * of the page in the list.
+   */
   page(direction: Direction, { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     return direction === 'asc' ? this.#upFrom(offset, limit) : this.#downFrom(offset, limit);
   }

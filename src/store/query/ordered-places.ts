@@ -77,7 +77,7 @@ export function orderedPlaces(
   }
 }
 
-/** Cursor of a transaction in an order. */
+/** Cursor of a transaction in the sort order `sort`. */
 export function cursorOf(transaction: Transaction, { height, index }: TransactionPlace, sort: TransactionSort): Cursor {
   return { value: TRANSACTION_ORDERS[sort].of(transaction).toString(), tie: `${height}.${index}` };
 }
@@ -120,7 +120,7 @@ class PlacesOfKeys implements OrderedPlaces {
   }
 }
 
-/** The order by type needs no index of values. It consists of the lists of the given types, one after the other. */
+/** The order by type needs no index of its own, because it consists of the lists of the types, one after the other. */
 class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
   readonly #types: readonly number[];

@@ -51,14 +51,14 @@ export function emptyPage<T>(): Page<T> {
 }
 
 /**
- * Reverses an order if the direction is `desc`. If a tie-break must stay in ascending order, leave it out of `compare`,
- * and add it to the result with `firstOf`.
+ * Reverses a comparison function if the direction is `desc`. If a tie-break must stay in ascending order, leave it out
+ * of `compare`, and add it to the result with `firstOf`.
  */
 export function directed<T>(compare: Compare<T>, direction: Direction): Compare<T> {
   return direction === 'asc' ? compare : (a, b) => compare(b, a);
 }
 
-/** Combines orders. The first order that distinguishes two items decides. */
+/** Combines comparison functions. The first function that distinguishes two items decides. */
 export function firstOf<T>(...orders: readonly Compare<T>[]): Compare<T> {
   return (a, b) => {
     for (const order of orders) {

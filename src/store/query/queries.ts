@@ -1,6 +1,6 @@
 /**
  * Answers queries over a stored chain, in pages. The HTTP interface prescribes the sort orders, the tie-breaks, the
- * order of nulls, and the totals.
+ * place of null values in a sort order, and the meaning of `total` in a page.
  */
 
 import type { ChainQueries } from '../../ports/queries.ts';

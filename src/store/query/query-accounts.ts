@@ -312,9 +312,9 @@ function balanceEnd(key: Buffer, at: number): number {
 }
 
 /**
- * Finds the end of the voter's public key in a key of the table `voters`. Such a key begins with the table number and
- * the delegate's public key. Then come the byte 0 and the voter's public key, or only the byte 1 if the voter has no
- * public key. The voter's address comes last.
+ * Finds the end of the voter's public key in a key or key tail of the table `voters`. A key begins with the table
+ * number and the delegate's public key. Then comes the key tail. The key tail begins at `at` with the byte 0 and the
+ * voter's public key, or with only the byte 1 if the voter has no public key. The voter's address comes last.
  */
 function voterKeyEnd(key: Buffer, at: number): number {
   return key[at] === 0 ? at + 1 + 32 : at + 1;

@@ -17,7 +17,7 @@ import { type BackgroundQueries, type Pause } from './background-queries.ts';
 import { compareValues, directed, emptyPage, listPage, lowest, type Compare, type CursorRules } from './pages.ts';
 
 const PUBLIC_KEY_TEXT = /^[0-9a-f]{64}$/;
-/** Number of keys that are read between two pauses. */
+/** Number of index keys that `walk` reads between two pauses. */
 const KEYS_OF_PIECE = 1_000;
 
 const NO_EARNINGS: ForgingStatistics = { feesBeddows: 0n, rewardsBeddows: 0n, blocks: 0 };

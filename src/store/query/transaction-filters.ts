@@ -1,8 +1,8 @@
 /**
- * Defines the filters of a query for transactions, in a table with one row for each filter. The compiler reports a
- * missing row. A row has the predicate of its filter and a source that contains all matching transactions. The source
- * is a list (the transactions of an address or of a type), a range of sort values, or a set of candidates.
- * `filter-plan.ts` combines the filters of a query.
+ * Defines the filters of a query for transactions, in `TRANSACTION_FILTERS` with one row for each filter. The compiler
+ * reports a missing row. A row has the predicate of its filter and a source that contains all matching transactions.
+ * The source is a list (the transactions of an address or of a type), a range of sort values (amounts or timestamps),
+ * or a set of candidates (`candidates.ts`). `filter-plan.ts` combines the filters of a query.
  */
 
 import { addressOf } from '../../crypto/keys.ts';

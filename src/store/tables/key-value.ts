@@ -49,8 +49,8 @@ export function readsOf(reader: KeyValueReader): KeyValueReader {
 }
 
 /**
- * The writer of a transaction. The writer is valid only during the transaction. Reads through the writer see the writes
- * that the transaction has already made.
+ * The writer of a database transaction. The writer is valid only during this transaction. Reads through the writer see
+ * the writes that the transaction has already made.
  */
 export interface KeyValueWriter extends KeyValueReader {
   /** @param isNew true if the caller knows that the key does not exist; a database may then omit a lookup */
@@ -61,8 +61,9 @@ export interface KeyValueWriter extends KeyValueReader {
 
 export interface KeyValue extends KeyValueReader {
   /**
-   * Runs `work` as one transaction. When the call returns, all writes are on the disk, unless the database is in memory
-   * or was opened as not durable. If the call throws an error, nothing has changed. Transactions cannot be nested.
+   * Runs `work` as one database transaction. When the call returns, all writes are on the disk, unless the database is
+   * in memory or was opened as not durable. If the call throws an error, nothing has changed. Transactions cannot be
+   * nested.
    */
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**

@@ -162,7 +162,7 @@ export type TableName = keyof typeof TABLES;
 
 /**
  * Tables with counted keys (`index/counted-key-sets.ts`). Counting the keys of a range, or skipping any number of keys
- * before a page, takes logarithmic time.
+ * at the beginning of a range (`offset` in `KeyRange`), takes logarithmic time.
  */
 export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(
   (name) => TABLES[name].isCounted,

@@ -1,7 +1,8 @@
 /**
- * Encodes and decodes the stored bytes of accounts, delegates and lists of keys. Each value has exactly one form, so
- * that equal states have equal digests. An unsigned integer is a varint (LEB128): seven bits in each byte, the lowest
- * bits first. An amount is one byte with sign and length, followed by the big-endian bytes of the absolute value.
+ * Encodes and decodes the stored bytes of accounts, delegates and lists of public keys. Each value has exactly one
+ * form, so that equal states have equal digests. An unsigned integer is a varint (LEB128): seven bits in each byte, the
+ * lowest bits first. An amount is one byte with sign and length, followed by the big-endian bytes of the absolute
+ * value.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -113,7 +114,7 @@ export function decodeDelegate(publicKey: PublicKey, bytes: Buffer): Delegate {
   return { publicKey, address, username, voteWeight, pendingVoteWeight, rank };
 }
 
-/** Encodes a list of keys, 32 bytes for each. */
+/** Encodes a list of public keys, with 32 bytes for each key. */
 export function encodeKeys(keys: readonly PublicKey[]): Buffer {
   const bytes = Buffer.from(keys.join(''), 'hex');
   assert(bytes.length === keys.length * KEY_BYTES, 'public keys are 32 bytes in hexadecimal');

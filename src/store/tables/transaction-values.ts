@@ -1,4 +1,4 @@
-/** Reads the data of transfers for the index of data and for queries. */
+/** Reads the data of transfers, for the index `transactionsByData` and for queries. */
 
 import type { Transaction } from '../../protocol/types.ts';
 

@@ -31,7 +31,7 @@ export interface ForkFacts {
   readonly source: string;
   readonly height: number;
   readonly blockId: string;
-  /** Delegates of the round to which the first block of the fork belongs. */
+  /** Delegates of the round to which the first block after the copied chain belongs. */
   readonly forgers: readonly PublicKey[];
   /** Accounts that `DevnetAccounts.fund` uses as senders, richest first. */
   readonly funders: readonly PublicKey[];
@@ -106,10 +106,10 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
 }
 
 /**
- * Prepares the chain of the first node: checks the state, stores the identity of the devnet's network, and deletes the
- * stored peer book. Creates the signing journals of all nodes. For each delegate that forged in the newest
- * `JOURNAL_ROUNDS` rounds, records the delegate's last header in the signing journal of the node that forges for this
- * delegate. `prepareFork` copies the prepared chain to the other nodes afterwards.
+ * Prepares the chain of the first node: compares the state with its checksum, stores the identity of the devnet's
+ * network, and deletes the stored peer book. Creates the signing journals of all nodes. For each delegate that forged
+ * in the newest `JOURNAL_ROUNDS` rounds, records the delegate's last header in the signing journal of the node that
+ * forges for this delegate. `prepareFork` copies the prepared chain to the other nodes afterwards.
  */
 async function adopt(
   { path, network: earlier }: ForkSource,

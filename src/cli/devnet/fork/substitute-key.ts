@@ -11,8 +11,8 @@ import type { Verifier } from '../../../ports/verifier.ts';
 import type { KeyPair, PublicKey, SignatureCheck } from '../../../protocol/types.ts';
 
 /**
- * The passphrase is public, because it is in the source code. The passphrase never changes, because existing forks
- * contain signatures that were made with it.
+ * The passphrase is public, because it is in the source code. The passphrase never changes, because the chains of
+ * existing forked devnets contain signatures that were made with it.
  */
 const FORK_PASSPHRASE = 'the stand-in of all accounts of a forked devnet, worthless elsewhere';
 

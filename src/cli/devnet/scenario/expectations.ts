@@ -29,9 +29,9 @@ export interface Scene {
 const ANSWER_MS_MAX = 30_000;
 const METRICS_BYTES_MAX = 4 * 1024 * 1024;
 /**
- * Codes of events in which a node penalises, disconnects or bans a peer. `PEER_OFFENCE_EXEMPT` reports an offence of a
- * peer that the configuration names. The node deducts no points for this offence, but the scenario counts the offence
- * as a penalty.
+ * Codes of log lines with which a node reports that it penalises, disconnects or bans a peer. `PEER_OFFENCE_EXEMPT`
+ * reports an offence of a peer that the configuration names. The node does not lower the reputation of the peer for
+ * this offence, but the scenario counts the offence as a penalty.
  */
 const PENALTY_CODES = [
   'PEER_PENALISED',

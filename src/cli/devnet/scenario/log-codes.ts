@@ -1,6 +1,6 @@
 /**
- * Counts the log lines of nodes by their codes. Each count of a file reads only the lines that were added to the file
- * since the last count.
+ * Counts the log lines of nodes by the code of the line (the JSON member `code`). Each count of a log file reads only
+ * the lines that were added to the file since the last count.
  */
 
 import { closeSync, openSync, readSync } from 'node:fs';

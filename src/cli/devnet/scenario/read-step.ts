@@ -137,7 +137,8 @@ function partsIn(yaml: YamlValue, nodes: number): readonly (readonly number[])[]
 }
 
 /**
- * Reads the amount of a fault: a text such as `150ms`, or a map with the amount and optionally the key `nodes`.
+ * Reads the amount of a network fault (`delay` or `loss`): a text such as `150ms`, or a map with the amount and
+ * optionally the key `nodes`.
  *
  * @param name key of the amount in the map
  */

@@ -115,8 +115,9 @@ class Player {
   }
 
   /**
-   * Returns why the process of a node ended, if no step of the scenario killed or restarted the node. The running step
-   * then fails. Returns undefined if all processes still run or were ended by steps, or if the user stopped the run.
+   * Returns why the process of a node ended, if no step of the scenario (`kill` or `restart`) ended this process. The
+   * running step then fails. Returns undefined if all processes still run or were ended by steps, or if the user
+   * stopped the run.
    */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;

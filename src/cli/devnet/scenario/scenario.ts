@@ -73,7 +73,7 @@ export type Condition =
   /** Bounds of the number of transactions in all queues of the pool together, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }
   /**
-   * True if no checked node has banned a peer, deducted points from a peer, or logged one of `PENALTY_CODES`
+   * True if no checked node has banned a peer, lowered the reputation of a peer, or logged one of `PENALTY_CODES`
    * (`expectations.ts`).
    */
   | { readonly kind: 'noPenalty' }
