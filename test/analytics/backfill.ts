@@ -19,7 +19,7 @@ export interface BackfillOptions {
   readonly url: string;
   readonly cluster: string | undefined;
   readonly rangeBlocks: number;
-  /** Folder to which the function writes the rows of `TABLES`, one file for each table. */
+  /** Folder to which `runBackfill` writes the rows of the tables in `TABLES`, one file for each table. */
   readonly folder: string;
 }
 

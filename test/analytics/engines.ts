@@ -19,7 +19,9 @@ export interface Engine {
   open(): Sink;
   /** Opens the filled sink for queries. */
   ask(): Promise<Answers>;
-  /** Removes the database of a ClickHouse sink. Does not remove the folder of a Parquet sink. */
+  /**
+   * Removes the database of a ClickHouse sink. For a Parquet sink, only the engine of `killSink` removes its folder.
+   */
   remove(): Promise<void>;
 }
 

@@ -1,4 +1,7 @@
-/** The program of the processes that `kills.ts` starts. A process fills a sink, or kills itself before the end. */
+/**
+ * The program of the processes that `kills.ts` starts. A process fills a sink, or kills itself before the sink is
+ * complete.
+ */
 
 import { systemClock } from '../../src/node/system.ts';
 import { openStoreSource } from '../../src/node/sink-source.ts';

@@ -1,4 +1,7 @@
-/** Chains recorded from a node of the reference, with the accounts from the node's database. */
+/**
+ * Reads chains that were recorded from a node of the reference (lisk-sdk). Compares the rows that a sink would store
+ * for such a chain with the accounts in the database of the same node.
+ */
 
 import { join } from 'node:path';
 import { createRules } from '../../src/protocol/generations.ts';

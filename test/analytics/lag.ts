@@ -1,7 +1,7 @@
 /**
- * Measures the lag of a sink: the time from the arrival of a block at a devnet node until the tables contain the block.
- * During the measurement, a second sink copies the store of the same node again and again, at full speed. With this
- * load, the devnet must not miss a slot: `main.ts` reports missed slots as a fault.
+ * Measures the lag of a ClickHouse sink: the time from the arrival of a block at a devnet node until the tables of the
+ * sink contain the block. During the measurement, a second sink (Parquet) copies the store of the same node again and
+ * again, at full speed. With this load, the devnet must not miss a slot: `main.ts` reports missed slots as a fault.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -78,7 +78,8 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     let shown = first;
     let top = first;
     const endMs = performance.now() + minutes * 60_000;
-    // Two independent loops poll the node and the server, so a slow server does not delay the polls of the node.
+    // Two independent loops poll the node and the ClickHouse server, so a slow server does not delay the polls of the
+    // node.
     const looking = async (look: () => Promise<void>): Promise<void> => {
       while (performance.now() < endMs) {
         await look();

@@ -33,7 +33,10 @@ import { sameTables } from './same-tables.ts';
 import type { TestServer } from './servers.ts';
 
 export interface LiveKillsOptions {
-  /** Number of kills of the sink. This is also the number of kills of the node, and of all servers together. */
+  /**
+   * Number of kills of the sink. This is also the number of kills of the first node, and the number of kills of all
+   * servers together.
+   */
   readonly kills: number;
   /** Planned duration of all kills. The run fails if a kill would begin after 1.5 times this duration. */
   readonly minutes: number;
@@ -50,7 +53,7 @@ export interface LiveKillsReport {
   readonly sinkKills: number;
   readonly nodeKills: number;
   readonly serverKills: number;
-  /** Number of times that the node reverted a branch that it had forged while it was disconnected. */
+  /** Number of times that the first node reverted a branch that it had forged while it was disconnected. */
   readonly reorganisations: number;
   /** Number of blocks in the reverted branches. */
   readonly revertedBlocks: number;
@@ -76,7 +79,7 @@ const SEND_MS = 500;
 const LATE_FACTOR = 1.5;
 
 export async function runLiveKills(options: LiveKillsOptions): Promise<LiveKillsReport> {
-  // With few delegates, blocks become final soon. The sink therefore writes ranges while the kills go on.
+  // With few delegates, blocks become final soon. The sink therefore writes ranges of final blocks during the kills.
   const { network, dispose } = await chooseNetwork({ generation: 3, delegates: DELEGATES }, bloomeryHome(process.env));
   const devnet = await startTestDevnet({ networkFolder: network.directory, nodes: 2, shares: SHARES, hasWires: true });
   try {
@@ -127,8 +130,9 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
       sending(devnet, other, isOver),
     ];
     for (const each of work) each.catch(() => (hasFailed = true));
-    // If one job fails, wait until the other jobs end, because a killed server must run again before `engine.remove`
-    // below. Without this server, `engine.remove` would fail too, and its error would hide the first failure.
+    // If one job of `work` fails, wait until the other jobs end, because a killed server must run again before
+    // `engine.remove` below. Without this server, `engine.remove` would fail too, and its error would hide the first
+    // failure.
     await Promise.allSettled(work);
     await Promise.all(work);
     await waitForCommonBlock(devnet.nodes, await highestHeight(devnet.nodes), START_MS_MAX);
@@ -256,7 +260,10 @@ async function cutting(
   devnet.wires?.mend(port);
 }
 
-/** The blocks of `node` above its last common block with `other`, only at heights at which `other` also has a block. */
+/**
+ * Returns the blocks of `node` above its last common block with `other`, but only at heights at which `other` also has
+ * a block.
+ */
 async function ownBlocks(node: TestNode, other: TestNode): Promise<{ readonly height: number; readonly id: string }[]> {
   const own: { height: number; id: string }[] = [];
   const tip = await node.client.status().then(

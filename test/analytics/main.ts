@@ -1,9 +1,10 @@
 /**
  * `npm run analytics`: tests the sinks with the database engines of this machine (chdb and ClickHouse). The program
  * fills a sink of each engine with a chain of each generation, and runs all queries of docs/guides/analytics.md. All
- * engines must return the same rows. The query of each dashboard panel must return the same rows as the matching query
- * of the guide. The program also runs the tests of the ClickHouse sink that `npm test` skips if there is no ClickHouse
- * server. The program installs no engine. If an engine is missing, the program says how to install it.
+ * engines must return the same rows. The query of each panel in docs/deploy/grafana-analytics.json must return the same
+ * rows as the matching query of the guide. The program also runs the tests of the ClickHouse sink that `npm test` skips
+ * if there is no ClickHouse server. The program installs no engine. If an engine is missing, the program says how to
+ * install it.
  *
  * - `--golden DIR` also fills the sinks with the chains in DIR that were recorded from the reference. The sums of the
  *   rows of each account must be equal to the values that the reference recorded for the account.
@@ -12,14 +13,16 @@
  *
  * With one of the following flags, the program does another run instead of the run above:
  *
- * - `--live-kills N --minutes M` runs a devnet with reorgs, and kills the sink, the node and the server N times each.
- *   With `--spread`, the tables are on a cluster of three servers, and each kill of a server hits a randomly chosen
- *   server.
+ * - `--live-kills N --minutes M` runs a devnet with reorgs and a ClickHouse sink. The run kills the sink, the node that
+ *   the sink follows, and the ClickHouse server N times each. With `--spread`, the tables are on a cluster of three
+ *   servers, and each kill of a server hits a randomly chosen server.
  * - `--store DIR --network FOLDER` copies the chain of a data folder to ClickHouse, and runs the queries three times.
- *   The program also compares every range and every balance with the data folder. With `--spread`, the program then
- *   repeats the run with the tables on the cluster.
- * - `--replica-faults N` fills N sinks on a cluster with two replicas of a shard, and kills replicas during the writes.
- * - `--lag M` measures for M minutes the time from a new block of a devnet until the tables contain the block.
+ *   The program also compares sums over each range of heights, and each balance, with the data folder. With `--spread`,
+ *   the program then repeats the run with the tables on the cluster.
+ * - `--replica-faults N` fills N sinks on a cluster in which one shard has two replicas. During the writes, the run
+ *   kills these replicas.
+ * - `--lag M` measures for M minutes the time from a new block of a devnet until the tables of a ClickHouse
+ *   sink contain the block.
  * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
  *   three times. With `--spread`, the program then repeats the run with the tables on the cluster.
  * - `--backfill N` measures three times how fast a sink writes N full blocks to ClickHouse. For comparison, the run
@@ -63,7 +66,10 @@ const GENERATED_ADDRESSES = 100_000;
 const GENERATED_RANGE_BLOCKS = 1_000;
 /** With `--store` and `--generated`: number of runs of each query. Later runs are faster if the data is in memory. */
 const QUESTION_TURNS = 3;
-/** Number of blocks of a chain of `--golden` that the source reports as not final, so that the sink also has a tail. */
+/**
+ * Number of newest blocks of a chain of `--golden` that the chain source of the sink reports as not final, so that the
+ * sink also has a tail.
+ */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;
 

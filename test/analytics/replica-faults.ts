@@ -32,8 +32,8 @@ export interface ReplicaFaultsReport {
 }
 
 /**
- * Number of replicas of each shard. The first shard is the server that stores the markers of the sink, and is never
- * stopped.
+ * Number of replicas of each shard. The only server of the first shard stores the markers of the sink. The test never
+ * stops this server.
  */
 export const SHARDS_WITH_REPLICA: readonly number[] = [1, 2];
 

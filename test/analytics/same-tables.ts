@@ -39,7 +39,7 @@ export async function sameTables(engine: Engine, rules: Rules, blocks: readonly 
   return differences;
 }
 
-/** The rows that the view `balance_changes_per_day` must have, as text. */
+/** Returns the rows that the view `balance_changes_per_day` must have, as text. */
 function daySums({ balance_changes: changes }: Rows): readonly string[] {
   const sums = new Map<string, { amount: bigint; transfers: number }>();
   for (const { time, address, amount, cause } of changes) {

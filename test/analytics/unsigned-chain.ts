@@ -1,7 +1,7 @@
 /**
  * Generates a long chain, which fills a sink with many rows. The blocks follow all rules of generation 3 except one:
- * the signatures are zeros, because real signatures would take most of the time. The source generates a block when the
- * sink reads this block, and does not keep the block.
+ * the signatures are zeros, because real signatures would take most of the time. The chain source (`unsignedChain`)
+ * generates a block when the sink reads this block, and does not keep the block.
  */
 
 import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';

@@ -46,7 +46,7 @@ export class Arena {
    * attack ended.
    */
   remark = '';
-  /** All connections that the current attack has opened. */
+  /** All connections of the attacker in the current attack. */
   intruders: Presence[] = [];
   /** Clean-up functions of the attacks. `close` calls them when all attacks are over. */
   readonly lasting: (() => void)[] = [];
@@ -130,7 +130,7 @@ export class Arena {
     return `127.${10 + this.#attack}.${(number >> 8) & 255}.${number & 255}`;
   }
 
-  /** Opens a connection from an address that the node does not know. Sends no handshake. */
+  /** Opens a connection, by default from a new address (`newIp`). Does not send the event `#handshake`. */
   intruder(options: Partial<IntruderOptions> & { readonly query?: Readonly<Record<string, string>> } = {}): Intruder {
     const query = new URLSearchParams({ ...this.query(), ...options.query });
     const intruder = new Intruder({
@@ -144,14 +144,14 @@ export class Arena {
     return intruder;
   }
 
-  /** Opens a connection and completes the handshake, so that the node treats the attacker as a peer. */
+  /** Opens a connection and sends the event `#handshake`, so that the node treats the attacker as a peer. */
   async peer(options: Parameters<Arena['intruder']>[0] = {}): Promise<Intruder> {
     const intruder = this.intruder(options);
     await intruder.greet();
     return intruder;
   }
 
-  /** The handshake query that an honest node of the network sends. */
+  /** The query of the upgrade request that an honest node of the network sends. */
   query(wsPort = 5_000): Record<string, string> {
     return this.dialect.query(this.info(wsPort));
   }
@@ -208,7 +208,10 @@ export class Arena {
     return this.target.client.peerVerdicts(1_000);
   }
 
-  /** For each honest peer of the attacked node, by WebSocket port: the time since which the peer is connected. */
+  /**
+   * Returns the time since which each honest peer of the attacked node is connected. The keys are the WebSocket ports
+   * of the peers.
+   */
   async honest(): Promise<ReadonlyMap<number, string>> {
     const verdicts = await this.verdicts();
     const own = verdicts.filter(({ roles, verdict }) => roles.includes('fixed') && verdict === 'connected');

@@ -1,4 +1,7 @@
-/** Attacks with well-formed messages: invalid blocks and transactions, and false announcements of ids and tips. */
+/**
+ * Attacks with well-formed messages: invalid blocks and transactions, and false announcements of transaction ids and
+ * tips.
+ */
 
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';

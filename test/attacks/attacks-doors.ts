@@ -12,11 +12,14 @@ import type { Attack } from './measure.ts';
 /** Largest number of inbound connections that a node of the devnet accepts. */
 const INBOUND_MAX = 100;
 /**
- * Approximate number of bytes of HTTP requests on each connection. A single read of Node.js returns at most this number
- * of bytes.
+ * In the attack with plain HTTP: approximate number of bytes of HTTP requests on each connection. A single read of
+ * Node.js returns at most this number of bytes.
  */
 const PLAIN_BYTES = 65_536;
-/** Pause of each of the two loops after a connection. Together, the loops open at most 40 connections per second. */
+/**
+ * In the attack with plain HTTP: pause of each of its two loops after a connection. Together, the two loops open at
+ * most 40 connections per second.
+ */
 const PLAIN_INTERVAL_MS = 50;
 
 export const DOOR_ATTACKS: readonly Attack[] = [

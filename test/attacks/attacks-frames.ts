@@ -181,7 +181,8 @@ export const FRAME_ATTACKS: readonly Attack[] = [
           await sleep(10);
         }
         // Do not require that the node closes the connection: honest nodes send large events too, such as large blocks.
-        // The node drops the frames that exceed a budget, without a penalty, and pauses the connection.
+        // The node drops the frames that exceed the budget for unsolicited bytes, without a penalty, and pauses the
+        // connection.
       });
     },
   },
@@ -271,8 +272,8 @@ function strangersBlock(arena: Arena) {
 }
 
 /**
- * Frames with messages and requests of the devnet's generation, each with one wrong field. For each field, the list has
- * one frame for each value of `ODD`, and one frame without the field.
+ * Returns frames with messages and requests of the devnet's generation. Each frame has one wrong field. For each field,
+ * the list has one frame for each value of `ODD`, and one frame without the field.
  */
 function wrongFrames(arena: Arena): readonly unknown[] {
   const whole: Record<string, unknown>[] = [

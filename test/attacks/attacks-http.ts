@@ -26,12 +26,15 @@ const KINDS = Object.keys(NAMES) as FloodKind[];
 
 /**
  * Default number of connections from each address. The number is below the node's limit of 100 connections per address,
- * so that the node accepts all connections of a flood of 2,000.
+ * so that the node accepts all connections of a flood on 2,000 connections.
  */
 const CONNECTIONS_PER_SOURCE = 50;
 const JUNK_BODIES = 200;
 
-/** These attacks run only in generation 3, because the HTTP admission is the same in both generations. */
+/**
+ * With the setting `default`, these attacks run only in generation 3, because the HTTP admission is the same in both
+ * generations.
+ */
 export const HTTP_ATTACKS: readonly Attack[] = [
   ...(['pipelined', 'unread', 'bombs', 'bodies'] as const).flatMap((kind) =>
     [1, 50, 2_000].map((connections) => floodOf(kind, connections)),

@@ -105,8 +105,8 @@ class Liar implements Presence {
   }
 
   /**
-   * Does nothing, so that the connection stays open for a later run of the attack. The node might never dial the server
-   * again.
+   * Does nothing, so that the connection stays open for a later run of the attack. After a disconnection, the node
+   * might never dial the server again.
    */
   leave(): void {
     return undefined;

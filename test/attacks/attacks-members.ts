@@ -12,7 +12,7 @@ import { waitFor } from '../support/devnet.ts';
 import type { Arena } from './arena.ts';
 import type { Attack } from './measure.ts';
 
-/** Number of attacking peers: a few less than the inbound connections that a node accepts. */
+/** Number of attacking peers: a few less than the maximum number of inbound connections of a node. */
 const PEERS = 95;
 const SIGNATURES_PER_MESSAGE = 25;
 const WINDOW_MS = 10_000;
@@ -90,8 +90,8 @@ function falseSignature(transactionId: string): MemberSignature {
 }
 
 /**
- * Number of false signatures of members that the node has checked so far. Does not count other refusals of the pool,
- * because honest peers may cause other refusals.
+ * Returns the number of false signatures of members that the node has checked so far. Does not count other refusals of
+ * the pool, because honest peers may cause other refusals.
  */
 async function looks(arena: Arena): Promise<number> {
   const metrics = await (await fetch(`${arena.target.url}/metrics`)).text();

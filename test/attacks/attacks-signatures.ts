@@ -21,7 +21,10 @@ const MEMBERS: readonly KeyPair[] = Array.from({ length: 15 }, (_, index) =>
   keyPairOf(`member of a junk group ${index}`),
 );
 const PEERS = 5;
-/** Number of transactions in each message or answer, and of ids in each announcement: the maximum of one message. */
+/**
+ * Number of transactions in each message or answer, and number of ids in each announcement. This number is the maximum
+ * that a node accepts in one message.
+ */
 const TRANSACTIONS_PER_MESSAGE = 25;
 const MESSAGE_INTERVAL_MS = 220;
 /**

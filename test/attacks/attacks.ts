@@ -48,7 +48,7 @@ export function attacksOn(generation: 2 | 3, setting: Setting = 'default'): read
   return all.filter((attack) => attack.generation === undefined || attack.generation === generation);
 }
 
-/** HTTP floods: each kind of flood of this generation, once with each number of connections in `counts`. */
+/** Returns each kind of HTTP flood of this generation, once with each number of connections in `counts`. */
 export function floodsOn(generation: 2 | 3, counts: readonly number[]): readonly Attack[] {
   return floodsFrom(counts).filter((attack) => attack.generation === undefined || attack.generation === generation);
 }

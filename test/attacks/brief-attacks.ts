@@ -1,4 +1,4 @@
-/** Runs each attack on a devnet briefly. `npm run attacks` runs each one for longer and waits for blocks after it. */
+/** Runs each attack on a devnet briefly. `npm run attacks` runs each attack longer, and waits for a block after it. */
 
 import type { TestFn } from 'ava';
 import { lastWords } from '../support/devnet.ts';

@@ -1,7 +1,8 @@
 /**
- * An attacker of the HTTP interface. It runs in its own process, so that its work does not delay the measuring process.
- * The parent process sends a `Flood` to the attacker. The attacker opens its connections, replaces each closed
- * connection, and sends what `FloodKind` describes. The attacker ends when its flood is over or when its parent ends.
+ * Program of an attacker that floods a node with HTTP connections and requests. The attacker runs in its own process,
+ * so that its work does not delay the measuring process. The parent process sends a `Flood` to the attacker. The
+ * attacker opens its connections, replaces each closed connection, and sends what `FloodKind` describes. The attacker
+ * ends when its flood is over or when its parent ends.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -19,15 +20,15 @@ export interface Flood {
 }
 
 /**
- * - `pipelined`: requests without end; the answers are read
+ * - `pipelined`: pipelined requests on each connection until the end of the flood; all answers are read
  * - `unread`: 64 kB of requests on each connection, then one byte every 500 ms; no answer is read
- * - `bombs`: pipelined requests to existing paths and one missing path; their compressed bodies unpack to 2 MB
+ * - `bombs`: pipelined requests to existing paths and one missing path; each compressed body unpacks to 2 MB
  * - `bodies`: the first half of a body of 128 kB on each connection, then one byte every 500 ms
  * - `silent`: connections that send nothing
  * - `events`: a request for the event stream on each connection, then one byte every 500 ms; no event is read
  * - `wave`: every two seconds, each connection sends 64 kB of requests, all at the same time
  * - `peerPort`: the requests of `pipelined`, but sent to the port on which the node accepts peers
- * - `junk`: the given bodies as transactions, each sent after the answer to the previous one
+ * - `junk`: POST requests with `Flood.bodies` as transactions; each request follows the answer to the previous request
  */
 export type FloodKind =
   'pipelined' | 'unread' | 'bombs' | 'bodies' | 'silent' | 'events' | 'wave' | 'peerPort' | 'junk';

@@ -27,7 +27,7 @@ export interface IntruderOptions {
  */
 export type End = number | 'refused';
 
-/** A connection of an attacker to the node. */
+/** A connection between an attacker and the node. */
 export interface Presence {
   /** How the connection ended. Undefined while the connection is open or opening. */
   readonly end: End | undefined;
@@ -71,8 +71,8 @@ export class Intruder implements Presence {
   }
 
   /**
-   * Sends the handshake when the connection is open, and waits for the first message from the node or for the end of
-   * the connection. @returns whether the connection is open
+   * Sends the event `#handshake` when the connection is open. Then waits for the first message from the node, or for
+   * the end of the connection. @returns whether the connection is open
    */
   async greet(): Promise<boolean> {
     if (!(await this.opened())) return false;

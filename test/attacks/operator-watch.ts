@@ -133,9 +133,9 @@ export class OperatorWatch {
   }
 
   /**
-   * Milliseconds for which the node and this process have waited for a processor since their start. The time of a probe
-   * does not include such waits, because the attacker of a real node runs on another machine and takes no processor
-   * time from the node.
+   * Milliseconds for which the node and this process have waited for a processor since their start. The check for late
+   * probes does not count such waits, because the attacker of a real node runs on another machine and takes no
+   * processor time from the node.
    */
   #waitedMs(): number {
     return waitedMsOf(this.#arena.target.pid()) + waitedMsOf(process.pid);
@@ -143,8 +143,8 @@ export class OperatorWatch {
 }
 
 /**
- * Milliseconds for which the main thread of a process has waited for a processor, or 0 if the system does not report
- * it.
+ * Returns the milliseconds for which the main thread of a process has waited for a processor, or 0 if the system does
+ * not report this time.
  */
 function waitedMsOf(pid: number | undefined): number {
   try {

@@ -1,6 +1,6 @@
 /**
- * Measures the start of a devnet: the elapsed time and the processor time of all its processes. By default, the start
- * ends when each node has the first block after the genesis block.
+ * Measures the start of a devnet: the elapsed time, and the processor time that the supervisor and all nodes use. By
+ * default, the start ends when each node has the first block after the genesis block.
  */
 
 import { spawn } from 'node:child_process';

@@ -17,7 +17,7 @@ export interface SubscriberFigures {
    */
   readonly missedSlots: number;
   /**
-   * Time from the start of a block's slot until the last subscriber has the block: the median and the maximum of all
+   * Time from the start of a block's slot until the last subscriber has the block: the median and the maximum over all
    * blocks.
    */
   readonly lastReceivedMs: { readonly median: number; readonly worst: number };

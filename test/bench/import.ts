@@ -23,9 +23,12 @@ import { memoryOfProcess, startServedNode } from './served-node.ts';
 import { EXECUTABLE, runImport, type ImportRun } from './import-run.ts';
 import { figure, printTable, TRANSFERS_PER_BLOCK } from './chains.ts';
 
-/** Every `FULL_EVERY`-th block of a mixed chain is full. */
+/** Every `FULL_EVERY`-th block of the chain `mixed` is full of transfers. Its other blocks are empty. */
 const FULL_EVERY = 5;
-/** Height and share of full blocks, as in the chains that lisk-sdk nodes forged for `npm run golden`. */
+/**
+ * Height of the chain `golden`, and its share of full blocks (one in `fullEvery`). Both are as in the chains that
+ * lisk-sdk nodes forged for `npm run golden`.
+ */
 const GOLDEN_KIND = { height: 3000, fullEvery: 3 };
 /** Idle time of a started node before its memory is measured. */
 const IDLE_MS = 10_000;
@@ -227,8 +230,8 @@ async function signaturesPerSecond(
  */
 const COMMIT_BYTES = BLOCKS_PER_COMMIT * 32_000;
 /**
- * Number of commits for which the test file has space. After this number of commits, the benchmark overwrites the file
- * from its start.
+ * Number of commits for which the file `commits` has space. After this number of commits, the benchmark overwrites the
+ * file from its start.
  */
 const COMMIT_PLACES = 10;
 

@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- --processes`: measures whether a request costs the same processor time with several readers as with
- * one. The load generator needs a core itself, so on a machine with few cores the requests per second say little. The
- * useful result is the number of requests per second of processor time that the readers use.
+ * one. Readers are the reading processes of a node. The load generator needs a core itself, so on a machine with few
+ * cores the requests per second say little. The useful result is the number of requests per second of processor time
+ * that the readers use.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

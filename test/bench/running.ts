@@ -19,8 +19,9 @@ const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
 /**
- * Maximum ratio of the memory at the end to the memory after a tenth of the cycles. A greater ratio counts as a leak.
- * Without a leak, the memory can grow by a third, because Node.js may collect garbage late.
+ * Maximum ratio of the resident memory at the end to the resident memory after a tenth of the cycles. Both values are
+ * the largest of the four nodes. A greater ratio counts as a leak. Without a leak, the memory can grow by a third,
+ * because Node.js may collect garbage late.
  */
 const LEAK_RATIO = 1.5;
 /** A growth of the file descriptors up to this number is no leak: some connections may be open only at the end. */

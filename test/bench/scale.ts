@@ -118,7 +118,7 @@ function listsOf(million: number, { accounts, activity }: MadeChain): readonly L
     { path: '/api/accounts?sort=balance', total: accounts },
     ...(activity === 'equal' ? [] : ['senderId', 'recipientId', 'senderIdOrRecipientId']).map((filter) => ({
       path: `/api/transactions?${filter}=${busiest}&sort=amount`,
-      // The account's number of transactions is random. 90 % of the expected number seldom exceeds the real number.
+      // The number of transactions of `busiest` is random. 90 % of the expected number seldom exceeds the real number.
       total: Math.floor(transactions * shareOf(accounts - 1, accounts) * 0.9),
     })),
   ];

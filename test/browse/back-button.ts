@@ -13,8 +13,8 @@ const PLACE_PX = 900;
 /** Index of the row with the link that the visitor follows. */
 const ROW = 40;
 /**
- * Number of delegates in a round that `checkSlowReturn` writes into the node's answer to the page. With such short
- * rounds, the page shows ended rounds after few blocks.
+ * Number of delegates in a round. `checkSlowReturn` writes this number into the node's answer for `node/constants`.
+ * With such short rounds, the page shows ended rounds after few blocks.
  */
 const ROUND = 5;
 /**

@@ -15,7 +15,10 @@ export const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
 };
 
 export interface Photographer {
-  /** @throws AssertionError if the page or a table on it is too wide, or if axe finds a violation */
+  /**
+   * @throws AssertionError if the page or a table on it is too wide, or if the accessibility checker axe finds a
+   *   violation
+   */
   take(what: string): Promise<void>;
   /** Number of screenshots so far. */
   taken(): number;

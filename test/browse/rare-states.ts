@@ -13,7 +13,7 @@ import { LOOKS, photographer, problemsOf } from './looks.ts';
 interface RareState {
   /** By pattern of path and query: a function that changes the data of the node's answer on its way to the page. */
   readonly answers: Readonly<Record<string, (data: Untyped) => Untyped>>;
-  /** Whether the page receives no events. */
+  /** Whether the page gets an event stream (`STILL_EVENTS`) that sends no events. */
   readonly isStill?: true;
   /** Number of figures on the overview that must be shown as alarming. */
   readonly alarms: number;

@@ -103,7 +103,7 @@ async function sendTransfers(devnet: TestDevnet, generation: 2 | 3): Promise<str
   };
   for (let index = 0; index < TRANSFERS; index++) {
     assert(await waitFor('an accepted transfer', () => post(index), WAIT_MS), 'the node takes transfers');
-    // The recipient's balance must change at two times, because the chart needs two points.
+    // The recipient's balance must change at two times, because the chart “Balance over time” needs two points.
     if (index === 0) await sleep(1500);
   }
   const client = devnet.nodes[0]?.client;
@@ -219,7 +219,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   await photograph('nodes');
   await open('Forging');
   await page.getByText('on', { exact: true }).first().waitFor();
-  // Until the results of a delegate are loaded, its cells show `…`.
+  // Until the results of a delegate, for example its earnings, are loaded, its cells show `…`.
   await page.getByRole('cell', { name: '…' }).first().waitFor({ state: 'detached' });
   await photograph('forging');
   await open('Diagnostics');

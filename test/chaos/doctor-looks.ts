@@ -1,7 +1,7 @@
 /**
- * Runs the doctor many times (each run is a look) on a healthy network. One node of the network has caught up twice
- * without a restart: first from the genesis block, then after a time without connections. The doctor checks each node
- * over HTTP, reads the node's data folder, and must find no fault.
+ * Runs the checks of the doctor (`bloomery doctor`) many times on a healthy network. Each run is a look. One node of
+ * the network has caught up twice without a restart: first from the genesis block, then after a time without
+ * connections. The doctor checks each node over HTTP, reads the node's data folder, and must find no fault.
  */
 
 import { runChecks } from '../../src/cli/doctor/run-checks.ts';
@@ -39,8 +39,9 @@ export interface LooksReport {
 const NODES = 3;
 const START_MS_MAX = 150_000;
 /**
- * Minimum number of blocks that the late node lacks at its start, and again when the test reconnects the node. The node
- * is cut off for so long that the nodes close their stalled connections.
+ * The test starts the late node when all other nodes have reached this height. The test ends the cut when another node
+ * has at least this number of blocks above the late node's tip. The cut is so long that the nodes close their stalled
+ * connections.
  */
 const BLOCKS_BEHIND = 25;
 const BACK_MS_MAX = 180_000;

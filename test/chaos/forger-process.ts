@@ -2,8 +2,8 @@
  * A process with one node that forges a block in every slot of its network. The clock of the node runs a thousand times
  * faster than real time. The store and the signing journal are files. The tests kill this process at random moments.
  *
- * The process has three arguments: the data folder, the start of the network's first slot (Unix time in ms), and
- * `waive` or `guard`. With `waive`, the node forges with the option `riskDoubleForging`.
+ * The process has three arguments: the data folder, the real time at which the network's first slot starts (Unix time
+ * in ms), and `waive` or `guard`. With `waive`, the node forges with the option `riskDoubleForging`.
  */
 
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The short form of `npm run chaos -- --kept 200`. */
+/** Runs the test of `npm run chaos -- --kept 200` with only 4 kills in each generation. */
 
 import test from 'ava';
 import { runAccepted } from './kept.ts';

@@ -63,7 +63,8 @@ async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOption
   const { registration, signatures } = groupOf(devnet);
   const first: JsonObject[] = [registration];
   for (let kill = 1; kill <= kills; kill += 1) {
-    // Send the transactions at the same time, so that the node often adds several of them to its journal in one write.
+    // Send the transactions at the same time, so that the node often adds several of them to its transaction journal in
+    // one write.
     const count = 1 + Math.floor(chance() * PER_LIFE_MAX);
     const transactions = Array.from({ length: count }, (_, index) => transfer(network, kill * PER_LIFE_MAX + index));
     const posts = transactions.map((transaction) => postTransaction(node.url, network, transaction));
@@ -92,7 +93,10 @@ async function keptIn(devnet: TestDevnet, { kills, chance, log }: AcceptedOption
   return { accepted: accepted.length, restored: restoredIn(readFileSync(node.plan.logFile, 'utf8')), lost: [...lost] };
 }
 
-/** @returns the registration of a group with two members but without their signatures, and these two signatures */
+/**
+ * @returns `registration`: the registration of a group with two members, without the signatures of the members;
+ *   `signatures`: the signatures of the two members
+ */
 function groupOf({ network }: TestDevnet): { registration: JsonObject; signatures: JsonObject[] } {
   const members = ['kept 1', 'kept 2'].map(keyPairOf);
   const keysgroup = members.map(({ publicKey }) => `+${hexOf(publicKey)}`);

@@ -1,4 +1,4 @@
-/** The short form of `npm run chaos -- --forger-kills 1000`. */
+/** Runs the test of `npm run chaos -- --forger-kills 1000` with only 8 kills. */
 
 import test from 'ava';
 import { temporaryFolder } from '../support/network-folder.ts';

@@ -37,7 +37,8 @@ export interface KillReport {
 const PROCESS = fileURLToPath(new URL('./forger-process.js', import.meta.url));
 /**
  * Height at which the test kills the first process, which forges with `riskDoubleForging`. This height is in the second
- * round, so the journal contains headers of nearly all delegates. The later processes forge without this option.
+ * round, so the signing journal contains headers of nearly all delegates. The later processes forge without this
+ * option.
  */
 const FIRST_LIFE_HEIGHT = 120;
 const LIFE_MS_MAX = 200;
@@ -48,7 +49,7 @@ const KILLED_STARTING = 0.15;
 export async function killForger({ kills, directory, chance, log }: KillOptions): Promise<KillReport> {
   const network = makeNetwork();
   const rules = createGen3Rules(network.params);
-  // The network starts in the past, so that the first block need not wait for its slot.
+  // The first slot of the network begins in the past, so that the first block need not wait for its slot.
   const originMs = Date.now() - 1000;
   const signed = new Map<string, Map<string, SignedHeader>>();
   const complaints: string[] = [];
@@ -134,7 +135,7 @@ async function live(args: readonly string[], { untilHeight, lifeMs, startingMs }
   return { first, last, complaint };
 }
 
-/** Adds the headers in the journal to `signed`, because a node that rewrites the journal drops old headers. */
+/** Adds the headers in the signing journal to `signed`, because a node that rewrites the journal drops old headers. */
 function learn(signed: Map<string, Map<string, SignedHeader>>, directory: string): void {
   for (const { delegate, header } of signedHeadersIn(readFileSync(journalFileOf(directory), 'utf8'))) {
     const headers = signed.get(delegate) ?? new Map<string, SignedHeader>();

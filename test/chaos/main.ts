@@ -1,4 +1,4 @@
-/** `npm run chaos`: the long forms of the tests in which nodes are killed, stopped, cut off and put under load. */
+/** Runs `npm run chaos`. Its forms (`FORMS`) are tests that kill, stop and cut off nodes, and put nodes under load. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { DEVNET_MINUTES_MIN } from './devnet-run.ts';

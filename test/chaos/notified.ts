@@ -1,7 +1,7 @@
 /**
- * A node forges alone and reports missed slots to a webhook, the receiver. The test repeatedly kills the node or the
- * receiver, so that the node misses slots, events wait for their delivery, and deliveries break off. At the end, the
- * events that the receiver has stored must report each slot without a block exactly once.
+ * A node forges alone and sends events about missed slots to a webhook, the receiver. The test repeatedly kills the
+ * node or the receiver, so that the node misses slots, events wait for their delivery, and deliveries break off. At the
+ * end, the events that the receiver has stored must report each slot without a block exactly once.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';

@@ -1,7 +1,7 @@
 /**
- * Starts two nodes on one folder in separate process namespaces. The first node is paused until its lock on the folder
- * expires, the second node starts, and the first node resumes. At the end exactly one node must run and forge. Usage:
- * `node dist/test/chaos/paused-container.js [times]`. Requires permission to create namespaces.
+ * Starts two nodes on one data folder in separate process namespaces. The test pauses the first node until the lock of
+ * this node on the folder has expired, starts the second node, and resumes the first. At the end exactly one node must
+ * run and forge. Usage: `node dist/test/chaos/paused-container.js [times]`. Requires permission to create namespaces.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -32,7 +32,7 @@ interface Node {
   isGone(): boolean;
 }
 
-/** Runs the test once: pauses the first node and starts the second. @returns the final state of both nodes */
+/** Runs the test once: pauses the first node and starts the second. @returns which node continued */
 async function runOnce(time: number): Promise<string> {
   const data = join(folder, `data-${time}`);
   const nodes: Node[] = [];

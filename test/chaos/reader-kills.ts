@@ -21,7 +21,7 @@ import { readerPidsOf } from '../support/reader-pids.ts';
 import { ReaderLoad, type LoadReport } from './reader-load.ts';
 
 export interface ReaderKillsOptions {
-  /** Number of kills of readers, and of kills of the node. */
+  /** Number of kills of readers. */
   readonly kills: number;
   readonly nodeKills: number;
   /** Returns a random number, uniform in [0, 1). The numbers determine the victims and the times of the kills. */

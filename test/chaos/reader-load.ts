@@ -1,5 +1,5 @@
 /**
- * Clients that send requests to a node one after the other, each client on its own connection. For each lost request,
+ * Clients of a node. Each client sends its requests one after the other, on its own connection. For each lost request,
  * the report names the process that had the connection, if the process is known.
  */
 
@@ -37,7 +37,7 @@ export class ReaderLoad {
   #ofKilled = 0;
   readonly #lost: string[] = [];
 
-  /** @param readers returns the ids of the processes that answer now */
+  /** @param readers returns the process ids of the readers that run now */
   constructor(port: number, clients: number, readers: () => readonly number[]) {
     this.#port = port;
     this.#clients = Array.from({ length: clients }, (_, index) => this.#run(index, readers));

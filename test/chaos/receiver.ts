@@ -1,6 +1,6 @@
 /**
- * A receiver of events as an operator could write it: it stores each event on disk before it answers. Arguments: port
- * and file. Each line of the file is one event, with the time of its arrival.
+ * A receiver of webhook events as an operator could write it: it stores each event on disk before it answers.
+ * Arguments: port and file. Each line of the file is one event, with the time of its arrival.
  */
 
 import { appendFileSync } from 'node:fs';

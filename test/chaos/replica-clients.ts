@@ -13,7 +13,7 @@ export interface ReplicaClientsReport {
   readonly answered: number;
   /** Answers with a status other than 200, and requests without an answer. */
   readonly failed: readonly string[];
-  /** Heights and balances that were lower than in an earlier answer to the same client, without control requests. */
+  /** Heights and balances lower than in an earlier answer to the same client. Control requests do not count. */
   readonly back: readonly string[];
   /** Number of heights and balances in answers to control requests that were lower than in an earlier such answer. */
   readonly controlBack: number;

@@ -83,7 +83,7 @@ test.serial(
   },
 );
 
-/** Digest of all keys and values. */
+/** Digest of all keys and values of a store. */
 function contentOf(keys: KeyValue): string {
   const hash = createHash('sha256');
   for (const { key, value } of keys.entries({ gte: Buffer.from([0]), lt: Buffer.from([255]) })) {

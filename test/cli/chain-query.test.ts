@@ -178,7 +178,7 @@ test.serial('a transaction that moves through the queues into a block during the
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://localhost');
     const isThere = pathname.endsWith(places[0] ?? '');
-    // The transaction moves after each request, and stays in the last place.
+    // After each request for transactions, the transaction moves to the next path in `places`, up to the last path.
     if (places.length > 1 && /transactions/.test(pathname)) places.shift();
     const data = pathname.endsWith('constants') ? CONSTANTS['/api/node/constants'].data : isThere ? [TRANSFER] : [];
     response.end(JSON.stringify({ data }));
@@ -192,7 +192,7 @@ test.serial('a transaction that moves through the queues into a block during the
     const { code, stderr } = await runCli(['tx', id, '--node', node]);
     t.is(code, 0, `${last}: ${stderr}`);
   }
-  // A block moves the transaction back after the second request, behind the search.
+  // A new block moves the transaction from `ready` back to `validated`, a queue that the search has already passed.
   places = ['/ready', '/ready', '/ready', '/ready', '/validated'];
   t.is((await runCli(['tx', id, '--node', node])).code, 0);
   places = ['/ready', '/ready', '/ready', '/validated'];

@@ -42,7 +42,7 @@ test.before(async () => {
 });
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Reverts the last block and applies it again. The revert writes the note of the finalized height. */
+/** Reverts the last block and applies it again. The revert writes the finalized height to the table `notes`. */
 async function leaveNotes(place: ChainLocation): Promise<void> {
   const { chain, close } = await openChain(place, true);
   try {

@@ -1,4 +1,4 @@
-/** Catalogue of faults. The doctor must name each induced fault and must raise no alarm for a healthy node. */
+/** The doctor must name each induced fault of its catalogue (`FAULTS`), and must raise no alarm for a healthy node. */
 
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -177,7 +177,7 @@ function decided(module: string, code: string, fields: object, times = 3): objec
 
 const status = (changes: object) => ({ 'node/status': { ...healthy()['node/status'], ...changes } });
 const missed = { slot: 9_990, reason: 'no peers' };
-/** A peer of another network that found this node; the configuration does not name it. */
+/** A peer of another network that connected to this node. The configuration does not name the peer. */
 const strayPeer = {
   ip: '20.0.0.2',
   verdict: 'dropped',
@@ -246,7 +246,7 @@ for (const [reason, code] of [
   });
 }
 
-/** Builds diagnostics from entries. The first entry is the oldest. */
+/** Builds the answer of `node/diagnostics` from its entries. The first entry is the oldest. */
 function decidedInTurn(entries: readonly (readonly [module: string, code: string, fields: object])[]): object {
   const all = entries.map(([module, code, fields], index) => {
     const time = new Date(NOW_MS - (entries.length - index) * 10_000).toISOString();
@@ -400,7 +400,7 @@ test.serial(
     });
     const its = await setUpNode(t, healthy());
     t.deepEqual(await found(t, { ...its, url: await scripted(t, waverer) }), []);
-    // Peers need time to receive a new block, so the first reads of the status may show a low consensus.
+    // Peers need time to receive a new block, so the first reads of the status may show a low `consensus`.
     let looks = 0;
     const slowPeers = healthy();
     Object.defineProperty(slowPeers, 'node/status', {

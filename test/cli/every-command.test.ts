@@ -1,4 +1,4 @@
-/** Checks the help texts, exit codes, error lines and JSON schemas of all commands, and the JSON output of a few. */
+/** Checks help, exit codes, error lines and JSON schemas of all commands, and the JSON output of a few commands. */
 
 import test from 'ava';
 import Ajv from 'ajv';
@@ -42,7 +42,8 @@ for (const { path, command } of COMMANDS) {
 for (const { path } of COMMANDS) {
   test(`${path} ends with exit code 2 and one line for a wrong use`, async (t) => {
     const program = createProgram();
-    // `vote` reads a word with a hyphen as a vote against a delegate. The wrong use is therefore a missing argument.
+    // `vote` reads a word that begins with a hyphen as the withdrawal of a vote. The wrong use is therefore a missing
+    // argument.
     const wrong = path === 'vote' ? [] : ['--no-such-option'];
     const error = await t.throwsAsync(program.parseAsync(['node', 'bloomery', ...path.split(' '), ...wrong]));
     const { line, exitCode } = errorLineOf(error);

@@ -1,4 +1,4 @@
-/** Tests faults of devnet links with the in-memory transport of the test kit. The tests move the clock. */
+/** Tests faults of devnet links with the in-memory transport of the test kit. The tests move a `FakeClock`. */
 
 import test from 'ava';
 import { FaultyTransport } from '../../src/cli/devnet/faulty-transport.ts';

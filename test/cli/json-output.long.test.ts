@@ -36,7 +36,7 @@ test.after.always(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Commands whose output other tests compare with the schemas, by the place of the tests. */
+/** Commands whose output other tests compare with the schemas, by the file of these tests (`below`: this file). */
 const ELSEWHERE = {
   'stopped-node.long.test.ts': ['block', 'tx', 'account', 'delegates', 'pool'],
   'devnet/control.long.test.ts': commandPaths().filter((path) => /^devnet (?!accounts|run)/.test(path)),

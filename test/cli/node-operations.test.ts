@@ -1,4 +1,4 @@
-/** Commands that start or resume nodes of a devnet, tested with fake child processes. */
+/** Tests commands that start or resume nodes of a devnet. The nodes are fake child processes. */
 
 import { EventEmitter } from 'node:events';
 import test from 'ava';

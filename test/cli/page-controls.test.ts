@@ -1,4 +1,4 @@
-/** Operations of a devnet that the dashboard requests. */
+/** Tests the operations of a devnet that the dashboard requests. */
 
 import test from 'ava';
 import type { ControlOperation } from '../../src/cli/devnet/control-server.ts';

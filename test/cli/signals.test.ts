@@ -1,4 +1,4 @@
-/** Output and files that a node or a command leaves when a signal ends it. */
+/** Tests the output and the files that a node or a command leaves when a signal ends the process. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** The first lines that a devnet prints, and the permissions of its folder. */
+/** Tests the first lines that a devnet prints, and the permissions of the devnet folder. */
 
 import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -164,7 +164,7 @@ async function compareStoppedWithRunning(t: ExecutionContext, { maker, network, 
   t.false(ajv.validate(schemas['block'] ?? true, { block: {}, transactions: [] }));
 }
 
-/** Writes the chain and the event log, as a node does. */
+/** Writes the chain and its log (`createChainLog`), as a node does. */
 async function storeLoggedChain(place: ChainLocation, blocks: readonly Block[]): Promise<void> {
   const { store, rules, close } = await openChain(place, true);
   createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
@@ -174,7 +174,7 @@ async function storeLoggedChain(place: ChainLocation, blocks: readonly Block[]):
   await close();
 }
 
-/** Blanks the nonce, which is new at every start. */
+/** Blanks the nonce of the node. A node has a new nonce after every start. */
 function withoutNonce(body: unknown): unknown {
   const { data } = body as { readonly data?: { nonce?: string } };
   if (data?.nonce !== undefined) data.nonce = '';

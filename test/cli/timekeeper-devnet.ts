@@ -38,7 +38,7 @@ export interface InProcessNode {
   readonly engine: Engine;
   readonly store: StoredChain;
   readonly agent: NodeAgent;
-  /** Codes of the events that the node has logged. */
+  /** Codes of the log lines that the node has written. */
   readonly codes: string[];
   isRunning: boolean;
   /** Requests that the node does not answer. */

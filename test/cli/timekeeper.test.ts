@@ -207,7 +207,7 @@ test('in the mode on-demand, mining takes a transaction that any one node accept
   await timekeeper.begin();
   for (let sent = 1; sent <= 5; sent += 1) {
     const json = transferOf(network, BigInt(sent), timekeeper.nowMs());
-    // Other nodes forge most of the five blocks. Without gossip, they can get the transaction only from the relay.
+    // Other nodes forge most of the five blocks. Without gossip, they can get the transaction only from the timekeeper.
     t.true(nodes[0]!.engine.pool.submit(json).accepted);
     t.is(tips(devnet)[0]!.height, sent);
     await timekeeper.mine(1);

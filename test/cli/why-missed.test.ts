@@ -32,7 +32,7 @@ const FACTS: Readonly<Record<number, readonly object[]>> = {
 };
 
 interface Recorded {
-  /** First slot of the records. */
+  /** First slot for which the node has records. */
   readonly sinceSlot: number;
   readonly switches: readonly { readonly slot: number; readonly on: boolean }[];
   readonly branches?: readonly Untyped[];
@@ -164,7 +164,7 @@ test.serial('a slot during which the node did not run is not reported as a slot 
     (await missedAt(t, 1002, down)).reason,
     'nothing is recorded: this node did not run, it was started later, in slot 1004',
   );
-  // The clock was moved while the node ran, so the start time does not show whether the node ran in a slot.
+  // The node ran before and after slot 1004, but not in this slot.
   const asleep = [
     { fromSlot: 990, toSlot: 1003 },
     { fromSlot: 1005, toSlot: 1010 },

@@ -144,7 +144,7 @@ async function sendBodies(
 /** For the oldest clients, this route reports a refusal with status 200 and `success: false`. */
 const EMPTY_IS_ANSWERED = 'PUT /signatures';
 
-/** Reads the stored events with the client, and compares each event with the text that the node sends. */
+/** Reads the stored events of `/events` with the client, and compares each event with the text that the node sends. */
 async function askEvents(
   t: ExecutionContext,
   fixture: RouteFixture,
@@ -227,6 +227,6 @@ function amountsSeen(): readonly string[] {
 
 /**
  * Amounts that the test cannot see. Transactions leave the queue `verified` too quickly, the test reverts no block, and
- * the event log does not store the events of the pool.
+ * the node does not store the events of its pool.
  */
 const UNSEEN = /^(GET \/node\/transactions|event (blocks\/delete|transactions\/(new|reverted))) /;

@@ -1,6 +1,7 @@
 /**
- * Checks that `notify.events` accepts exactly the codes that the node can send. The node sends diagnostics, so the test
- * looks at each log call of the modules that have diagnostics.
+ * Checks that the option `notify.events` accepts exactly the codes of the events that the node can send to a webhook or
+ * a command. The node sends its diagnostics as events, so the test looks at each log call of the modules that have
+ * diagnostics.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +21,7 @@ const SOURCES = join(packageDirectory(), 'src');
 const FILE = join(SOURCES, 'config', 'event-codes.ts');
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
-/** Module name in the log lines of the files of each folder. */
+/** By folder, the module name in the log lines of its files. */
 const MODULES: Readonly<Record<string, string>> = {
   engine: 'chain',
   'engine/forge': 'forge',
@@ -29,7 +30,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'engine/sync': 'sync',
   'node/notify': 'notify',
 };
-/** Module name in the log lines of single files of other folders. */
+/** By file outside these folders, the module name in the log lines of the file. */
 const FILES: Readonly<Record<string, string>> = {
   'node/seeds.ts': 'peers',
   'node/transaction-journal-file.ts': 'pool',

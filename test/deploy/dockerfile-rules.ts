@@ -1,6 +1,6 @@
 /**
- * Some of the hadolint rules that need no shell parser, for machines without a container engine. Each rule has the
- * number that it has in hadolint.
+ * Implements some of the hadolint rules that need no shell parser, for machines without a container engine. Each rule
+ * has the number that it has in hadolint.
  */
 
 export interface Instruction {
@@ -67,7 +67,7 @@ const SINGLE: readonly Rule[] = [
   { rule: 'DL3014', isBroken: runs(/apt-get\s+install\s(?!.*-y)/) },
   { rule: 'DL3016', isBroken: runs(/npm\s+(install|i)\s+(-\S+\s+)*[a-z@](?!.*@\d)/) },
   { rule: 'DL3020', isBroken: (name, text) => name === 'ADD' && !/^https?:|\.tar(\.\w+)?\s/.test(text) },
-  // A command without brackets runs in a shell, so signals of the engine do not reach the program.
+  // A command without brackets runs in a shell, so signals of the container engine do not reach the program.
   { rule: 'DL3025', isBroken: (name, text) => /^(CMD|ENTRYPOINT)$/.test(name) && !isList(text) },
   { rule: 'DL3027', isBroken: runs(/(^|&&|;)\s*apt\s/) },
   { rule: 'DL4000', isBroken: (name) => name === 'MAINTAINER' },

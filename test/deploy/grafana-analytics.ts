@@ -1,6 +1,6 @@
 /**
- * The Grafana dashboard for the tables of a sink. It has a panel for each question of `docs/guides/analytics.md` (the
- * guide), with variables instead of the guide's example values.
+ * The Grafana dashboard for the ClickHouse tables of `bloomery sink`. The dashboard has a panel for each question of
+ * `docs/guides/analytics.md` (the guide), with variables instead of the guide's example values.
  */
 
 import { questionsOfGuide, type Question } from '../analytics/questions.ts';
@@ -101,7 +101,7 @@ export function dashboardJson(): string {
 }
 
 /**
- * The SQL that Grafana's data source sends to the database after it has replaced the macros and variables.
+ * Returns the SQL that Grafana's data source sends to the database after it has replaced the macros and variables.
  *
  * @param valueOf returns the chosen value of an input; times are Unix times in seconds
  */

@@ -1,4 +1,4 @@
-/** Commands that control a running devnet. All tests of this file use one devnet of real processes. */
+/** Tests the commands that control a running devnet. All tests of this file use one devnet of real processes. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -33,7 +33,7 @@ const UNFINAL_BLOCKS_MAX = 404;
 /** Limit on the file size that is too small for another block. */
 const NO_ROOM_BYTES = 32_768;
 const NAPS_MAX = 8;
-/** Time between two kills of a reading process. The process needs more time to start. */
+/** Time between two kills of a reading process, which needs longer than this to start. */
 const KILL_INTERVAL_MS = 100;
 const SHOWS_WITHIN_MS = 150_000;
 

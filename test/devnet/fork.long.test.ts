@@ -1,4 +1,4 @@
-/** Real devnets that fork a chain without the keys of the chain's delegates. */
+/** Tests devnets of real processes that fork a chain without the keys of the chain's delegates. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -58,7 +58,7 @@ async function makeSource(t: ExecutionContext, generation: 2 | 3): Promise<Sourc
   return { dataDir, network: writeNetworkFolder(join(folder, 'network'), network), tip };
 }
 
-/** Contents and modification times of all files. */
+/** Digests and modification times of all files in a folder. */
 function fingerprint(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()

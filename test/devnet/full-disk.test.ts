@@ -41,8 +41,8 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   t.regex(failed.message, /free space on the disk/);
   t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
 
-  // With the first limit, the store may still have free pages for one more block. With this limit, no further block
-  // fits.
+  // With the limit `store`, the store file may still have free pages for one more block. With `NO_ROOM_BYTES`, no
+  // further block fits.
   limitFileSize(pid, NO_ROOM_BYTES);
   const { height } = await full.client.status();
   const tip = await full.client.blockId(height);

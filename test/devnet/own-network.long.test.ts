@@ -1,6 +1,6 @@
 /**
- * Networks that a user creates and starts with the commands of `docs/guides/devnet.md`. Each network must forge blocks.
- * In small networks of generation 3, blocks must also become final.
+ * Tests networks that a user creates and starts with the commands of `docs/guides/devnet.md`. Each network must forge
+ * blocks. In small networks of generation 3, blocks must also become final.
  */
 
 import { spawn } from 'node:child_process';
@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 
 const NODES = 2;
-/** A generous limit, because the node is not at fault if the machine is busy. */
+/** The time limit is generous, because the nodes are not at fault if the machine is busy. */
 const RUN_MS_MAX = 240_000;
 /** Number of blocks that the test waits for after three rounds, or after 12 blocks if three rounds are longer. */
 const BLOCKS_WAITED_FOR = 6;

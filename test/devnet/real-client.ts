@@ -1,4 +1,4 @@
-/** Typical use of a client library of each generation with a devnet of real processes. */
+/** Uses a client library of each generation as an application does, with a devnet of real processes. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ExecutionContext } from 'ava';
@@ -103,7 +103,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   t.is(library.amountOf(read), `${5n * LSK}`);
   t.is(read.signature, transfer.signature);
 
-  // A second passphrase, and a transfer that needs it.
+  // Register a second passphrase, and send a transfer that needs it.
   const { passphrase } = alice;
   await wallet.include(
     transactions.registerSecondPassphrase({ passphrase, secondPassphrase: SECOND_PASSPHRASE, ...common }),
@@ -115,7 +115,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   );
   t.is(refused.errno ?? refused.status ?? 409, 409);
 
-  // A delegate registration, votes for this delegate and another one, and the withdrawal of the second vote.
+  // Register a delegate, vote for this delegate and another one, and withdraw the second vote.
   const registration = transactions.registerDelegate({
     username: 'newcomer',
     passphrase: carol.passphrase,
@@ -127,8 +127,8 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
   await wallet.include(transactions.castVotes({ ...vote, votes: [carol.publicKey, firstDelegate] }));
   await wallet.include(transactions.castVotes({ ...vote, unvotes: [firstDelegate] }));
 
-  // Registration of a group with two members for the account of erin, and a transfer from this account. Each signature
-  // goes to another node.
+  // Register a group with two members for the account of erin, and send a transfer from this account. The signatures go
+  // to different nodes.
   const members = [bob, dave];
   const group = transactions.registerMultisignature({
     passphrase: erin.passphrase,

@@ -41,8 +41,8 @@ for (const [generation, packaged, when, lateMs] of [
   test(`generation ${generation}: a node with a data folder from a backup signs nothing on its old tip when its peers ${when}, then continues`, async (t) => {
     t.timeout(600_000);
     const network = devnetCopy(t, packaged);
-    // Without the `notice`, the default of `forging.riskDoubleForging` is false, so the node searches for headers that
-    // its delegates signed elsewhere.
+    // If `forgers.json` has no `notice`, the default of `forging.riskDoubleForging` is false, so the node searches for
+    // headers that its delegates signed elsewhere.
     editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
     const { params, name } = loadNetwork(network);
     const folder = temporaryFolder(t);
@@ -107,7 +107,7 @@ async function waitForHeight(node: OneNode, height: number): Promise<void> {
   await waitFor(`height ${height}`, async () => (await client.status()).height >= height, WAIT_MS_MAX);
 }
 
-/** Report of the node on its first waiting delegate, with the reason. */
+/** Forging status of the first delegate that waits, as JSON with the reason for the wait; a text if none waits. */
 async function waitingOf(node: OneNode): Promise<string> {
   const response = await fetch(`${node.url}/api/node/status/forging`);
   const { data } = (await response.json()) as { readonly data: readonly { readonly waiting?: object }[] };

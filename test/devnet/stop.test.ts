@@ -91,8 +91,8 @@ function startAlone(t: ExecutionContext): { readonly child: ChildProcess; readon
 }
 
 /**
- * Starts a node and waits until it has forged and has a peer. Opens an event stream, idle connections and half a
- * request.
+ * Starts node 1 and waits until it has forged and has a peer. Then opens an SSE stream, idle HTTP connections, and a
+ * connection with half a request.
  */
 async function busyNode(t: ExecutionContext) {
   const { child, output } = startAlone(t);

@@ -204,7 +204,7 @@ interface RunningDevnet {
   readonly pids: readonly number[];
   readonly clients: readonly NodeClient[];
   readonly data: string;
-  /** `text` contains the standard output and the standard error. */
+  /** Output of the supervisor. `text` contains the standard output and the standard error. */
   readonly output: { stderr: string; text: string };
 }
 

@@ -13,8 +13,8 @@ export interface Comparison {
   readonly ours: Outcome;
   readonly reference: Outcome;
   /**
-   * Name of the difference, or undefined without a difference. Only targets that make their own comparison set this
-   * member.
+   * Name of the difference, or undefined without a difference. Only targets (`target.ts`) that make their own
+   * comparison set this member.
    */
   readonly difference?: string | undefined;
 }
@@ -40,15 +40,15 @@ function reasonOf(error: unknown): string {
   if (Array.isArray(error)) return reasonOf(error[0]);
   if (error instanceof BlockRejected) return error.transactionErrors[0]?.message ?? error.message;
   const { dataPath, keyword, message } = (error ?? {}) as Record<string, unknown>;
-  // Only errors of the schema validator have a keyword, and their messages lack the path. The messages of transaction
-  // errors contain the path.
+  // Only errors of the schema validator have a keyword, and their messages lack the path of the wrong member. The
+  // messages of transaction errors contain this path.
   if (keyword !== undefined) return `'${String(dataPath)}' ${String(message)}`;
   return error instanceof Error ? error.message : String((error as { message?: unknown } | null)?.message ?? error);
 }
 
 /**
- * Name of a difference. The name is the same for inputs that differ only in numbers, ids and keys. Undefined if both
- * sides accept with the same result, or if both refuse.
+ * Name of a difference. The name is the same for inputs that differ only in numbers, ids and public keys. Undefined if
+ * both sides accept with the same result, or if both refuse.
  */
 export function differenceOf(comparison: Comparison): string | undefined {
   if ('difference' in comparison) return comparison.difference;
@@ -64,7 +64,7 @@ export function differenceOf(comparison: Comparison): string | undefined {
 
 /**
  * Name of the difference between the first reasons of two refusals. Undefined if the reasons differ only in numbers,
- * ids and keys, if one side accepts, or if the target made its own comparison.
+ * ids and public keys, if one side accepts, or if the target made its own comparison.
  */
 export function otherReason(comparison: Comparison): string | undefined {
   const { ours, reference } = comparison;

@@ -23,7 +23,7 @@ export interface Flags {
   readonly record?: string;
 }
 
-/** Exit code when nothing was compared, because the command line was invalid or the lab could not be started. */
+/** Exit code when nothing was compared: the command line was invalid, or the lab of `--http` could not be started. */
 export const EXIT_NOTHING_COMPARED = 2;
 
 const CASES_MAX = 1_000_000_000;

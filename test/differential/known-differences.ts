@@ -1,6 +1,6 @@
 /**
- * Known and accepted classes of difference, each with its reason. `docs/protocol/rule-differences.md` lists the same
- * classes; a test compares the page with this table.
+ * Known and accepted classes of difference from the reference, each with its reason.
+ * `docs/protocol/rule-differences.md` lists the same classes; a test compares the page with this table.
  */
 
 import { HTTP_DIFFERENCES } from './http/known-http-differences.ts';
@@ -52,7 +52,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'An asset of generation 3 may contain nested objects and lists. When the reference stores the asset, the call stack of its process limits the depth of nesting. A new process can store at most 1,780 levels. A process that has run for a long time can store up to 3,141 levels.',
     here: 'This node accepts blocks with up to 3,400 levels. Assets in the pool of this node, and in the blocks that it forges, have at most 256 levels.',
     reason:
-      'A block that only some real nodes can store splits a network of real nodes. This node accepts every block that any real node can store, and forges only blocks that all real nodes can store. No real node can store a block with more than 3,141 levels.',
+      'A block that only some reference nodes can store splits a network of reference nodes. This node accepts every block that any reference node can store, and forges only blocks that all reference nodes can store. No reference node can store a block with more than 3,141 levels.',
   },
   {
     reference: 'The reference keeps a member of an asset with the name `__proto__`.',

@@ -48,7 +48,7 @@ for (const generation of [2, 3] as const) {
   });
 }
 
-/** Assets in a case: the asset of its transaction, or the assets of the transactions in its block. */
+/** Assets in the input of a comparison: the asset of its transaction, or of each transaction in its block. */
 function assetsOf(input: unknown): unknown[] {
   const { asset, block } = input as { asset?: unknown; block?: { transactions: { asset?: unknown }[] } };
   return block === undefined ? [asset] : block.transactions.map((each) => each.asset);

@@ -1,4 +1,4 @@
-/** The rules of this node, behind the same interface as the reference. */
+/** The codec and the transaction rules of this node, with the parameters that the comparison uses. */
 
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import { LruMap } from '../../src/primitives/bounded.ts';

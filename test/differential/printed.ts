@@ -4,7 +4,7 @@ import type { DifferenceClass, Report } from './runner.ts';
 
 const EXAMPLE_CHARACTERS_MAX = 10_000;
 const OUTCOME_CHARACTERS_MAX = 2_000;
-/** Maximum printed length of the first column of a table row. This length is enough to find the row on the page. */
+/** Maximum printed length of the first cell of a row on the page. This length is enough to find the row. */
 const ROW_CHARACTERS_MAX = 80;
 
 /** @param isEach whether to print examples of listed classes too */

@@ -17,7 +17,7 @@ export interface Tip {
   readonly timestamp: number;
 }
 
-/** Network parameters against which headers are checked. */
+/** Network parameters and current chain time against which headers are checked. */
 export interface HeaderFacts {
   readonly networkIdentifier: string;
   readonly genesisBlockId: string;

@@ -36,13 +36,13 @@ export interface Handlers {
   verify(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<void>;
   /** Checks a single transaction and returns the verdict. */
   judge(transaction: ReferenceTransaction, table: AccountTable): Promise<ReferenceResponse>;
-  /** Applies the transactions in order to the table. @throws the errors of one transaction that fails */
+  /** Applies the transactions to the table, in their order. @throws the errors of one transaction that fails */
   apply(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<readonly RoundEntry[]>;
   /** Checks the payload as a whole. @throws Error */
   validatePayload(transactions: readonly ReferenceTransaction[], header: PayloadHeader): void;
 }
 
-/** Current time that both sides assume, in seconds. A later timestamp in a case is a deliberate error. */
+/** Current chain time that both sides assume, in seconds. A later timestamp in a case is a deliberate error. */
 export const NOW_S = 1_000_000;
 
 /** Parameters for the header checks of the reference, equal to those of our side in `target-headers.ts`. */

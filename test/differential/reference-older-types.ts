@@ -1,6 +1,6 @@
 /**
- * Transactions of older types in generation 2. Type 5 is in the published package. Types 6 and 7 were part of Lisk
- * Core, so this file contains test doubles of them. The doubles extend the published base class.
+ * Transactions of older types in generation 2. Type 5 is in the package `lisk-transactions-2`. Types 6 and 7 were part
+ * of Lisk Core, so this file contains test doubles of them. The doubles extend the published base class.
  */
 
 import { createRequire } from 'node:module';

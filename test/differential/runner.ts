@@ -27,8 +27,8 @@ export interface Report {
   readonly seconds: number;
   readonly classes: readonly DifferenceClass[];
   /**
-   * Classes in which both sides refuse, but with different first reasons. Such classes are reported but do not count as
-   * faults.
+   * Classes in which both sides refuse, but with different first reasons. A run prints such classes only with the flag
+   * `--reasons`, and does not count them as differences.
    */
   readonly reasons: readonly DifferenceClass[];
 }

@@ -1,6 +1,6 @@
 /**
  * Blocks in which transactions depend on earlier ones. For example, a block registers a second signature or a
- * multisignature group and then uses it, or registers one name twice.
+ * multisignature group and then uses it, or registers one delegate name twice.
  */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -26,7 +26,10 @@ interface Actor {
 }
 
 const ACTORS = PEOPLE.slice(0, 4);
-/** Fees of generation 3. Many balances are sums of fees and amounts, so some transactions spend the whole balance. */
+/**
+ * Fees of generation 3 in Beddows, by transaction type. Many balances are sums of fees and amounts, so some
+ * transactions spend the whole balance.
+ */
 const FEES: Readonly<Record<number, bigint>> = {
   8: 10_000_000n,
   9: 500_000_000n,
@@ -97,7 +100,7 @@ function anyStep(reference: ReferencePackage, actor: Actor, hasManyAccounts: boo
     ...(isSecond ? { senderId: sender.address, ...inGeneration2(type, asset, sender) } : { asset }),
   };
   const named = namedMembers(document);
-  // Sometimes sign without the second passphrase, without the group, or with an unregistered second passphrase.
+  // Sometimes sign without the second passphrase, without the members, or with an unregistered second passphrase.
   const second = pick([actor.second, actor.second, actor.second, undefined, PEOPLE[8]], below);
   const group = below(5) === 0 ? [] : actor.group;
   const members = [...new Set([...group, ...named])].filter(() => below(12) > 0);

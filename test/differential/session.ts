@@ -1,7 +1,7 @@
 /**
  * A run of the comparison with the reference. The run prints each class of difference once. For a class that
- * `known-differences.ts` does not list, it also prints the smallest example, and the exit code is 1. A run that
- * compares nothing fails. Progress goes to stderr.
+ * `knownDifference` does not find, it also prints the smallest example, and the exit code is 1. A run that compares
+ * nothing fails. Progress goes to stderr.
  */
 
 import { constants } from 'node:os';

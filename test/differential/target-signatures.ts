@@ -56,7 +56,7 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
 
   function groupColumns(group: readonly Person[], below: RandomBelow): Partial<Account> {
     const keys = group.flatMap(({ publicKey }) => {
-      // A registration may name a member in upper case, or in both letter cases.
+      // A registration may contain the key of a member in another letter case, or in two letter cases.
       const other = otherCase(publicKey, below);
       return pick([[publicKey], [publicKey], [other], [publicKey, other]], below);
     });
@@ -97,8 +97,8 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
 }
 
 /**
- * Keeps only the first error about a signature that belongs to no member, because this node stops at the first such
- * error.
+ * Of the errors about signatures that belong to no member, keeps only the first, because this node stops at the first
+ * such error. Keeps all other errors.
  */
 function sought(messages: readonly string[]): readonly string[] {
   const isOfNobody = (message: string): boolean => message.startsWith('failed to validate signature');
@@ -107,7 +107,7 @@ function sought(messages: readonly string[]): readonly string[] {
 
 function corrupted(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
-  // A key that is named in two letter cases makes equal signatures, which both sides refuse. Usually make them differ.
+  // A key in two letter cases makes equal signatures, which both sides refuse. Usually change one of the signatures.
   for (const [at, each] of list.entries()) {
     if (list.indexOf(each) < at && below(3) > 0) signatures[at] = otherCase(each, below);
   }

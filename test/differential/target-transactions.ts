@@ -76,7 +76,7 @@ function targetOf(
   }
 }
 
-/** Members of a transaction's JSON that depend on the time or on the node. */
+/** Members of a transaction's JSON that depend on the chain, the time or the node. */
 const REMARKS = ['blockId', 'height', 'confirmations', 'receivedAt', 'relays'];
 
 /** Members of a transaction that all nodes of the network share. */

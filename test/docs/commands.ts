@@ -63,8 +63,8 @@ const FUZZ: Runner = { file: 'fuzz/fuzz.test.ts', title: 'no decoder crashes, ha
 const BENCH: Runner = { file: 'bench/bench.test.ts', title: 'the bench makes' };
 
 /**
- * Shows, for each npm script of the docs, where it is run: in a test that makes a shorter run, in the code of the script,
- * or in a file that calls the script.
+ * Shows, for each npm script of the docs, where it is run: in a test that makes a shorter run, in the code of the
+ * script, or in a file that calls the script.
  */
 export const NPM_RUNNERS: Readonly<Record<string, Runner>> = {
   analytics: { file: 'analytics/main.ts', title: 'questionsOfGuide' },

@@ -1,4 +1,4 @@
-/** Tests which peers get which announcements, and when. */
+/** Tests which peers get which announced items (for example transaction ids), and when. */
 
 import test from 'ava';
 

@@ -11,7 +11,7 @@ import type { KeyValue } from '../../src/store/tables/key-value.ts';
 import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { madeChain } from '../support/chain-folder.ts';
 
-/** A key-value store in memory that counts the bytes that its last transaction wrote. */
+/** A key-value store in memory that counts the bytes that its last `transact` wrote. */
 class Metered extends MemoryKeyValue {
   bytes = 0;
 

@@ -1,6 +1,6 @@
 /**
- * Tests what the slot history records from the log (events by slot, switches of delegates, reverted branches), which
- * slots it records as observed, and its limits.
+ * Tests what `SlotHistory` records from log lines (facts of each slot, forging switched on or off, reverted branches),
+ * which slots it records as checked by the node, and its limits.
  */
 
 import test from 'ava';

@@ -1,4 +1,4 @@
-/** Tests the owners of slots before and after the tip, as the chain shows them. */
+/** Tests which delegate owns a slot before or after the tip, according to the chain of the node (`SlotOwners`). */
 
 import test from 'ava';
 import { SlotOwners, isOrderCertain } from '../../src/engine/slot-owners.ts';

@@ -16,7 +16,7 @@ export interface Target {
   /** Relative number of inputs for this target; 1 by default. Decoders that use the disk or a socket get fewer. */
   readonly weight?: number;
   readonly seeds: readonly Buffer[];
-  /** Words of the format, which mutations insert anywhere. */
+  /** Words of the input format, which mutations insert anywhere. */
   readonly words?: readonly string[];
   /** Whether the error is of a class that the decoder is allowed to throw. */
   isDeclared(error: unknown): boolean;

@@ -1,4 +1,7 @@
-/** Mutates inputs: bytes anywhere and, in JSON, also members, so that mutated values pass the parser. */
+/**
+ * Mutates the inputs of the fuzzer. Changes bytes anywhere. In JSON, also changes single members, so that the mutated
+ * text passes the JSON parser.
+ */
 
 /** Largest size of a created input, in bytes. */
 const BYTES_MAX = 256 * 1024;
@@ -148,7 +151,7 @@ function corruptMember(
 ): string | undefined {
   const places: Place[] = [];
   collect(root, places);
-  // An earlier round may have removed all members.
+  // An earlier call with this `root` may have removed all members.
   if (places.length === 0) return undefined;
   const place = pickOf(places, below);
   const set = (value: unknown) => {

@@ -1,4 +1,7 @@
-/** Decoders of files from an operator: configuration, network folders, chains, journals, passphrases. */
+/**
+ * Defines the fuzz targets for decoders of files from an operator: configuration, network folders, chain files, forging
+ * journals and encrypted passphrases.
+ */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,7 +68,7 @@ function configTarget(folder: string): Target {
     isDeclared: isProtocolError,
     run(input) {
       writeFileSync(file, input);
-      // The first 300 characters are also the value of environment variables.
+      // The first 300 characters of the input are also the value of environment variables.
       const value = input.toString('utf8').replaceAll('\u0000', '').slice(0, 300);
       const outcomes = ['BLOOMERY_P2P_FIXED_PEERS', 'BLOOMERY_HTTP_PORT', 'BLOOMERY_LOG_LEVEL'].map((variable) => {
         try {

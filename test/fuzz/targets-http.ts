@@ -1,4 +1,4 @@
-/** HTTP requests: queries and bodies for every route, and raw bytes for an open listener. */
+/** Defines the fuzz targets for HTTP requests: queries and bodies for every route, and raw bytes for a listener. */
 
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { problemOf } from '../../src/http/problems.ts';

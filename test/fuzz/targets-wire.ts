@@ -1,6 +1,6 @@
 /**
- * Decoders of data from unknown peers: handshake queries, frames, node infos, requests, messages and answers of both
- * generations.
+ * Defines the fuzz targets for decoders of data from unknown peers, in both generations: handshake queries, frames,
+ * node infos, requests, messages and answers.
  */
 
 import { connect } from 'node:net';

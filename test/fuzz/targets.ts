@@ -1,4 +1,4 @@
-/** All decoders of untrusted bytes. */
+/** Collects all fuzz targets. */
 
 import type { Target } from './fuzzer.ts';
 import { chainTargets } from './targets-chain.ts';

@@ -1,4 +1,4 @@
-/** Compares the account table of a real node with our state after the same chain. */
+/** Compares the account table of a real (lisk-sdk) node with our state after the same chain. */
 
 import { join } from 'node:path';
 import type { Generation } from '../../src/protocol/params.ts';

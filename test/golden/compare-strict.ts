@@ -1,6 +1,7 @@
 /**
- * Compares a node in the strict dialect with the recording and with the reference's API description. Except for the
- * allowed differences, the node must send the recorded answers. Every answer must match the description.
+ * Compares a node in the strict dialect with the recorded answers of a lisk-sdk node and with the API description of
+ * lisk-sdk. Except for the allowed differences, the node must send the recorded answers. Every answer must match the
+ * description.
  */
 
 import { join } from 'node:path';

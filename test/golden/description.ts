@@ -1,5 +1,5 @@
 /**
- * The reference's API description, read from the package of its release. This repository does not contain the
+ * Reads the API description of the reference from the package `lisk-sdk`. This repository does not contain the
  * description, but only the names of the described members and parameters (`test/vectors/http/`).
  */
 

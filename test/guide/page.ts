@@ -1,4 +1,7 @@
-/** Steps of a guide: its shell blocks in order, and the places at which a node must be stopped. */
+/**
+ * Reads the steps of a guide: its shell blocks in order, and its comments `<!-- stop -->`, at which a node must be
+ * stopped.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

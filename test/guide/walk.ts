@@ -105,12 +105,12 @@ function environment(directory: string): NodeJS.ProcessEnv {
     BLOOMERY_HOME: join(directory, 'home'),
     // The nodes end by themselves if the walk is killed.
     BLOOMERY_SUPERVISED: '1',
-    // A long time limit, because tests of other files run on the same processors.
+    // The time limit is long, because tests of other files run on the same processors.
     BLOOMERY_NODE_TIMEOUT_S: '60',
   };
 }
 
-/** Runs a block with the shell variables and functions of the previous blocks. */
+/** Runs a shell block of the page with the shell variables and functions of the previous shell blocks. */
 async function run(text: string, { directory, stepTimeoutMs }: WalkOptions): Promise<string> {
   const state = join(directory, 'shell-state');
   const before = existsSync(state) ? `. '${state}'\n` : '';
@@ -187,7 +187,7 @@ function keyOf(output: string): string {
   return /^public key {2}([0-9a-f]{64})$/m.exec(output)?.[1] ?? '';
 }
 
-/** Headers in the journals of the guide's data folders. */
+/** Block headers of a delegate in the forging journals of the guide's data folders. */
 function signedIn(directory: string, publicKey: string): ReadonlyMap<string, readonly SignedHeader[]> {
   const found = new Map<string, readonly SignedHeader[]>();
   for (const folder of ['forger', 'elsewhere', 'bare']) {

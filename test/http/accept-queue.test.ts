@@ -12,8 +12,9 @@ const body = JSON.stringify({ transactionId: '1', publicKey: '', signature: '' }
 const request = requestBytes('POST /api/signatures', body);
 
 /**
- * A thread that connects strangers and then the operator before the server accepts any of them. It reports how many
- * requests the server had processed when the operator received its answer.
+ * A thread that connects strangers (clients that are not on the whitelist) and then the operator, before the server
+ * accepts any of them. It reports how many requests of strangers the server had processed when the operator received
+ * its answer.
  */
 const CLIENTS = `
   const { connect } = require('node:net');

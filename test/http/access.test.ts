@@ -1,4 +1,4 @@
-/** Which addresses in `http.accessWhitelist` are trusted. */
+/** Tests which addresses become trusted by an entry of `http.accessWhitelist`. */
 
 import test from 'ava';
 import { createTrust } from '../../src/http/access.ts';

@@ -91,7 +91,7 @@ test('more pipelined requests than any client sends end the connection and block
 });
 
 test('an address without access gets 403 to each request, and no answer after too many refusals', async (t) => {
-  // A slow clock, so that all refusals are in one window of the refusal count, even on a slow machine.
+  // The slow clock keeps all refusals in one window of the refusal count, even on a slow machine.
   const slow: MonotonicClock = { ...MONOTONIC_CLOCK, nowMs: () => MONOTONIC_CLOCK.nowMs() / 100 };
   const dial = await serveBytes(t, fakeNode(3), {}, slow);
   for (let refusal = 0; refusal <= REFUSALS_MAX; refusal += 1) {
@@ -232,7 +232,7 @@ test('a request on a kept-alive connection waits for its turn like one on a new 
   const client = await (await serveBytes(t, fakeNode(3), { ...PUBLIC, workShare }))();
   client.write(requestBytes('GET /healthz'));
   await client.until(({ statuses }) => statuses.length === 1);
-  // Strangers now get no main-thread time for longer than node:http keeps an idle connection open.
+  // Strangers now get no main-thread time for a period longer than the keep-alive timeout of node:http.
   const spent = workShare.begin();
   offsetMs += 8_000;
   spent();

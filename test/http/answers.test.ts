@@ -18,7 +18,7 @@ import { populatedNode } from './populated-node.ts';
 
 const ENVELOPE = ['meta', 'data', 'links'];
 
-/** Names of members in their order, for each generation. */
+/** For each request target: names of the members of the answer in their order, for each generation. */
 const MEMBERS: readonly (readonly [target: string, two: string, three: string])[] = [
   [
     '/accounts',
@@ -116,7 +116,7 @@ for (const generation of [2, 3] as const) {
     for (const route of reads) {
       const owner = route.path.endsWith('groups') ? GROUP.address : ALICE.address;
       const path = route.path.replace('{address}', owner).replace('{state}', 'pending').replace('{id}', '1');
-      // The path `/` without the prefix belongs to the dashboard.
+      // Without the prefix `/api`, the path `/` belongs to the dashboard.
       if (path === '/') {
         t.is((await ask('/api')).status, 200);
         continue;

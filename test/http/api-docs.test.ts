@@ -10,7 +10,10 @@ import { fakeNode } from './fake-node.ts';
 
 const DIRECTORY = fileURLToPath(new URL('../../src/dashboard/api-docs/', import.meta.url));
 const DASHBOARD = fileURLToPath(new URL('../../src/dashboard/bundle/', import.meta.url));
-/** Maximum total size of the compressed files of the page, in bytes. Swagger UI alone has 489 kB. */
+/**
+ * Maximum total size of the compressed files of the page of the API documentation, in bytes. Swagger UI alone has
+ * 489 kB compressed.
+ */
 const PACKED_BYTES_MAX = 560_000;
 
 async function start(t: ExecutionContext, options: Partial<HttpOptions> = {}): Promise<string> {

@@ -8,7 +8,10 @@ import { FAKE_CODEC } from '../support/fake-codec.ts';
 import { paramsWith } from '../support/fixtures.ts';
 import { Dice, nextStep } from '../store/world.ts';
 
-/** A chain with its log. The fixture counts the reads of records, and stores the chain as it was after each record. */
+/**
+ * A chain with its chain log. The fixture counts the reads of log records, and stores the chain as it was after each
+ * record.
+ */
 function setUpChain() {
   const params = paramsWith();
   const store = openMemoryChainStore({ codec: FAKE_CODEC, params });

@@ -1,6 +1,6 @@
 /**
- * Tests the controls of a devnet over HTTP. Only devnets have these controls. Only clients on the machine of the
- * devnet can use the controls. A web page of another site cannot use them, even in a browser on this machine.
+ * Tests the HTTP paths that control a devnet (`/api/devnet/…`). Only devnets have these paths. Only clients on the
+ * machine of the devnet can use them. A web page of another site cannot use them, even in a browser on this machine.
  */
 
 import { request } from 'node:http';

@@ -19,7 +19,7 @@ import { fakeNode, type Fake } from './fake-node.ts';
 
 const FAKE_READER = fileURLToPath(new URL('../support/fake-reader-program.js', import.meta.url));
 
-/** Queries that the subscribers use in turn. The last two start from the chain instead of the log. */
+/** URL queries that the subscribers use in turn. The last two start from the chain instead of the event log. */
 const QUERIES = [
   ...['', '', '', 'finality=any&types=blocks/new,blocks/delete'],
   ...['fromHeight=1', 'fromHeight=1&types=blocks/new,blocks/delete'],

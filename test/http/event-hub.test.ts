@@ -52,7 +52,7 @@ class Sink extends EventEmitter implements EventSink {
   }
 }
 
-/** Creates a hub for a log of `blocks` blocks. The test controls the time share of strangers. */
+/** Creates a hub for a log of `blocks` blocks. The test controls how much main-thread time strangers get (`share`). */
 function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
   const clock = new ManualClock();
   const share = new WorkShare({ clock });

@@ -6,7 +6,7 @@ import { rebuildChain, setUpEvents } from './event-fixture.ts';
 import { EventSubscriber, until, type ReceivedEvent } from './event-subscribers.ts';
 import { ALICE_KEY, transactionOf, TRANSFER } from './fake-node.ts';
 
-/** Changes of the chain in the test with many subscribers. */
+/** Number of changes of the chain in the test with many subscribers. */
 const STEPS = Number(process.env['EVENT_STEPS'] ?? 80);
 const SUBSCRIBERS = 100;
 const namesOf = (subscriber: EventSubscriber) => subscriber.events.map(({ name }) => name);
@@ -250,7 +250,8 @@ test('a stream from a height has all blocks since, even those no longer in the l
   t.is(namesOf(subscriber).filter((name) => name === 'rounds/change').length, 1);
   t.false(namesOf(subscriber).includes('log/gap'));
   t.deepEqual(subscriber.complaints, []);
-  // A subscriber can resume at an event from the chain, even if that part of the chain has changed.
+  // A subscriber can resume at an event that was read from the chain instead of the log, even if that part of the chain
+  // has changed.
   const early = subscriber.events.find(({ name, data }) => name === 'blocks/new' && data['height'] === 118);
   subscriber.disconnect();
   for (let i = 0; i < 3; i += 1) fixture.revert();

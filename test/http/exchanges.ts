@@ -1,4 +1,7 @@
-/** Requests to a fake node of each generation, with the answers: examples for the pages and for OpenAPI. */
+/**
+ * Sends requests to a fake node of each generation. The requests and answers are the examples on the pages of
+ * `docs/http` and in the OpenAPI document.
+ */
 
 import type { ExecutionContext } from 'ava';
 import type { Exchange } from '../../src/http/document-examples.ts';

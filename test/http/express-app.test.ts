@@ -449,7 +449,7 @@ test('a port that browsers block is reported', async (t) => {
     ...SILENT,
     log: (level, code, _text, fields) => logged.push([`${level} ${code}`, fields]),
   };
-  // Blocked ports that need no privileges. The test uses one that is free.
+  // These are ports that browsers block and that need no privileges. The test uses one that is free.
   for (const port of [6665, 6666, 6667, 6668]) {
     const server = createHttpServer(fakeNode(3).api, { port, address: '127.0.0.1', observer });
     const isOpen = await server.start().then(

@@ -160,7 +160,7 @@ test('a node with an old last block is ready only beside peers that report its h
   const unheard = await ask('/readyz');
   t.is(unheard.status, 503);
   t.like(unheard.body, { reason: 'No connected peer has sent its height yet, and the last block is 31 s old.' });
-  // Both heights are equally frequent. In this case, the network height is the lower one.
+  // Each height has one peer. In case of such a tie, the network height is the lower height.
   fake.peers = [peer(5000, 2), peer(5001, 6)];
   const behind = await ask('/readyz');
   t.is(behind.status, 503);

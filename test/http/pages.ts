@@ -8,7 +8,7 @@ import type { Schema } from '../../src/http/schema.ts';
 
 export interface Example {
   readonly method: string;
-  /** Path without the prefix. */
+  /** Path without the prefix `/api`. */
   readonly path: string;
   readonly target: string;
   /** Request body that the page shows for both generations; undefined for a request without a body. */

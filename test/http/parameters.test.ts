@@ -315,7 +315,7 @@ test('the digest of a height other than the tip is refused', async (t) => {
   t.is((await ask('/api/node/digest?heigth=1')).status, 400);
 });
 
-/** Sends a request, and returns the newest query that reached the chain. */
+/** Sends a request, and returns the argument of the latest query to the chain of the fake node (`asked`). */
 async function askedBy(ask: Ask, fake: Fake, target: string): Promise<unknown> {
   await ask(target);
   return fake.asked.at(-1)?.[1];

@@ -1,4 +1,4 @@
-/** Headers that name the block of an answer, and requests that wait until the chain has a height. */
+/** Tests the HTTP headers that name the block of an answer, and requests that wait for a height (`minHeight`). */
 
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -67,7 +67,8 @@ test('each answer in an envelope names its block; answers about the chain also h
 
 test('a client with the answer of the current block gets 304 without a body, until the chain changes', async (t) => {
   const { ask, grow } = await growing(t);
-  // The response cache answers the second path. The slow path answers the third path.
+  // The response cache answers the requests for the second list entry. The slow path (Express) answers the requests for
+  // the third entry.
   for (const path of ['/api/accounts', '/api/accounts', '/api/accounts/?limit=1']) {
     const etag = (await ask(path)).headers.get('etag') ?? '';
     const same = await ask(path, { headers: { 'if-none-match': `"other", ${etag}` } });
@@ -164,7 +165,7 @@ test("a request that waits for a height does not get an earlier request's cached
   const { ask, grow, listeners, afterStatus } = await growing(t);
   const wanted = TIP.height + 1;
   const path = '/api/node/status';
-  // The tick cache answers only requests that do not accept compression.
+  // The tick cache (`fast-path.ts`) answers only requests that do not accept compression.
   const init = { headers: { 'accept-encoding': 'identity' } };
   const waits = ask(`${path}?minHeight=${wanted}`, init);
   await untilWaiting(listeners);

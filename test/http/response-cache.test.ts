@@ -75,8 +75,8 @@ for (const generation of [2, 3] as const) {
         '?unknown=1',
         '?username=x',
       ]) {
-        // The fast path accepts only the usual spelling of a path. An additional slash sends the request through the
-        // slow path.
+        // The fast path (`fast-path.ts`) accepts only the usual spelling of a URL path. An additional slash sends the
+        // request through the slow path (Express).
         const place = path === '/' ? '/api' : `/api${path}`;
         const [short, long] = [await get(place + query), await get(`${place}/${query}`)];
         t.is(short.status, long.status, path + query);

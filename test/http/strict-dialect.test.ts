@@ -1,4 +1,4 @@
-/** Promise of `strictDialect`: the reference's API description names every member of every answer. */
+/** Tests what `strictDialect` guarantees: the reference's API description names every member of every answer. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Promise of `strictDialect` for requests: the node accepts exactly the parameters and the values of `sort` that the
- * reference's API description names.
+ * Tests what `strictDialect` guarantees for requests: the node accepts exactly the parameters and the values of `sort`
+ * that the reference's API description names.
  */
 
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Interop cases by letter. The cases of a group share a world (`world.ts`). Cases (e) and (f) continue the network of
- * case (d), in which the delegates are spread over five nodes.
+ * Interop cases by letter. Real nodes are nodes of lisk-sdk. The cases of a group share a world (`world.ts`). Cases (e)
+ * and (f) continue the network of case (d), in which the delegates are spread over five nodes.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';

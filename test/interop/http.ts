@@ -1,4 +1,4 @@
-/** Requests to the HTTP API of a node of ours or of a real node. */
+/** Sends requests to the HTTP API of a node of ours or of a real node (of lisk-sdk). */
 
 import type { Untyped } from '../support/untyped.ts';
 

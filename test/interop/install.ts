@@ -76,8 +76,8 @@ export async function installRelease(
 }
 
 /**
- * Returns the place of the PostgreSQL that is installed on this machine. If none is installed, downloads and unpacks
- * Debian's packages.
+ * Returns the folder with the PostgreSQL programs of this machine, and their environment. If PostgreSQL is not
+ * installed, downloads and unpacks Debian's packages.
  *
  * @throws Error if PostgreSQL is not installed and cannot be downloaded
  */

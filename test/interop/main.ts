@@ -1,6 +1,6 @@
 /**
- * `npm run interop -- [--generation 3] [--cases abc] [--cache DIR] [--keep]`: runs real nodes and ours together in test
- * networks.
+ * `npm run interop -- [--generation 3] [--cases abc] [--cache DIR] [--keep]`: runs real nodes (of lisk-sdk) and ours
+ * together in test networks.
  */
 
 import { parseArgs } from 'node:util';

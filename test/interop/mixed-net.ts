@@ -1,4 +1,4 @@
-/** Two real nodes and three of ours that share the delegates, each behind a proxy. */
+/** Two real nodes (of lisk-sdk) and three of ours that share the delegates. Each node is behind a proxy. */
 
 import type { ForgerEntry } from '../../src/config/network.ts';
 import { compareNodes } from './compare.ts';

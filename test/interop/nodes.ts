@@ -1,4 +1,4 @@
-/** Real nodes and our nodes of a world, behind the same interface. */
+/** Real nodes (of lisk-sdk) and our nodes of a world, with the same interface `InteropNode`. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -148,7 +148,7 @@ function startReal(world: World, seat: Seat, setup: NodeSetup, logFile: string):
   });
 }
 
-/** Options of `new Application` for both releases. All other options keep their defaults. */
+/** Options of `new Application` of lisk-sdk, for both releases. All other options keep their defaults. */
 function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
   const { network, generation, postgres, release } = world;
   const { params } = network;

@@ -1,13 +1,13 @@
 /**
  * A proxy of one node, at the address that other nodes dial. The proxy forwards connections to the address on which its
- * node listens, but refuses nodes on the other side of a cut. The proxy identifies the dialling node by the port in the
- * request (`wsPort=...`), and connects from the proxy address of the dialling node. So every node has one address, as
- * if each node ran on its own machine.
+ * node listens, but refuses nodes that a test has cut off from this node (`refuse`). The proxy identifies the dialling
+ * node by the port in the upgrade request (`wsPort=...`), and connects from the proxy address of the dialling node. So
+ * every node has one address, as if each node ran on its own machine.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Maximum length of the first line of a request. */
+/** Maximum length of the first line of an upgrade request. */
 const REQUEST_LINE_BYTES_MAX = 64 * 1024;
 
 export interface ProxiedNode {

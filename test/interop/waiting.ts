@@ -53,7 +53,7 @@ export function untilSameTip(nodes: readonly InteropNode[], deadlineMs: number):
   });
 }
 
-/** Resolves when all nodes have the same block at a height. */
+/** Resolves with the block id when all nodes have the same block at a height. */
 export function untilCommonBlock(nodes: readonly InteropNode[], height: number, deadlineMs: number): Promise<string> {
   return eventually(`the same block at ${height} of ${namesOf(nodes)}`, deadlineMs, async () => {
     const ids = await Promise.all(nodes.map((node) => blockIdAt(node.url, height)));

@@ -12,8 +12,8 @@ const load = createRequire(import.meta.url);
 const LSK = 100_000_000n;
 const INCLUSION_MS_MAX = 120_000;
 /**
- * Time limit until a node accepts a member's signature. A node refuses the signature until it has the transaction, and
- * the nodes announce their transactions every five seconds.
+ * Time limit until a node accepts the signature of a group member. A node refuses the signature until it has the
+ * transaction, and the nodes announce their transactions every five seconds.
  */
 const KNOWN_MS_MAX = 60_000;
 
@@ -51,7 +51,7 @@ export class Wallet {
    * unvote, the registration of a group whose members sign at different nodes, and a transfer of this group. Resolves
    * when all transactions are in blocks of all nodes.
    *
-   * @param first number of the first of five accounts that have sent nothing yet
+   * @param first number in the name (`account_<number>`) of the first of five accounts that have sent nothing yet
    */
   async everyType(first: number): Promise<void> {
     const [alice, bob, carol, dave, erin] = [0, 1, 2, 3, 4].map((index) =>
@@ -119,7 +119,7 @@ export class Wallet {
     return this.#library[kind]({ ...input, ...this.#common });
   }
 
-  /** Creates a member's signature object. */
+  /** Creates the signature object of a group member for a transaction. */
   signature(transaction: Untyped, passphrase: string): Untyped {
     return this.#world.generation === 3
       ? this.#library.createSignatureObject({ transaction, passphrase, ...this.#common })

@@ -13,7 +13,7 @@ const CHARGES = [
   'SYNC_FAILED',
 ];
 const REORGS = ['CHAIN_REORG', 'TIE_BROKEN'];
-/** `real/node.cjs` logs the penalties and bans of a real node. The release itself logs reverted blocks. */
+/** `real/node.cjs` logs the penalties and bans of a real node. The real node itself logs reverted blocks. */
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
 const REAL_REORG = /Deleted a block from the chain/;
 

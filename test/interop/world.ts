@@ -63,7 +63,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const network = await newNetwork(generation, join(folder, 'network'));
     const { forgers } = network;
     if (forgers === undefined) throw new Error('the new network has no delegates');
-    // The user of the database server needs access to this folder.
+    // The operating-system user of the database server needs access to this folder.
     chmodSync(folder, 0o711);
     mkdirSync(join(folder, 'database'), { mode: 0o755 });
     const postgres = await startPostgres(options.postgres, join(folder, 'database'), await freePort(), processes);

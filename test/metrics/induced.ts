@@ -29,7 +29,7 @@ import type { Untyped } from '../support/untyped.ts';
 import { RULES_FILE } from './rules.ts';
 
 export interface InducedOptions {
-  /** Name or path of the program. */
+  /** Name or path of the Prometheus program. */
   readonly prometheus: string;
   readonly log: (line: string) => void;
 }

@@ -73,7 +73,8 @@ export const RULE_CASES: readonly RuleCase[] = [
     sound: { bloomery_clock_offset_seconds: '1.5x9' },
     atMinutes: 5,
   },
-  // The series of this counter begins with the first event of a run. The alert must fire for this first event, too.
+  // A node has no series of this counter until the node logs the code for the first time after its start. The alert
+  // must fire for this first time, too.
   {
     alert: 'BloomeryDoubleForging',
     faulty: { [contradictions]: '_x25 1x9' },

@@ -113,7 +113,7 @@ test('endless requests of strangers use up their budget and are then refused; lo
   let nowMs = 0;
   const budget = new VerificationBudget({ clock: { nowMs: () => nowMs }, spentMs: () => 0 });
   const codes = new Map<string | undefined, number>();
-  // For five seconds, fifty strangers each send ten requests a second, for eleven transactions in turn.
+  // For five seconds, fifty remote clients each send ten requests a second, for eleven transactions in turn.
   for (; nowMs <= 5_000; nowMs += 100) {
     for (let at = 0; at < 50; at += 1) {
       const code = await ask(ids[(at + nowMs / 100) % 11] ?? '', budget.payer(`http 203.0.113.${at}`, 'clients')).then(
@@ -122,13 +122,13 @@ test('endless requests of strangers use up their budget and are then refused; lo
       );
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
-    // All strangers share the budget of the group `clients`: at first 300 ms, and 100 ms more in each second. The last
-    // check may exceed this budget.
+    // All remote clients share the budget of the group `clients`: at first 300 ms of checks, and 100 ms more in each
+    // second. The last check may exceed this budget.
     t.true(spentMs() <= 300 + nowMs / 10 + CHECK_MS, `${spentMs()} ms after ${nowMs} ms`);
   }
   t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'answered']);
   t.true((codes.get('VERIFICATION_LIMIT') ?? 0) > 500, JSON.stringify([...codes]));
-  // A result that was computed for one stranger also answers the other strangers.
+  // A result that was computed for one remote client also answers the other clients.
   t.true((codes.get('answered') ?? 0) > 10, JSON.stringify([...codes]));
   const own = await ask(ids[11] ?? '', budget.payer('http 127.0.0.1', 'localClients'));
   t.is(own?.members.filter(({ hasSigned }) => hasSigned).length, 14);

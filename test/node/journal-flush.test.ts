@@ -1,6 +1,6 @@
 /**
- * Headers that a journal has recorded survive a power cut. This test is alone in its file, because the test intercepts
- * calls of `node:fs`.
+ * Block headers that a signing journal has recorded survive a power cut. This test is alone in its file, because the
+ * test intercepts calls of `node:fs`.
  */
 
 import fs from 'node:fs';

@@ -41,7 +41,7 @@ async function stored(t: ExecutionContext): Promise<ChainLocation> {
 
 /**
  * Damages one entry of the store directly in the database: the first entry of a table, or the entry with a given key.
- * `turn` flips the last bit of the entry's value.
+ * `turn` flips the last bit of the entry's value. `add` keeps the entry, and stores its value also under a longer key.
  */
 async function damage(
   place: ChainLocation,
@@ -176,8 +176,8 @@ test('a wrong, missing or extra entry of any table is named with its table', asy
     await damage(damaged, name, change);
     const { deviation } = await verify(damaged);
     const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has the surplus key' };
-    // The keys of a counted table are stored in leaf blocks. Damage of a leaf block shows as a missing or surplus key,
-    // or as a wrong value of an inner block.
+    // The keys of a counted table are stored in the leaf blocks of a tree. Damage of a leaf block shows as a missing or
+    // surplus key, or as a wrong value of an inner block of this tree.
     const expected = COUNTED_TABLES.includes(name)
       ? new RegExp(
           `^table (${name} (lacks the key|has the surplus key)|innerBlocks holds a wrong value under the key) `,

@@ -1,4 +1,6 @@
-/** Tests that the filter parses the largest blocks and answers of honest nodes, and never penalises honest nodes. */
+/**
+ * Tests that the frame filter parses the largest blocks and answers of honest nodes, and never penalises honest nodes.
+ */
 
 import test from 'ava';
 

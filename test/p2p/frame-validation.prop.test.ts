@@ -177,7 +177,7 @@ test('unusable entries of a peer list are skipped; a value that is not a list is
   t.is(read([]), '');
   t.is(read([entry, { ...entry, wsPort: '5001', extra: 1 }]), '1.2.3.4:5000 1.2.3.4:5001');
   t.is(read(Array.from({ length: 1_000 }, () => entry)).split(' ').length, 1_000);
-  // Honest nodes of release 3.0.2 forward some of these entries, if a peer has sent them an invalid port or address.
+  // Honest nodes of lisk-sdk 3.0.2 forward some of these entries, if a peer has sent them an invalid port or address.
   const unusable: unknown[] = [
     ...['+5001', '05001', [5001], '0', '-0', 0, 65_536, 1.5, {}, null].map((wsPort) => ({ ...entry, wsPort })),
     ...['2001:db8::1', 'example.com', '256.1.1.1', 'not an address', 5, ['1.2.3.4'], null].map((ipAddress) => ({

@@ -1,5 +1,5 @@
 /**
- * Tests that messages of a stranger do not harm the node. The tests run one after another, because some tests flood
+ * Tests that messages of a hostile peer do not harm the node. The tests run one after another, because some tests flood
  * their node. On a slow machine, a flood would delay the heartbeats of the other tests by more than 20 s.
  */
 
@@ -288,7 +288,7 @@ test.serial(
     for (let sent = 10; sent < framesAtOnceMax(3); sent += 1) peer.sendFrame({ event: 'nosuch' });
     t.true(await works(peer));
     t.deepEqual(node.seen.offences, []);
-    // Each message of a batch counts as a frame.
+    // A frame may contain an array of messages. Each message in the array counts as a frame.
     for (let sent = 0; sent < 1.5 * FRAMES_DROPPED_PER_CHARGE; sent += 100) {
       peer.sendFrame(Array.from({ length: 100 }, () => ({ event: 'nosuch' })));
     }
@@ -323,7 +323,7 @@ test.serial('a flood closes the connection', async (t) => {
   await node.transport.close();
 });
 
-/** Returns an unsolicited event with a text of this number of bytes. */
+/** Returns an unsolicited message with an unknown name and a text of this number of bytes. */
 function large(bytes: number): string {
   return JSON.stringify(message('nosuch', 'x'.repeat(bytes)));
 }
@@ -450,7 +450,7 @@ test.serial('few unfinished messages are held at a time, and surplus ones are dr
   for (let index = 0; index < TURNS_MAX + 4; index += 1) {
     const peer = await greetedPeer(node.address.wsPort, SMALLEST_QUERY.replace('5301', String(5_301 + index)));
     peers.push(peer);
-    // Send only the first of the two frames of a message.
+    // Send only the first of the two WebSocket frames of a message.
     peer.mute();
     peer.webSocket.send(text, { fin: false });
     // Large messages take turns: the node receives at most `TURNS_MAX` of them at a time. The frames of the last four

@@ -1,4 +1,7 @@
-/** Simulates the peers of a devnet: real transports on one machine, each with a manager that connects to all others. */
+/**
+ * Simulates the peers of a devnet: real transports on one machine, each with a `PeerManager` that connects to all
+ * others.
+ */
 
 import test from 'ava';
 

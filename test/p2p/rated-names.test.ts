@@ -1,6 +1,6 @@
 /**
- * Tests that every call and message that a node can send has a row in the table of rates. A call or message without a
- * row would have no rate limit of its own.
+ * Tests that every call and message that a node can send has a row in the table of rates (`RATES`). A call or message
+ * without a row would have no rate limit of its own.
  */
 
 import test from 'ava';

@@ -29,7 +29,7 @@ const TIMEOUT_MS = 30_000;
 interface TestServer {
   readonly http: Server;
   readonly port: number;
-  /** Names of the events, in the order of their arrival. */
+  /** Names of the `ServerEvents` callbacks, in the order of the calls. Calls of `frame` are not in the list. */
   readonly events: string[];
   /** Texts of the received frames. */
   readonly frames: unknown[];

@@ -67,7 +67,7 @@ export function nodeInfo(changes: Partial<NodeInfo> = {}): NodeInfo {
   };
 }
 
-/** The events that the transport of a node under test has reported. */
+/** The arguments of the handlers that the transport of a node under test has called. */
 export interface Seen {
   connected: Connection[];
   disconnected: { peerId: PeerId; direction: string; reason: CloseReason }[];

@@ -19,7 +19,10 @@ function unfinishedMessages() {
       giveUp: () => void givenUp.push(connection),
     });
   };
-  /** Advances the time. In each second, each connection in `sending` receives `bytes` unless it is held or given up. */
+  /**
+   * Advances the time. In each second, each connection in `sending` receives `bytes`, unless the connection is in
+   * `held` or `givenUp`.
+   */
   const pass = async (seconds: number, sending: readonly string[] = [], bytes = 1): Promise<void> => {
     for (let second = 0; second < seconds; second += 1) {
       for (const connection of sending) {

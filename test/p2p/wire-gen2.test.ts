@@ -1,4 +1,4 @@
-/** Tests with frames captured between nodes of release 2.3.8. Ports, nonces and hashes are test values. */
+/** Tests with frames captured between nodes of lisk-sdk 2.3.8. Ports, nonces and hashes are test values. */
 
 import { createServer } from 'node:http';
 

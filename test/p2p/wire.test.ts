@@ -1,4 +1,4 @@
-/** Tests with frames captured between nodes of release 3.0.2. Ports, nonces and hashes are test values. */
+/** Tests with frames captured between nodes of lisk-sdk 3.0.2. Ports, nonces and hashes are test values. */
 
 import { createServer } from 'node:http';
 

@@ -1,6 +1,6 @@
 /**
- * Tests of the table of rates: honest nodes stay within the receive limits, even after a stall of the connection or of
- * the process.
+ * Tests of the table of rates (`RATES`): honest nodes stay within the receive limits, even after a stall of the
+ * connection or of the process.
  */
 
 import test from 'ava';
@@ -66,7 +66,7 @@ for (const generation of [2, 3] as const) {
     const messages = rows
       .filter(({ own }) => own.everyMs > 1_000 / CALLS_PER_SECOND_MAX)
       .reduce((sum, { own }) => sum + 1_000 / own.everyMs, 0);
-    // The node answers as many requests as it sends. The heartbeat adds one frame.
+    // The test assumes that the node answers as many requests as it sends. Heartbeats add at most one frame per second.
     t.true(2 * requests + messages + 1 <= FRAMES_PER_SECOND, `${2 * requests + messages}`);
   });
 }

@@ -30,7 +30,7 @@ for (const generation of [2, 3] as const) {
       if (generation === 2) continue;
       const behind = tip.height - maker.rules.finalizedHeight(maker.state);
       // A header votes for its own block and for the `range` blocks before it: three rounds in total. When a new round
-      // changes the order of the delegates, finality is late, because some delegates have two turns before other
+      // changes the order of the delegates, finality is late, because some delegates have two slots before other
       // delegates have one.
       t.true(behind <= bftLimits(delegates).range, `${delegates} delegates: ${behind} blocks are not final`);
     }

@@ -1,4 +1,7 @@
-/** Checks guarantees in a world after every event. A violation throws `PromiseBroken` with the observed values. */
+/**
+ * Checks guarantees after every event of a simulated world. A violation throws `PromiseBroken` with the observed
+ * values.
+ */
 
 import { createHash } from 'node:crypto';
 

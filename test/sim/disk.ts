@@ -1,6 +1,6 @@
 /**
  * The disk of a simulated node: a key-value store in memory or in LMDB, which survives the processes that use it. After
- * each transaction, the disk updates the digest and the supply of the state, so that the checks can read both values
+ * each transaction, the disk updates the digest and the supply of the state, so that `checks.ts` can read both values
  * without cost. The disk can also kill the process at any write.
  */
 

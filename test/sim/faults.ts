@@ -13,7 +13,7 @@ import type { World } from './world.ts';
 
 /** Maximum number of delegates that may cheat in total: fewer than a third, as the finality protocol requires. */
 const DISHONEST_DELEGATES_MAX = 33;
-/** Number of delegates that strangers use. Strangers forge no valid block. */
+/** Number of delegates whose keys the strangers (`stranger.ts`) use. Strangers forge no valid block. */
 const STRANGERS_DELEGATES = 3;
 /** Number of delegates that forge on two honest nodes at the same time. */
 const SHARED_DELEGATES = 4;

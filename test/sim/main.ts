@@ -1,7 +1,7 @@
 /**
  * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. The program prints one line per seed.
- * For a failed seed, the program prints the seed, the violated guarantee and the last log lines. The
- * exit code is 1 if a seed fails.
+ * For a failed seed, the program prints the seed, the violated guarantee and the last log lines. The exit code is 1 if
+ * a seed fails.
  */
 
 import { Command, InvalidArgumentError } from 'commander';

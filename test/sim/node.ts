@@ -1,6 +1,6 @@
 /**
- * A node of a world: the production engine on virtual time, a simulated wire and a simulated disk. Tests can kill and
- * restart the node.
+ * A node of a simulated world (`world.ts`): the production engine on virtual time, a simulated wire and a simulated
+ * disk. Tests can kill and restart the node.
  */
 
 import { Engine } from '../../src/engine/engine.ts';
@@ -31,7 +31,7 @@ export interface SimNodeOptions {
   readonly address: PeerAddress;
   /** Peers to which the node always tries to connect. */
   readonly fixedPeers: readonly PeerAddress[];
-  /** Number of outbound connections; default: 20. */
+  /** Maximum number of outbound connections; default: 20. */
   readonly outboundMax?: number | undefined;
   readonly keys: readonly KeyPair[];
   readonly disk: Disk;
@@ -43,7 +43,7 @@ export interface SimNodeOptions {
   readonly riskDoubleForging?: boolean | undefined;
   /** Interval between the steps of the transaction pool; default: 5 s. */
   readonly broadcastIntervalMs?: number | undefined;
-  /** Whether the node keeps watermarks outside its data folder. */
+  /** Whether the node keeps watermarks of its signatures outside its data folder. */
   readonly hasWatermarks?: boolean | undefined;
 }
 
@@ -63,7 +63,7 @@ interface Running {
 export class SimNode {
   readonly index: number;
   readonly peerId: PeerId;
-  /** The disk and the journal survive crashes. */
+  /** The disk and the signing journal (`journal`) survive crashes. */
   #disk: Disk;
   readonly journal = new MemoryJournal();
   /** The watermarks are outside the data folder, so a restore of the folder does not change the watermarks. */
@@ -203,7 +203,7 @@ export class SimNode {
   /**
    * Ends the process immediately. Data that is not on the disk is lost, and the node sends nothing to its peers.
    *
-   * @param noticedAfterMs time until peers notice; 0 if only the process dies and its machine keeps running
+   * @param noticedAfterMs time until peers notice the crash; 0 if only the process dies and its machine keeps running
    */
   crash(noticedAfterMs = 0): void {
     const running = this.#running;
@@ -331,7 +331,7 @@ export class MemoryJournal implements FolderJournal {
   }
 }
 
-/** Watermarks in memory. */
+/** Watermarks of signatures, in memory. */
 export class MemoryWatermarks implements SigningWatermarks {
   readonly #all = new Map<PublicKey, Watermark>();
 

@@ -1,4 +1,4 @@
-/** Runs N restore schedules in up to M processes: `npm run sim -- --restores N --jobs M`. */
+/** Runs N restore schedules (`restores.ts`) in up to M processes: `npm run sim -- --restores N --jobs M`. */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -39,7 +39,9 @@ export interface RestoreSchedule {
   readonly generation: Generation;
   /** The node forges for this number of delegates: the first delegates of the network. */
   readonly delegates: number;
-  /** The backup is made `beforeSlots + 1.5` slots after the start. The node stops `afterSlots` slots later. */
+  /**
+   * The backup is made `beforeSlots + 1.5` slots after the start of the world. The node stops `afterSlots` slots later.
+   */
   readonly beforeSlots: number;
   readonly afterSlots: number;
   /**
@@ -78,6 +80,10 @@ export interface RestoreSchedule {
   readonly isWholeStopped: boolean;
   /** Whether the schedule moves the delegates to another machine before the restore. */
   readonly isMoved: boolean;
+  /**
+   * Number of slots from the time at which the node can reach its peers until the end of the schedule. If the node
+   * never reaches its peers, the schedule ends `2 * endSlots` slots after the restart.
+   */
   readonly endSlots: number;
 }
 

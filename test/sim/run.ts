@@ -1,6 +1,6 @@
 /**
- * Runs one seed: a world with faults, and then the same world without faults. At the end, the nodes must agree on one
- * chain again.
+ * Runs one seed: a world with faults, which runs on without faults after a while. At the end, the nodes must agree on
+ * one chain again.
  */
 
 import { createHash } from 'node:crypto';
@@ -20,14 +20,14 @@ import { World, type SimLine } from './world.ts';
 /**
  * Maximum number of slots of ten seconds from the end of the faults until the chains of all honest nodes differ at most
  * in the newest block. Two slots are for reconnecting, because fixed peers are dialled at least every ten seconds.
- * Eight slots are for the backoff of a failed peer, which is at most 80 seconds. One slot is for the block that decides
- * between equal chains, and one slot is for its download. The remaining eight slots are for dishonest delegates, which
- * may send different blocks to different nodes and so delay the agreement.
+ * Eight slots are for the backoff after a failed sync from a peer, which is at most 80 seconds. One slot is for the
+ * block that decides between equal chains, and one slot is for its download. The remaining eight slots are for
+ * dishonest delegates, which may send different blocks to different nodes and so delay the agreement.
  */
 export const MEET_SLOTS_MAX = 20;
 /**
- * Maximum number of blocks by which honest nodes may differ after they have agreed on one chain. Dishonest delegates
- * still send two blocks for a slot, or late blocks.
+ * Maximum number of blocks by which the chains of honest nodes may differ after these nodes have agreed on one chain.
+ * Dishonest delegates still send two blocks for a slot, or late blocks.
  */
 export const DISAGREEMENT_BLOCKS_MAX = 8;
 /** Share of the run, at its end, in which the world has no faults. */
@@ -48,8 +48,8 @@ export interface RunResult {
   readonly seed: number;
   readonly plan: FaultPlan;
   /**
-   * A digest of the number of events, and of the tip and the state of every running node at the end. Equal options give
-   * equal digests.
+   * A digest of the number of events of virtual time, and of the tip and the state of every running node at the end.
+   * Equal options give equal digests.
    */
   readonly digest: string;
   readonly height: number;

@@ -1,4 +1,7 @@
-/** A world that follows a script instead of a seed, with all checks after every event. */
+/**
+ * A world that follows the script of a test instead of the random plan of a seed. After every event, a `Watch` checks
+ * the world.
+ */
 
 import { checkTables, disagreement, PromiseBroken, Watch } from './checks.ts';
 import { MEET_SLOTS_MAX } from './run.ts';
@@ -33,7 +36,7 @@ export class ScriptedWorld {
     await this.world.run((count * this.world.slotMs) / 1000, () => this.#watch.look());
   }
 
-  /** Number of blocks by which the given nodes differ; default: all honest nodes. */
+  /** Number of blocks by which the chains of the given nodes differ; default: all honest nodes. */
   apart(...indexes: number[]): number {
     return disagreement(indexes.length === 0 ? this.world.honest : indexes.map((index) => this.node(index)));
   }

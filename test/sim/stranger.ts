@@ -1,6 +1,6 @@
 /**
- * A peer that speaks the wire protocol and lies. The peer has no engine and no chain. It may own delegates, so that
- * some of its blocks have a valid signature and only one error.
+ * A peer that speaks the wire protocol and lies. The peer has no engine and no chain. It has the keys of some
+ * delegates, so that some of its blocks have a valid signature and only one error.
  */
 
 import { PeerOffence, type NodeInfo, type PeerId, type TransportHandlers } from '../../src/ports/transport.ts';

@@ -1,6 +1,6 @@
 /**
  * Counts the messages on the wire of a world. The module applies the rate limits of Bloomery nodes, and counts the
- * violations that release 3.0.2 would penalise.
+ * violations that release 3.0.2 of Lisk Core would penalise.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';
@@ -27,7 +27,7 @@ export class WireRates {
   readonly #generation: Generation;
   readonly #limits = new Map<string, ReceiveLimits>();
   readonly #counted = new Map<string, { window: number; uses: number }>();
-  /** `uses`: number of messages by name. `dropped`: number of messages that the receiver dropped, by name. */
+  /** By name of the message or call: number of uses (`uses`), and number of dropped uses (`dropped`). */
   readonly uses = new Map<string, number>();
   readonly dropped = new Map<string, number>();
   /** Number of penalties that release 3.0.2 would give, by name of the message or call. */
@@ -54,7 +54,7 @@ export class WireRates {
 
   #use(from: PeerId, to: PeerId, kind: RateKind, nowMs: number): UseVerdict {
     const name = RATES.find((row) => row.generation === this.#generation && row.kind === kind)?.name;
-    // Strangers may send messages that the generation of the world does not define.
+    // A stranger (`stranger.ts`) may send messages that the generation of the world does not define.
     if (name === undefined) return 'taken';
     const pair = `${from} ${to}`;
     let limits = this.#limits.get(pair);

@@ -1,6 +1,7 @@
 /**
- * The network of a world: transports that exchange messages in virtual time, with delay, loss, duplication and cuts.
- * Messages are converted to JSON and back, and arrive frozen, so that no node can change the objects of another node.
+ * The network of a world: transports that exchange messages in virtual time, with delay, loss, duplication and
+ * partitions. Messages are converted to JSON and back, and arrive frozen, so that no node can change the objects of
+ * another node.
  */
 
 import { ProtocolError } from '../../src/primitives/errors.ts';
@@ -30,8 +31,8 @@ import type { Generation } from '../../src/protocol/params.ts';
  */
 const REQUEST_TIMEOUT_MS = 2000;
 /**
- * As on the real wire, a silent connection breaks. The time until the break is random, from `SILENCE_MS` to twice
- * `SILENCE_MS`.
+ * As on the real wire, a connection breaks some time after its peer has become unreachable. This time is random, from
+ * `SILENCE_MS` to twice `SILENCE_MS`.
  */
 const SILENCE_MS = 20_000;
 

@@ -21,7 +21,7 @@ import { SeededRandom } from './seeded-random.ts';
 import { VirtualTime } from './virtual-clock.ts';
 import { Wire } from './wire.ts';
 
-/** Size of the cache of signature checks that all nodes of a world share. */
+/** Maximum number of results in the cache of signature checks that all nodes of a world share. */
 const SHARED_ANSWERS_MAX = 200_000;
 /** Minimum number of the newest log lines that a world keeps. */
 const LINES_MAX = 400;
@@ -49,7 +49,7 @@ export interface WorldOptions {
   readonly hasWatermarksOf?: (node: number) => boolean;
   /** Indexes of the nodes to which a node always tries to connect; default: all other honest nodes. */
   readonly fixedPeersOf?: (node: number) => readonly number[];
-  /** Number of outbound connections of a node; default: 20. */
+  /** Maximum number of outbound connections of a node; default: 20. */
   readonly outboundMax?: number;
   /** A finished network that replaces `network`. */
   readonly made?: TestNetwork;

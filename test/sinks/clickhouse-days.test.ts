@@ -199,7 +199,7 @@ function tryDays(at: string, cluster: string | undefined): void {
           for (const table of ['blocks', 'balance_changes'] as const) {
             if (!select.startsWith(`SELECT count() AS count FROM ${server.database}.${table}_final `)) continue;
             looks[table] += 1;
-            // The first three counts of each table lack a row, as if the replica had not fetched it yet.
+            // The first three counts of each table lack a row, as if a replica had not fetched this row yet.
             const { count } = rows[0] as { readonly count: string };
             if (looks[table] <= 3) return [{ count: String(Number(count) - 1) }] as unknown as readonly T[];
           }

@@ -120,8 +120,8 @@ if (chdb === undefined) {
       await sink.putTail(blocksOf(ranges * 10 + 1, 24));
       await sink.end();
     }
-    // After this engine has created the views, and before it runs the query, it changes the files. A sink that writes a
-    // range at this moment makes the same changes.
+    // After this engine has created the views, and before it runs the query, it changes the files of the sink. A sink
+    // that writes a range at this moment makes the same changes.
     const project = join(folder, 'engine-with-sink');
     mkdirSync(join(project, 'node_modules', 'chdb'), { recursive: true });
     writeFileSync(

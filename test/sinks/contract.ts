@@ -369,7 +369,9 @@ interface CrashState {
 interface CrashCall {
   readonly what: string;
   readonly call: (sink: Sink) => Promise<unknown>;
-  /** States in which a crash during the call may leave the sink: before the call, and after each range or block. */
+  /**
+   * The states that a crash during the call may leave: the state before the call, and one after each range or block.
+   */
   readonly states: readonly CrashState[];
 }
 

@@ -6,8 +6,8 @@ import type { Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange, ChainSource } from '../../src/sinks/source.ts';
 
 /**
- * Makes a source that reads a list of blocks. The stream of its changes reports each of `blocks` as applied, then
- * `finalHeight` as final, then `caughtUp`, and then `changes`. Then the stream ends.
+ * Makes a source that reads a list of blocks. The stream of changes of this source reports each of `blocks` as applied,
+ * then `finalHeight` as final, then `caughtUp`, and then `changes`. Then the stream ends.
  */
 export function listSource(rules: Rules, { blocks, finalHeight, changes = [] }: ListSourceParts): ChainSource {
   return {

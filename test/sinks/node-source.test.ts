@@ -270,7 +270,7 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
   t.regex(lines[0] ?? '', /was lost \(no data arrived for 0\.5 s\); the command retries/);
 });
 
-/** Starts a proxy in front of a node. In the first stream, the proxy drops the events for which `isLost` is true. */
+/** Starts a proxy in front of a node. In the first stream, the proxy drops SSE events for which `isLost` is true. */
 async function losing(t: ExecutionContext, nodeUrl: string, isLost: (event: string) => boolean): Promise<string> {
   let isFirst = true;
   return inFrontOf(t, nodeUrl, (request, response) => {

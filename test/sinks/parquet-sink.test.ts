@@ -221,7 +221,8 @@ test('a part with a missing or shortened file is refused in the ranges, and writ
     };
     for (const [what, damage] of Object.entries(damages)) {
       damage();
-      // The sink accepts a part without `files.json`, because earlier versions wrote no such file.
+      // The sink accepts a part (the folder of a range or of a block) without `files.json`, because earlier versions
+      // wrote no such file.
       const isRefused = what === 'shortened' || file !== 'files.json';
       for (const read of [placeOf, statementsOf]) {
         const error: unknown = await read(folder).catch((thrown: unknown) => thrown);

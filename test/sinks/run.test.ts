@@ -164,7 +164,7 @@ test('while a sink catches up after a reorg, it never holds blocks of two branch
       end: () => inner.end(),
     };
     const early = fullChain(3, 61, 1, 33);
-    // With `isLate`, the blocks become final only after the sink has begun to follow the chain.
+    // With `isLate`, the blocks above height 33 become final only after the sink has begun to follow the chain.
     for (const isLate of [false, true]) {
       const after = listSource(early.maker.rules, { blocks: early.blocks, finalHeight });
       const source = isLate ? { ...after, finalHeight: () => Promise.resolve(33) } : after;

@@ -1,6 +1,6 @@
 /**
- * Answers queries from plain lists: filters and sorts all items, and takes one page. Tests compare these answers with
- * the answers of the store.
+ * Helpers for tests that compare the answers of the store with answers from plain lists. For an answer from a
+ * list, a test filters all items, and `page` sorts them and takes one page.
  */
 
 import { fc } from '../support/fast-check.ts';
@@ -87,7 +87,7 @@ export async function isSameByCursor<T>(
   return names.join() === whole.items.map(nameOf).join();
 }
 
-/** Matches bytes with a LIKE pattern, by means of a regular expression. */
+/** Matches bytes with a pattern of SQL's LIKE, by means of a regular expression. */
 export function like(pattern: string, subject: Buffer): boolean {
   const source = Array.from(Buffer.from(pattern), (byte) =>
     byte === 0x25 ? '[^]*' : byte === 0x5f ? '[^]' : `\\x${byte.toString(16).padStart(2, '0')}`,

@@ -5,7 +5,7 @@ import { readsOf, type KeyValue } from '../../src/store/tables/key-value.ts';
 import { COUNTED_TABLES, TABLES } from '../../src/store/tables/layout.ts';
 import { CHECKSUM_BYTES } from '../../src/store/tables/entry-checksum.ts';
 
-/** @param layout text of the entry `META_LAYOUT` */
+/** @param layout text of the entry `META_LAYOUT`; begins with the number of the older layout */
 export function makeOlder(keyValue: KeyValue, layout: string): void {
   keyValue.transact((writer) => {
     writer.put(TABLES.meta.key('layout'), Buffer.from(layout));

@@ -148,7 +148,7 @@ function randomWrites(dice: Dice, state: StateWriter, height: number): void {
     state.setAccount({ ...account, publicKey, username });
   }
   if (dice.chance(30)) state.setRoundList(1 + dice.below(4), dice.chance(30) ? undefined : [dice.pick(PEOPLE)]);
-  // The text must not change, because the stores in test/fixtures contain it.
+  // The text with `ledger` must not change, because the stores in test/fixtures contain it.
   if (dice.chance(70)) state.setBftState(Buffer.from(`ledger ${height} ${dice.below(1000)}`));
   if (dice.chance(30)) state.setFact(`fact ${dice.below(3)}`, `${height} ${dice.below(1000)}`);
 }

@@ -16,8 +16,8 @@ const [, , directory = '', port = ''] = process.argv;
 
 subscribe('child_process', (message) => {
   const { process: child } = message as { readonly process: ChildProcess };
-  // A listener of the pool sends the settings. `setImmediate` lets the pool add this listener first, so that the pool
-  // sends the settings before the listener below blocks.
+  // When the reading process sends `loaded`, a listener of the reader pool sends the settings. `setImmediate` lets the
+  // pool add this listener first, so that the pool sends the settings before the listener below blocks.
   setImmediate(() =>
     child.on('message', ({ kind }: FromReader) => {
       if (kind === 'loaded') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);

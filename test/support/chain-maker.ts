@@ -226,7 +226,7 @@ export class ChainMaker {
   }
 }
 
-/** Signs a transaction of any type. */
+/** Makes and signs a transaction of any type that the generation of `params` has. */
 export function makeTransaction(
   params: ChainParams,
   sender: KeyPair,
@@ -273,7 +273,10 @@ export function signBlock(block: Block, changes: Partial<Block>, keyPair: KeyPai
   return { ...signed, id: headerId(signed) };
 }
 
-/** Replaces the transactions of a block, updates the header to match, and signs the block again. */
+/**
+ * Replaces the transactions of a block of generation 3, updates the totals and the payload hash in the header, and
+ * signs the block again. The field `payloadLength` does not change.
+ */
 export function withPayload(block: Block, keyPair: KeyPair, transactions: readonly Transaction[]): Block {
   const totals = {
     transactions,

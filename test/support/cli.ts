@@ -27,7 +27,7 @@ export interface CliOptions {
   readonly timeoutMs?: number;
 }
 
-/** Far more time than any command needs, even on a slow machine. */
+/** No command needs nearly this much time, even on a slow machine. */
 const TIMEOUT_MS = 100_000;
 
 /** Runs a command to its end. `BLOOMERY_HOME` is an empty folder by default. */

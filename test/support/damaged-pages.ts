@@ -1,12 +1,12 @@
 /**
- * Finds the pages and entries of the newest tree in a store file, so that tests can damage them. The code is
- * independent of the store.
+ * Finds the pages and entries of the newest tree in the LMDB file of a store, so that tests can damage them. The
+ * code is independent of the store and of LMDB.
  */
 
 export interface PageInUse {
   readonly number: number;
   readonly kind: 'branch' | 'leaf' | 'large';
-  /** Table of the first key in a leaf page; undefined for other pages. */
+  /** Number of the table of the first key in a leaf page; undefined for other pages. */
   readonly table: number | undefined;
 }
 

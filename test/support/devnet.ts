@@ -68,7 +68,7 @@ export interface TestDevnetOptions {
   readonly notify?: object;
 }
 
-/** Far more than a start needs, because a busy machine makes the start slow. */
+/** Time limit for the start of a node: far more than an idle machine needs, because a busy machine is slow. */
 const START_MS_MAX = 150_000;
 /** Time limit of a request: long, because a machine may pause for some seconds, which is not a fault of the node. */
 const ANSWER_MS_MAX = 60_000;
@@ -234,7 +234,7 @@ export function closeAfter(t: ExecutionContext, devnet: TestDevnet): void {
   });
 }
 
-/** Resolves when all nodes have the same block at this height. */
+/** Resolves with the id of the block at this height when all nodes have the same block there. */
 export async function waitForCommonBlock(
   nodes: readonly Pick<TestNode, 'client'>[],
   height: number,
@@ -278,7 +278,7 @@ interface SigningPlaces {
   readonly nodes: readonly { readonly plan: Pick<PlannedNode, 'directory'> }[];
 }
 
-/** Returns pairs of contradicting headers that one delegate signed, on any nodes of the devnet. */
+/** Describes each pair of contradicting headers that one delegate signed, on one node or on two nodes of the devnet. */
 export function contradictions(devnet: SigningPlaces): readonly string[] {
   const byDelegate = new Map<string, SignedHeader[]>();
   for (const { plan } of devnet.nodes) {

@@ -1,4 +1,7 @@
-/** Causes faults that the doctor must find when no node answers, such as a damaged store or a wrong configuration. */
+/**
+ * Causes faults that `bloomery doctor` must find when no node answers, such as a damaged store or a wrong
+ * configuration.
+ */
 
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

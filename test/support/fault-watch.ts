@@ -1,5 +1,6 @@
 /**
- * Measures how soon the doctor names faults of real nodes, and whether the machine was fast enough for the measurement.
+ * Measures how soon `bloomery doctor` names faults of real nodes, and whether the machine was fast enough for the
+ * measurement.
  */
 
 import type { ExecutionContext } from 'ava';
@@ -21,7 +22,7 @@ export interface NamedOptions {
 export const NAMED_WITHIN_MS = 10_000;
 /** Minimum share of the faults that the doctor must name within `NAMED_WITHIN_MS`. */
 const SHARE_NAMED_SOON = 0.95;
-/** Time limit for a fault to become visible: some blocks, on a busy machine. */
+/** Time limit for a fault to become visible. Even a busy machine makes some blocks within this time. */
 const SHOWS_WITHIN_MS = 150_000;
 const ROOM_BYTES = 1e12;
 /** Extra time that `named` allows for each examination, because an examination may start late. */
@@ -86,7 +87,9 @@ export class FaultWatch {
     return findings.map(({ code }) => code);
   }
 
-  /** Resolves when the doctor has named all of the faults. An examination that names a wrong fault does not count. */
+  /**
+   * Resolves when the doctor has named all of the faults. An examination that names an unexpected fault does not count.
+   */
   async named(
     t: ExecutionContext,
     request: Partial<DoctorRequest> & { readonly url: string },

@@ -1,12 +1,12 @@
-/** Collects the processes that this process forks, in the order of their start. */
+/** Collects the child processes that this process starts, in the order of their start. */
 
 import type { ChildProcess } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ExecutionContext } from 'ava';
 
 /**
- * @param began function that the watch calls with each process as soon as the process exists
- * @returns a list to which each process is added
+ * @param began is called with each child process as soon as the child process exists
+ * @returns a list to which each child process is added
  */
 export function watchForks(
   t: ExecutionContext,

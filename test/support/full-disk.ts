@@ -3,8 +3,8 @@
 import { execFileSync } from 'node:child_process';
 
 /**
- * Limits the size of each file of a process. Writes beyond the limit fail with EFBIG, which the node treats like a full
- * disk. Writes to smaller files succeed. Linux only.
+ * Limits the size of each file that a process writes. Writes beyond the limit fail with EFBIG, which the node treats
+ * like a full disk. Writes to smaller files succeed. Linux only.
  *
  * @param bytesMax undefined for no limit
  */

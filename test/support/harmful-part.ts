@@ -14,7 +14,10 @@ const LOOK_INTERVAL_MS = 100;
 const PIECE = 1_000_000;
 const BUFFER_BYTES = 20_000_000;
 
-/** A node that `bloomery devnet` starts has no argument `start`, so `HARM_IN` identifies it. */
+/**
+ * Without `HARM_IN`, the argument `start` identifies the node. A node that `bloomery devnet` starts has no such
+ * argument, so the test must set `HARM_IN`.
+ */
 const isMeant =
   place === undefined ? process.argv.includes('start') : process.argv.some((word) => word.endsWith(place));
 if (isMainThread && isMeant && file !== undefined) {

@@ -15,7 +15,7 @@ const OUTER_HOST = '127.0.0.1';
  */
 export const INNER_HOST = '127.0.0.2';
 
-/** Number of bytes at the start of a request in which a proxy searches for the dialler's listening port. */
+/** Number of bytes at the start of an HTTP request in which a proxy searches for the dialler's listening port. */
 const FIRST_BYTES_MAX = 4096;
 
 /** A connection between two nodes. `ends` contains their listening ports. */

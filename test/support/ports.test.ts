@@ -23,7 +23,7 @@ test.serial('no port is assigned twice, neither within a process nor by two', as
 });
 
 test.serial('a port in use is not assigned', async (t) => {
-  // A new instance leases a new block, so `first + 1` is the next port that it would give out.
+  // A new instance leases a new block of ports, so `first + 1` is the next port that it would give out.
   const fresh = await another('fresh');
   const first = await fresh.freePorts(1);
   const server = createServer().listen(first + 1, '127.0.0.1');

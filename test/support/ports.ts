@@ -35,8 +35,8 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * @returns the first of `count` consecutive ports, which are reserved for the caller; `count` is less than the size of
- * a block
+ * @returns the first of `count` consecutive ports, which are reserved for the caller; `count` is less than
+ * `BLOCK_PORTS`
  */
 export async function freePorts(count: number): Promise<number> {
   if (count >= BLOCK_PORTS) throw new RangeError(`at most ${BLOCK_PORTS - 1} ports in a row`);

@@ -28,7 +28,7 @@ const SHARES: Readonly<Record<LiveKind, number>> = {
 };
 const KINDS = (Object.keys(SHARES) as LiveKind[]).flatMap((kind) => Array<LiveKind>(SHARES[kind]).fill(kind));
 
-/** Makes `count` transactions. The senders are the network's funded accounts and some unknown accounts. */
+/** Makes `count` transactions. The senders are the network's funded accounts and two accounts without initial funds. */
 export function randomTransactions(maker: ChainMaker, count: number, below: RandomBelow): Transaction[] {
   const people = [...maker.network.accounts, keyPairOf('stranger 1'), keyPairOf('stranger 2')];
   return Array.from({ length: count }, () => {

@@ -1,6 +1,6 @@
 /**
  * Simulates the part of the reference's database that blocks use: the table of accounts, and the limits of the column
- * types. PostgreSQL 15 refused the same values when it ran the reference's own statements.
+ * types. PostgreSQL 15 refused the same values as this module when it ran the reference's own statements.
  */
 
 import type { Json } from '../../src/protocol/types.ts';

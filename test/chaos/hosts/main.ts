@@ -1,4 +1,7 @@
-/** Runs the hosts of `npm run chaos -- --hosts N`. `runOnHosts` starts this program in a new network namespace. */
+/**
+ * Runs the hosts of `npm run chaos -- --hosts N`. `runOnHosts` (`forms.ts`) starts this program in a new network
+ * namespace.
+ */
 
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../../src/primitives/errors.ts';

@@ -46,8 +46,8 @@ const REGION = 0.3;
 const START_MS_MAX = 180_000;
 const CONFIRM_MS_MAX = 240_000;
 /**
- * Time after a cut in which its effects may show. A node closes a stalled connection after 20 s, and dials the peer
- * again within 10 s.
+ * Time after the end of a cut in which its effects may show. A node closes a stalled connection after 20 s, and dials
+ * the peer again within 10 s.
  */
 const AFTER_CUT_MS = 45_000;
 /**

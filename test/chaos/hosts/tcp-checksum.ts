@@ -17,7 +17,7 @@ export function writeTcpChecksum(frame: Buffer): void {
   const segment = ip.subarray(headerBytes, ip.readUInt16BE(2));
   if (ip[9] !== TCP || segment.length < 20) return;
   segment.writeUInt16BE(0, CHECKSUM_AT);
-  // Besides the segment, the checksum covers both addresses, the protocol number and the length of the segment.
+  // Besides the segment, the checksum covers both IP addresses, the protocol number and the length of the segment.
   const sum = sumOf(ip.subarray(12, 20)) + TCP + segment.length + sumOf(segment);
   segment.writeUInt16BE(~folded(sum) & 0xffff, CHECKSUM_AT);
 }

@@ -78,7 +78,7 @@ const NORMALISED: readonly Allowance[] = [
   { reason: 'The moment at which a pool took a transaction in is its own.', path: /^body\.data\.\d+\.receivedAt$/ },
 ];
 
-/** Members that our node adds in the extended dialect. */
+/** Members that our node adds in the extended dialect (without `strictDialect`). */
 const JOINED: readonly Allowance[] = [
   ...ALLOWANCES.filter(({ kind }) => kind === 'added').map((allowance) => ({
     ...allowance,

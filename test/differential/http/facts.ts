@@ -1,4 +1,7 @@
-/** Values for the parameters of requests. Most values are on the chain of a lab, so the requests find entries. */
+/**
+ * Values for the parameters of HTTP requests. Most values occur on the chain of the lab (`lab.ts`), so the requests
+ * find accounts, blocks or transactions.
+ */
 
 import { ask } from '../../interop/http.ts';
 import type { Untyped } from '../../support/untyped.ts';
@@ -7,7 +10,7 @@ export interface Facts {
   readonly addresses: readonly string[];
   /**
    * Addresses for which paths such as `/accounts/{address}/…` have many known differences. These are the addresses of
-   * accounts without a public key, and the addresses that `oddGroupOf` returns.
+   * accounts without a public key, and the addresses that `oddGroupOf` (`lab.ts`) returns.
    */
   readonly oddAddresses: readonly string[];
   readonly plainAddresses: readonly string[];
@@ -24,7 +27,7 @@ export interface Facts {
 }
 
 /**
- * Requests the data from the real node.
+ * Requests the values from the real node at `url`.
  *
  * @param odd addresses in `oddAddresses`, besides those of accounts without a public key
  */

@@ -12,8 +12,8 @@ const SUBMISSIONS = /, http submissions/;
 export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: QUERIES,
-    // Inputs with a number of 16 digits or more, a time of more than ten digits, U+0000, a quotation mark, or an
-    // account, which may have no key.
+    // Inputs with a number of 16 digits or more, a time of more than ten digits, U+0000, a quotation mark, or a
+    // parameter that selects an account. Such an account may have no public key.
     input:
       /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
     matches: /: 200 here, 500 there/,
@@ -87,7 +87,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     // another entry is at its position.
     input: /(?=.*[?&]recipientId=)[?&](id|senderId|senderPublicKey|type)=/i,
     matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.data\[\]/i,
-    reference: 'If a pool list has the filter `recipientId`, a real node of generation 3 ignores all other filters.',
+    reference:
+      'If a request for a pool list has the filter `recipientId`, a real node of generation 3 ignores all other filters.',
     here: 'This node applies all filters of a pool list together. However, with `recipientPublicKey`, this node ignores `recipientId`.',
     reason: 'If a node ignores a filter, the client gets a wrong answer.',
   },
@@ -130,15 +131,15 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     reference:
       'In a real node of generation 2, the order of pool entries with equal sort keys depends on the JavaScript engine.',
-    here: 'This node lists pool entries with equal sort keys in the order of the queue, oldest first.',
+    here: 'This node lists pool entries with equal sort keys in the order of their queue in the pool, oldest first.',
     reason: 'A client that reads page by page needs a stable order.',
   },
   {
     reference:
-      'A registration may have an unknown member `asset.amount`, which no signature covers (the unsigned amount). If the pool contains such a registration, a real node of generation 3 answers 500 to a pool list that is sorted by `amount`.',
+      'The registration of a second key, a delegate or a multisignature account may have an unknown member `asset.amount`, which no signature covers (the unsigned amount). If the pool contains such a registration, a real node of generation 3 answers 500 to a pool list that is sorted by `amount`.',
     here: 'This node sends the list, and sorts the registration as if its amount were 0.',
     reason:
-      'If this node answered 500, anybody could make the list fail for all clients at the price of one registration.',
+      'If this node answered 500, anybody could make the list fail for all clients at the price of one registration fee.',
   },
   {
     reference:
@@ -148,13 +149,13 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'A signature object states the key of the member that signed. If only the letter case of the key differs from the registration, a real node answers 409 `Public Key … is not a member.`',
+      'A signature object (the body of `POST /signatures`) states the key of the member that signed. If this key differs from the key in the registration of the multisignature account only in letter case, a real node answers 409 `Public Key … is not a member.`',
     here: 'This node ignores the letter case of the key, and accepts the signature.',
     reason: 'The signature is valid, and the whole network accepts the transaction with the signature.',
   },
   {
     reference:
-      'A waiting multisignature registration may receive a signature that it already has, but in capitals. A real node then answers 409 `Failed to validate signature …`. The registration becomes invalid, because it contains the signature twice.',
+      'A multisignature registration that waits in the pool may receive a signature that it already has, but in capitals. A real node then answers 409 `Failed to validate signature …`. The registration becomes invalid, because it contains the signature twice.',
     here: 'This node answers 409 `Encountered duplicate signature in transaction`, and the registration does not change.',
     reason: 'If the registration became invalid, anybody who sees the signature could prevent the registration.',
   },

@@ -1,7 +1,7 @@
 /**
- * A real node and two of our nodes, one for each dialect, on one chain that does not grow. The real node forged most of
- * the chain in past slots, with a fast clock. The chain has transactions of every type that the wallet can send. All
- * three nodes have the same transactions in their pools. No node forges any more, and our nodes have no peers.
+ * A real node and two of our nodes, one for each HTTP dialect, on one chain that does not grow. The real node forged
+ * most of the chain in past slots, with a fast clock. The chain has transactions of every type that `Wallet` can send.
+ * All three nodes have the same transactions in their pools. No node forges any more, and our nodes have no peers.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,14 +26,14 @@ export interface HttpLab {
   close(): Promise<void>;
 }
 
-/** More slots than a round, so that the chain has ranks and rewards. */
+/** More slots than a round, so that the delegates on the chain have ranks and rewards. */
 const PAST_SLOTS = 112;
 const PAST_MS_MAX = 300_000;
 const SYNC_MS_MAX = 120_000;
-/** Time for two runs of the transaction pools. In both kinds of nodes, the pool runs every five seconds. */
+/** Time for two checks of the pools. By default, both kinds of nodes check their pool every five seconds. */
 const QUEUES_MS = 12_000;
 const LSK = 100_000_000n;
-/** Owner of a group, and the member whose public key the group contains in upper case. */
+/** Owner of a multisignature group, and the member whose public key the group contains in upper case. */
 const ODD_GROUP = ['account_7', 'account_8'] as const;
 
 export function oddGroupOf(wallet: Wallet): readonly string[] {
@@ -119,7 +119,7 @@ async function untilPresent(node: InteropNode): Promise<void> {
   });
 }
 
-/** Registers a group with one member. The registration contains the public key of the member in upper case. */
+/** Registers a multisignature group with one member. The registration contains the member's key in upper case. */
 async function oddGroup(wallet: Wallet, world: World): Promise<void> {
   const [owner, member] = ODD_GROUP.map((name) => wallet.account(name)) as [KnownAccount, KnownAccount];
   const group = wallet.make('registerMultisignature', {
@@ -141,7 +141,7 @@ async function fillPools(lab: Omit<HttpLab, 'close'>): Promise<void> {
     wallet.transfer(rich, other, 3n * LSK, { data: 'waits' }),
     wallet.transfer(other, rich, 2n * LSK),
     wallet.make('registerSecondPassphrase', { passphrase: rich.passphrase, secondPassphrase: 'another' }),
-    // A transfer from a group without the signatures of its members.
+    // A transfer from a multisignature account without the signatures of the members.
     wallet.transfer(erin, rich, LSK),
   ];
   for (const body of waiting) {

@@ -207,7 +207,7 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
     { 'transfer-encoding': 'identity' },
   ],
 ];
-/** Methods in the override header of POST requests. */
+/** Values of the header `x-http-method-override` in POST requests. */
 const OVERRIDES = ['GET', 'get', 'PUT', 'put, GET', ' DELETE', 'PATCH', 'nothing', ','];
 const TEXTS = [
   ...[

@@ -1,6 +1,7 @@
 /**
  * Refusals of a real node that do not depend on its chain. `refusals.test.ts` compares our node with these refusals.
- * For each kind of refusal, `Refusals` records the request with the shortest target.
+ * For each kind of refusal, `Refusals` records the request with the shortest path and query. `write` writes a selection
+ * of the recorded refusals to a file.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -23,7 +24,7 @@ interface Fault {
   readonly errors?: readonly { readonly code: string }[];
 }
 
-/** For each method and path, the file contains at most this many refusals of status 400 with several faults. */
+/** For each method and path, the file contains at most this many refusals of status 400 with zero or several faults. */
 const SEVERAL_MAX = 2;
 /** For each of the statuses 404 and 405, the file contains at most this many refusals. */
 const OTHERS_MAX = 12;

@@ -1,6 +1,6 @@
 /**
- * Picks inputs that cause a known difference. These inputs are rare, so that they confirm the difference while most of
- * the comparison covers other inputs.
+ * Picks inputs, and rarely one that causes a known difference. The few such inputs confirm the difference, while most
+ * of the comparison covers other inputs.
  */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';
@@ -8,7 +8,7 @@ import { pick } from '../mutations.ts';
 
 const ONE_IN = 60;
 
-/** Returns a usual value, or rarely a listed value, which causes a known difference. */
+/** Returns a value of `usual`, or rarely a value of `listed`, which causes a known difference. */
 export function pickSeldom<T>(listed: readonly T[], usual: readonly T[], below: RandomBelow): T {
   return pick(below(ONE_IN) === 0 ? listed : usual, below);
 }

@@ -60,9 +60,9 @@ const LISTED_TYPES = [
 const CORRUPTED_ONE_IN = 6;
 
 /**
- * Whether a transaction may crash a real node of generation 3. The node accepts a transaction into its pool even if an
- * amount that no signature covers is not a number. The node crashes when it adds up the spending of a sender with two
- * transactions.
+ * Whether a transaction may crash a real node of generation 3. The node accepts a transaction into its pool even if the
+ * unknown member `asset.amount`, which no signature covers, is not a number. The node crashes when it adds up the
+ * spending of a sender with two transactions in the pool.
  */
 export function endsRealNode(body: string): boolean {
   const { type, asset } = JSON.parse(body) as { type?: unknown; asset?: { amount?: unknown } | null };

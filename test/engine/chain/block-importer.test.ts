@@ -1,4 +1,4 @@
-/** Tests the cost of a received block, and which other work waits for it. */
+/** Tests how many signature checks a received block costs, and which other work waits for the block. */
 
 import test from 'ava';
 
@@ -154,8 +154,9 @@ test('blocks that arrive while the transactions of one are checked are imported 
 });
 
 /**
- * Makes a chain and its next block. The chain has a multisignature account with fifteen members and a second key. The
- * block has two transfers of this account, with the members' signatures in the order that is slowest to verify.
+ * Makes a chain and its next block. The chain has a multisignature account with fifteen members and a second
+ * passphrase. The block has two transfers of this account, with the members' signatures in the order that is slowest to
+ * verify.
  */
 function groupBlock(generation: 2 | 3, corrupt: (transactions: Transaction[]) => Transaction[] = (all) => all) {
   const maker = new ChainMaker(makeNetwork({ generation }));

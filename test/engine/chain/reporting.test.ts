@@ -1,4 +1,4 @@
-/** Tests which log lines, metrics and events report each change of the chain, and in which order. */
+/** Tests which log lines, metrics and calls of listeners report each change of the chain, and in which order. */
 
 import test from 'ava';
 

@@ -12,7 +12,7 @@ import { ChainMaker, publicKeyOf, signBlock } from '../../support/chain-maker.ts
 import { Disk, ProcessDied } from '../../sim/disk.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
-/** Makes two branches above a common root, with the given numbers of blocks. */
+/** Makes two branches, `ours` and `theirs` blocks long, above the common block at height `root`. */
 async function branches(root: number, ours: number, theirs: number) {
   const maker = new ChainMaker();
   grown(maker, root - 1);

@@ -49,7 +49,7 @@ export function setUpForging({
   const logged: LoggedEvent[] = [];
   const observer: Observer = {
     ...SILENT,
-    // Each test starts by enabling delegates, so an event about enabling says nothing about the test.
+    // Each test starts by enabling delegates, so a log line about enabling says nothing about the test.
     log: (_level, code, _message, fields = {}) => code !== 'FORGING_SWITCHED' && logged.push({ code, fields }),
   };
   let isDiskFull = false;

@@ -12,8 +12,8 @@ test('on a full disk one block is dropped, nothing more is signed, and forging r
 
   fillDisk(true);
   const fullMs = nowMs();
-  // The time covers more slots than there are delegates. If forging did not pause, each delegate of the node would sign
-  // a header that no block contains.
+  // 130 slots are more than a round, so each delegate of the node has a slot. If forging did not pause, each of these
+  // delegates would sign a header that no block contains.
   await pass(130);
   t.is(chain.tip.header.height, height);
   const bound = [...signed].filter(([publicKey, header]) => before.get(publicKey) !== header);

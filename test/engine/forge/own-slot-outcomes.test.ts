@@ -10,7 +10,7 @@ import { slotAt } from '../../../src/protocol/slots.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-/** Sets up forging, and records the events and the counts about the node's own slots. */
+/** Sets up forging. Records each `OwnSlotsEvent`, and for each result the number of slots of this node's delegates. */
 function watched(isHeld = (): boolean => false) {
   const made = setUpForging();
   const events: OwnSlotsEvent[] = [];

@@ -1,4 +1,4 @@
-/** Tests the combination of a journal and the watermarks outside its folder. */
+/** Tests the combination of the signing journal and the watermarks outside its folder. */
 
 import test from 'ava';
 import { journalIgnoringWatermarks } from '../../../src/engine/forge/signing-journal.ts';

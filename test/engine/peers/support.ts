@@ -52,7 +52,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Runs all pending promise reactions. */
+/** Runs the pending promise reactions, and those that they start, up to 20 in succession. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }

@@ -7,7 +7,7 @@ import { LSK, person, PoolWorld } from '../../support/pool-world.ts';
 const people = ['alice', 'bob', 'carol'].map((name) => person(name));
 const perQueueMax = 4;
 
-/** The transactions are made once, because most of the work is signing them. */
+/** The transactions of all runs. They are made once, because most of the work is signing them. */
 const offer: readonly JsonObject[] = (() => {
   const maker = new PoolWorld();
   const transfers = people.flatMap((from) => people.map((to) => maker.transfer(from, to, 40n * LSK)));

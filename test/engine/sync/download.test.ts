@@ -315,7 +315,7 @@ test('answers are passed on one by one while they may not be joined', async (t) 
 });
 
 test('large answers are fetched ahead up to a size, which counts the text that assets become', async (t) => {
-  // `1e20` is kept as 21 digits.
+  // A decoded block stores an unusual asset as text, in which `1e20` becomes 21 digits.
   const numbers = JSON.parse(`[${'1e20,'.repeat(45_000)}1]`) as Json;
   const [transaction] = maker.network.genesis.transactions;
   const registration = {

@@ -35,15 +35,15 @@ function hex(bytes: number): string {
 }
 
 /**
- * A registration of a group with invalid signatures, as JSON. Any peer can send it, because the node keeps downloaded
- * blocks in memory before it validates them.
+ * A registration of a multisignature group with invalid signatures, as JSON. Any peer can send it in a block, because
+ * the node keeps downloaded blocks in memory before it validates them.
  */
 function registration(): object {
   const keysgroup = Array.from({ length: KEYS }, () => `+${hex(32)}`);
   return { type: 12, senderPublicKey: hex(32), signature: hex(64), asset: { min: 2, lifetime: 24, keysgroup } };
 }
 
-/** An answer with small objects, which need more memory than their JSON. */
+/** JSON text of blocks that a peer sends. The blocks have small objects, which need more memory than their JSON. */
 function answer(maker: ChainMaker): string {
   const block = { ...maker.rules.codec.blockToJson(maker.network.genesis), previousBlockId: '1' };
   return JSON.stringify(
@@ -65,7 +65,10 @@ test.serial('blocks that a stopped consumer has not taken are released, even if 
   /** Height of the first of the two blocks in each answer. */
   const heights = [2, 4, 6, 8, 10, 12, 14];
   const arrived: WeakRef<Block>[] = [];
-  /** Answers the open request. While this function exists, the objects that wait for the answer stay in memory. */
+  /**
+   * Answers the last request to the peer. While this function exists, the objects that wait for the answer stay in
+   * memory.
+   */
   let settle: ((answer: unknown[]) => void) | undefined;
   const download = downloadAfter(maker.network.genesis, {
     syncPeer: 'peer',

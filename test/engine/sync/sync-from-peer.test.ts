@@ -1,4 +1,7 @@
-/** Tests the limit on the memory for a rival branch that has not yet proved to be better, and the log of a download. */
+/**
+ * Tests the limit on the memory for a rival branch that has not yet proved to be better, and the log messages about a
+ * download.
+ */
 
 import test from 'ava';
 
@@ -36,8 +39,8 @@ function transfersOf(maker: ChainMaker, count: number) {
 }
 
 /**
- * Follows the rival branch with a memory budget in bytes. @returns `synced` or the error code, the heights after which
- * blocks were requested, and the texts of the log
+ * Follows the rival branch with a memory budget of `branchBytesMax` bytes. @returns `synced` or the error code, the
+ * heights after which blocks were requested, and the log messages
  */
 async function synced(
   { lone, rival }: Awaited<ReturnType<typeof setUpBranches>>,

@@ -217,7 +217,7 @@ test('a sync far behind the network that its peer ends early leaves complete ind
       .map((block) => codec.blockToJson(block));
   };
   b.peers.set('short', { maker: rival, blocksAfter });
-  // A backfill may take longer than the time after which a sync without new blocks counts as stalled.
+  // The backfill of the indexes may take longer than the time after which a sync without new blocks counts as stalled.
   const stalledS = 60;
   const seen: boolean[] = [];
   const look = setInterval(() => {
@@ -476,7 +476,7 @@ test('a peer that sends a rival branch in single late blocks gets only a few req
   const tip = b.tipId;
   await b.run('slow', true);
   t.is(b.tipId, tip);
-  // Requests that the node sent ahead are included in the count.
+  // The count includes requests that the node sent before it had received the answers to earlier ones.
   t.true(b.asked.length < 12, b.asked.join());
   t.deepEqual(b.penalties, []);
   b.peers.set('honest', { maker: rival });
@@ -491,7 +491,7 @@ test('a peer that sends missing blocks one by one is left for a faster one', asy
   b.peers.set('honest', { maker: rival });
   await b.run('slow', true);
   t.is(b.tipId, rival.tip.id);
-  // Requests that the node sent ahead are included in the count.
+  // The count includes requests that the node sent before it had received the answers to earlier ones.
   const asked = b.asked.filter((line) => line === 'slow blocksAfter').length;
   t.true(asked < 16, `${asked}`);
 });
@@ -533,7 +533,7 @@ for (const [name, ageS, isSyncing] of [
       maker: rival,
       blocksAfter: (blockId) => {
         if (blockId !== rival.tip.id) {
-          // Forging waits for the proof of a claim for `PROOF_MS` (3 s), which is less than this delay.
+          // Forging waits for the proof of a claim for at most `PROOF_MS` (3 s), which is less than this delay.
           b.lone.nowS += 4;
           return blocks;
         }

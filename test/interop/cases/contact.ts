@@ -1,6 +1,6 @@
 /**
- * (a) A real node and one of ours connect to each other. First our node dials. Then the case repeats with new nodes,
- * and the real node dials. Each node must list the other node and follow its blocks.
+ * (a) A real node (of lisk-sdk) and one of ours connect to each other. First our node dials. Then the case repeats with
+ * new nodes, and the real node dials. Each node must list the other node and follow its blocks.
  */
 
 import { ask, statusOf } from '../http.ts';

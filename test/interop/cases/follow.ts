@@ -1,7 +1,7 @@
 /**
- * (b) and (c): a node of one kind forges with all delegates. First it is alone and forges in past slots. Then a node of
- * the other kind follows it. Transactions of every type enter at both nodes. Finally, a new node of the other kind
- * downloads the whole chain from the forging node only.
+ * (b) and (c): a node of one kind (of lisk-sdk or ours) forges with all delegates. First it is alone and forges in past
+ * slots. Then a node of the other kind follows it. Transactions of every type enter at both nodes. Finally, a new node
+ * of the other kind downloads the whole chain from the forging node only.
  */
 
 import { compareNodes } from '../compare.ts';

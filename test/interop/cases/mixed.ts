@@ -1,7 +1,7 @@
 /**
- * (d) Two real nodes and three of ours share the delegates for more than three rounds. Transactions of every type enter
- * at all nodes. All nodes must have one chain and give equal answers. No node may ban or penalise a peer. After the
- * nodes have found each other, no node may revert a block.
+ * (d) Two real nodes (of lisk-sdk) and three of ours share the delegates for more than three rounds. Transactions of
+ * every type enter at all nodes. All nodes must have one chain and give equal answers. No node may ban or penalise a
+ * peer. After the nodes have found each other, no node may revert a block.
  */
 
 import { blocksMs, type MixedNet } from '../mixed-net.ts';

@@ -1,6 +1,6 @@
 /**
- * (f) While the network forges, one node of each kind is killed once and stopped once. After each restart, the node
- * must sync the blocks that the other nodes forged without it.
+ * (f) While the network forges, one node of each kind (of lisk-sdk and ours) is killed once and stopped once. After
+ * each restart, the node must sync the blocks that the other nodes forged without it.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

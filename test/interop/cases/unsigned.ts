@@ -1,9 +1,9 @@
 /**
- * (g) A real node and one of ours share the delegates. Both nodes get transactions that no wallet creates. In
- * generation 3, one transaction registers a delegate with an amount that no signature covers. In both generations,
- * one transaction registers a group that names a member twice, in lower case and in upper case. Another transaction
- * registers a group that names its member in upper case, and at the same time this member sends a transfer. Each node
- * must forge transactions of each kind, and the other node must accept the blocks.
+ * (g) A real node (of lisk-sdk) and one of ours share the delegates. Both nodes get transactions that no wallet
+ * creates. In generation 3, one transaction registers a delegate with an amount that no signature covers. In both
+ * generations, one transaction registers a group that names a member twice, in lower case and in upper case. Another
+ * transaction registers a group that names its member in upper case, and at the same time this member sends a transfer.
+ * Each node must forge transactions of each kind, and the other node must accept the blocks.
  */
 
 import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';

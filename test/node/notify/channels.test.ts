@@ -1,4 +1,4 @@
-/** Receivers of events: a web server and a program. */
+/** Tests the receivers of the notifier's events: a web server and a program. */
 
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';

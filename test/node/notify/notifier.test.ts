@@ -1,4 +1,4 @@
-/** Delivery of events to receivers that fail. All attempts to deliver an event carry the same id. */
+/** Tests the delivery of events to receivers that fail. All attempts to deliver an event carry the same id. */
 
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';

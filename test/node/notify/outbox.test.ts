@@ -1,4 +1,4 @@
-/** Events are stored on disk until they are delivered. */
+/** The notifier's events are stored on disk until they are delivered. */
 
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -36,7 +36,7 @@ async function heightOf(node: OneNode): Promise<number> {
   return Number((await fetch(`${node.url}/api/blocks?limit=1`)).headers.get('x-height'));
 }
 
-/** Statuses of requests from an untrusted address, over the given number of connections. */
+/** HTTP statuses of requests from an untrusted address, over the given number of connections. */
 async function strangersStatuses(node: OneNode, connections: number, each: number): Promise<readonly number[]> {
   const ask = (agent: Agent): Promise<number> =>
     new Promise((resolve) => {

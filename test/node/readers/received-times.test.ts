@@ -1,4 +1,4 @@
-/** Checks that each process reports the same arrival time for a transaction. */
+/** Checks that a reading process reports the same arrival time for a transaction as the node. */
 
 import test from 'ava';
 import { setUpEvents } from '../../http/event-fixture.ts';

@@ -1,4 +1,4 @@
-/** The HTTP limits hold for all readers together, whichever reader receives the requests. */
+/** The HTTP limits hold for all reading processes together, whichever of them receives the requests. */
 
 import test, { type ExecutionContext } from 'ava';
 import { REFUSALS_MAX } from '../../../src/http/admission/limits.ts';
@@ -195,7 +195,8 @@ test('an address with many connections at one process loses an idle one to a new
   for (const hog of hogs) t.is(await statusOf(hog), 200);
   const small = await Promise.all([first('127.0.0.10'), first('127.0.0.10')]);
   for (const client of small) t.is(await statusOf(client), 200);
-  // A tenth of the 20 connections is reserved for trusted clients. The strangers already have the other 18 connections.
+  // A tenth of the 20 connections is reserved for trusted clients. Clients that are not trusted already have the other
+  // 18 connections.
   const newcomer = await first('127.0.0.11');
   t.is(await statusOf(newcomer), 200);
   t.is(hogs.filter(({ isClosed, isEnded }) => isClosed || isEnded).length, 1);

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { setUpEvents } from '../../http/event-fixture.ts';
 import { watchForks } from '../../support/forked-readers.ts';
 
-/** Shorter than the time after which the pool starts another reader beside a silent one. */
+/** A stall must be shorter than the time after which the pool starts another reader beside a silent one. */
 const STALLED_MS = 700;
 const ROUNDS = 5;
 

@@ -136,7 +136,7 @@ test('the text of an excepted transfer may hold a NUL', (t) => {
     t.false(isTaken(strict, transaction));
     t.true(isTaken(rulesWith({ transactionWithNullByte: new Set([transaction.id]) }), transaction));
   }
-  // The exception permits only the NUL, and not the amount 0.
+  // The exception of the network permits only the NUL, and not the amount 0.
   const worse = send(transfer({ data: 'a\0b', amount: 0n }));
   t.false(isTaken(rulesWith({ transactionWithNullByte: new Set([worse.id]) }), worse));
 });
@@ -158,7 +158,8 @@ test('an excepted recipient may be no address, but must equal the listed text', 
     t.false(isTaken(rulesWith({ [key]: new Map([[transaction.id, '7L']]) }), transaction));
     const lenient = rulesWith({ [key]: new Map([[transaction.id, recipientId]]) });
     t.true(isTaken(lenient, transaction));
-    // If such an exception permits the recipient, `validateTransaction` ignores errors in id, fee and signature.
+    // If an exception of the network permits the recipient, `validateTransaction` ignores errors in id, fee and
+    // signature.
     const odd = { ...transaction, signature: '22'.repeat(64) };
     t.true(isTaken(lenient, odd));
     t.is(statusOf(lenient, world(), transaction), 'ok');

@@ -44,7 +44,7 @@ test('the genesis block ends its own round: weights are visible, delegates ranke
   const delegates = [...maker.state.delegates()];
   t.is(delegates.length, 101);
   t.true(delegates.every(({ voteWeight, pendingVoteWeight }) => voteWeight === WEIGHT && pendingVoteWeight === 0n));
-  // All weights are equal, so the order of the public keys decides.
+  // All weights are equal, so the order of the public keys decides the ranks.
   const sorted = delegates.sort((a, b) => (a.publicKey < b.publicKey ? -1 : 1));
   t.deepEqual(
     sorted.map(({ rank }) => rank),
@@ -156,7 +156,7 @@ test('a sum above 2^54 beddows is stored as the decimal text of its double', (t)
   t.is(bookedOf(2n ** 54n + 8n), 18_014_398_509_481_990n);
   t.is(bookedOf(-(2n ** 54n + 8n)), -18_014_398_509_481_990n);
   t.is(bookedOf(2n ** 54n + 4n), 2n ** 54n + 4n);
-  // No real chain has an amount of 2^80, but such an amount must not end the process.
+  // No real chain has an amount of 2^80 beddows, but such an amount must not end the process.
   t.is(bookedOf(2n ** 80n), 2n ** 80n);
 });
 

@@ -159,7 +159,10 @@ test('a delegate forges in its own slot only, and only when the slot is free', (
 // delegate active with a vote.
 const crowded = makeNetwork({ delegates: 102 });
 
-/** A chain whose next block ends round 3. The slot after `missedSlots` belongs to a delegate that is not in round 4. */
+/**
+ * A chain whose next block ends round 3. If `missedSlots` slots are missed, the next slot belongs to a delegate that is
+ * not in round 4.
+ */
 function leaving(refuseLeavingForgers: boolean): { maker: ChainMaker; missedSlots: number; leaver: string } {
   const maker = new ChainMaker(crowded, { refuseLeavingForgers });
   const first = maker.state.roundList(1) ?? [];

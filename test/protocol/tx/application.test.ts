@@ -37,7 +37,7 @@ test('an application costs its fee, and its name and link are reserved from then
   ]);
   const other = { name: 'other', link: 'https://x.test/other.zip' };
   t.deepEqual(messagesOf(maker, maker.transaction(sender, register(other))), []);
-  // If two transactions of one batch register the same application, the second fails.
+  // If two transactions in one call of `processTransactions` register the same application, the second fails.
   const two = [maker.transaction(sender, register(other)), maker.transaction(third, register(other))];
   t.is(messagesOf(maker, ...two).length, 2);
 });

@@ -33,7 +33,7 @@ function contradictions(world: World): readonly string[] {
 }
 
 for (const generation of [2, 3] as const) {
-  // A node of generation 2 forges only if peers have the same tip. Therefore two nodes without delegates run beside it.
+  // A node of generation 2 forges only if peers have the same tip. Two nodes without delegates run as its peers.
   const relays = generation === 2 ? 2 : 0;
 
   test(`a node with all delegates of a network of generation ${generation} starts it within two slots`, async (t) => {

@@ -1,6 +1,6 @@
 /**
- * Tests of strangers that connect one after another. Each stranger sends several signed blocks, and then stays silent.
- * Each block seems to be the tip of a better chain, but this chain does not exist.
+ * Tests of strangers: peers without an engine, which connect one after another. Each stranger sends several signed
+ * blocks, and then stays silent. Each block seems to be the tip of a better chain, but this chain does not exist.
  */
 
 import test from 'ava';

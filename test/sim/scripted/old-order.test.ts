@@ -1,6 +1,6 @@
 /**
- * Tests the reports about slots for which a node cannot know the order of the delegates. A node that is cut off or
- * behind uses the order of the last round that it knows.
+ * Tests the reports of `engine.slotHistory` about slots for which a node cannot know the order of the delegates. A node
+ * that is cut off or behind uses the order of the last round that it knows.
  */
 
 import test from 'ava';

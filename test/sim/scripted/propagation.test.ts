@@ -1,6 +1,6 @@
 /**
- * Tests how soon a transaction spreads from one node to all others. A transaction must spread even if its first node
- * crashes or is cut off.
+ * Tests how soon a transaction spreads from one node to all others. A transaction must spread even if the node that
+ * accepted it crashes or is cut off.
  */
 
 import test from 'ava';
@@ -109,12 +109,12 @@ for (const generation of [2, 3] as const) {
 
 interface Spread {
   /**
-   * Times in seconds, ascending: until a second node has the transaction (`elsewhere`), and until all nodes have it
-   * (`everywhere`).
+   * Times in seconds from the sending of each transaction, ascending: until a second node has the transaction
+   * (`elsewhere`), and until all nodes have it (`everywhere`).
    */
   readonly elsewhere: readonly number[];
   readonly everywhere: readonly number[];
-  /** Number of transactions that some node still lacks after ten seconds. */
+  /** Number of transactions that some node still lacks more than ten seconds after their sending. */
   readonly lacking: number;
 }
 

@@ -12,7 +12,7 @@ import { ScriptedWorld } from '../scripted-world.ts';
 const NODES = 7;
 const SECONDS = Number(process.env['RATES_SECONDS'] ?? 30);
 
-/** Timings of `bloomery devnet`, of public networks, and of a network whose nodes have different intervals. */
+/** Timings of `bloomery devnet`, of public networks, and of a network whose nodes broadcast at different intervals. */
 const TIMINGS = [
   { name: 'devnet timing', blockTimeS: 2, intervalMsOf: () => 1_000 },
   { name: 'default timing', blockTimeS: 10, intervalMsOf: () => 5_000 },

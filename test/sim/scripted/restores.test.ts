@@ -20,8 +20,8 @@ test('no schedule of backups, moves and late peers makes a delegate sign contrad
 });
 
 /**
- * A schedule that restores a folder which is older than one round. The delegates that signed since the backup have
- * slots again.
+ * A schedule that restores a folder which is older than one round. When the node restarts, the delegates that signed
+ * since the backup get their next slots.
  */
 const OLD: RestoreSchedule = {
   generation: 3,

@@ -1,4 +1,4 @@
-/** Tests how a store treats damaged undo records, and a damaged note of the finalized height. */
+/** Tests how a store treats damaged undo records, and a damaged note (`StoredChain.note`) of the finalized height. */
 
 import test from 'ava';
 import type { KeyValueEntry } from '../../../src/store/tables/key-value.ts';

@@ -51,7 +51,7 @@ function rawDump(keys: KeyValueReader): readonly string[] {
   return Array.from(keys.entries(ALL), ({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`);
 }
 
-/** A store in memory with an earlier layout, and the content that it must have in the current layout. */
+/** Makes a store in memory with an earlier layout. After an upgrade, the store must have the content `expected`. */
 function olderStore(layout: string): { readonly keys: MemoryKeyValue; readonly expected: readonly string[] } {
   const keys = new MemoryKeyValue();
   followHistory(chainStoreOver(keys, OPTIONS, 'memory'), HEIGHT);

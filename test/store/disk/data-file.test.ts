@@ -7,7 +7,7 @@ import { temporaryFolder } from '../backends.ts';
 
 const PAGE_BYTES = 4096;
 
-/** The data file of a database after each of three transactions. */
+/** Returns the content of the data file of a database after each of three transactions. */
 async function versions(): Promise<readonly Buffer[]> {
   const directory = temporaryFolder();
   try {
@@ -25,7 +25,10 @@ async function versions(): Promise<readonly Buffer[]> {
   }
 }
 
-/** A file with new content at each call: first each element of `contents` in turn, then always the last element. */
+/**
+ * Returns a file whose content changes at each call of its methods: the file has each element of `contents` in turn,
+ * and then always the last element.
+ */
 function changing(contents: readonly Buffer[]): FileToExamine {
   let asked = 0;
   const next = (): Buffer => contents[Math.min(asked++, contents.length - 1)] ?? Buffer.alloc(0);

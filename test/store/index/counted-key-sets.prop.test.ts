@@ -19,7 +19,7 @@ function keyOf(number: number): Buffer {
   return key;
 }
 
-/** A block of keys in one buffer. */
+/** Returns a `KeyBlock` of `keys`, which lie one after another in `memory`. */
 function blockOf(memory: Buffer, keys: readonly Buffer[]): KeyBlock {
   let end = 0;
   return KeyBlock.of(
@@ -33,12 +33,12 @@ function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
   return Buffer.concat([...keys]).equals(Buffer.concat(expected));
 }
 
-/** Writes or removes `count` numbers from `from` on. Leaf blocks split if a step writes many numbers. */
+/** Writes or removes the keys of `count` numbers from `from` on. Leaf blocks split if a step writes many keys. */
 const step = fc.record({
   from: fc.nat(3000),
   count: fc.integer({ min: 1, max: 1500 }),
   remove: fc.boolean(),
-  /** Distance between the numbers. With different distances, a step can write numbers between existing numbers. */
+  /** Distance between the numbers. With different distances, a step can write keys between existing keys. */
   by: fc.integer({ min: 1, max: 3 }),
   /** Whether a step that writes and does not fail passes its keys as one sorted block. */
   sorted: fc.boolean(),
@@ -52,7 +52,7 @@ const query = fc.record({
   reverse: fc.boolean(),
 });
 
-/** Sizes of blocks for trees of one level, and for trees of four and more levels. */
+/** Sizes of leaf and inner blocks, for trees of one level and for trees of four and more levels. */
 const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
 
 test('a counted key set gives the ranges, offsets and counts of a plain list, also after a reopen', (t) => {

@@ -16,8 +16,9 @@ import { chainStoreOver } from '../../../src/store/chain/open.ts';
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 
 /**
- * An event of a test run. The store `prompt` writes its indexes with each block, and the store `deferred` may defer its
- * indexes. Both stores get the events `append`, `fail` and `revert`. Only `deferred` gets the other events.
+ * An event of the property test: one action on the stores that the test compares. The store `prompt` writes its index
+ * entries with each block, and the store `deferred` may write them later. Both stores get the events `append`, `fail`
+ * and `revert`. Only `deferred` gets the other events.
  */
 const event = fc.oneof(
   {
@@ -30,7 +31,7 @@ const event = fc.oneof(
   },
   fc.record({ kind: fc.constant('fail' as const), seed: fc.nat(), reverts: fc.boolean() }),
   fc.record({ kind: fc.constant('revert' as const), blocks: fc.integer({ min: 1, max: 2 }) }),
-  // The backfill stops after `steps` steps. Each step is a complete database transaction.
+  // The test stops the backfill after `steps` database transactions. The backfill may end earlier.
   fc.record({
     kind: fc.constant('backfill' as const),
     steps: fc.oneof(fc.nat(12), fc.constant(Infinity)),
@@ -214,8 +215,8 @@ for (const isLookedUp of [false, true]) {
     const steps = deferred.backfill({ pagesMax: 1 })[Symbol.iterator]();
     t.false(steps.next().done);
     t.throws(() => fail(deferred, 5, false));
-    // The lookup loads the missing entries from the blocks again, perhaps with other row numbers than the running
-    // backfill uses.
+    // The lookup loads the missing entries from the blocks again. In the pending index batch, they may then have other
+    // row numbers than in the backfill that began before.
     if (isLookedUp) t.false(deferred.hasTransaction('1'));
     t.throws(() => steps.next(), { message: /the pending entries are in memory until the backfill ends/ });
     t.is(deferred.indexLag, lag);
@@ -240,7 +241,8 @@ test('a backfill larger than the memory runs in chunks, and continues after a ki
   };
   const parts = [lacking()];
   t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
-  // The test stops each process right after the first part of its backfill, or one step later.
+  // Each pass of the loop stands for a process, which is killed right after the first part of its backfill or one step
+  // later.
   for (let left = lacking(), processes = 0; left > 0; left = lacking(), processes += 1) {
     t.true(processes < 100, 'each comes further');
     let stepsMore = processes % 2;

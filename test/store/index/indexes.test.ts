@@ -11,7 +11,7 @@ import { keyOf, nextStep, Dice } from '../world.ts';
 
 const account: Account = { ...emptyAccount('5L'), balance: 7n };
 
-/** Returns how many entries are removed and added. */
+/** Returns how many index entries the change of an account removes, and how many it adds. */
 function changes(before: Account | undefined, after: Account | undefined): readonly [number, number] {
   const { removed, added } = accountEntryChanges(before, after);
   return [removed.length, added.length];

@@ -19,7 +19,10 @@ function grow(store: StoredChain, dice: Dice, blocks: number): void {
   }
 }
 
-/** A background query, because no index combines an amount with a time. */
+/**
+ * No index combines an amount with a time, so a store must read and sort the candidates of this query. With
+ * `atOnceMax: 0`, this happens in the background.
+ */
 const QUERY: TransactionQuery = {
   minAmount: 1n,
   fromTimestampS: 1,

@@ -12,13 +12,13 @@ import { paramsWith } from '../../support/fixtures.ts';
 
 /** The answers of a reader from one snapshot. */
 export interface SnapshotAnswers {
-  /** Number of the query. */
+  /** Index of the query in the test's list of queries. */
   readonly at: number;
   readonly tipId: string;
   /** Ids of the transactions in the requested page, and the total that came with the page. */
   readonly page: readonly string[];
   readonly total: number;
-  /** Ids of all pages from the first on, read with cursors. */
+  /** Ids of the transactions in all pages from the first page on, which the reader read with cursors. */
   readonly walk: readonly string[];
   readonly count: number;
 }
@@ -42,7 +42,7 @@ async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
   return snapshot.hold(async () => {
     const chain = createQueries(snapshot.store, params);
     const { items, total } = await chain.transactions(query);
-    // Other tasks of the event loop run here, so that the writer can write between two queries of the snapshot.
+    // This pause gives the writing process time to write between two queries of the snapshot.
     await new Promise((resolve) => setImmediate(resolve));
     const walk: string[] = [];
     let after: Cursor | undefined;
@@ -51,7 +51,7 @@ async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
       walk.push(...next.items.map(({ transaction }) => transaction.id));
       after = next.items.length === 0 ? undefined : next.next;
       await new Promise((resolve) => setImmediate(resolve));
-      // A walk that repeats entries must end, so that the comparison can fail.
+      // If the pages repeat transactions, the loop must end too, so that the comparison of the test can fail.
     } while (after !== undefined && walk.length <= chain.transactionCount());
     return {
       ...{ at, total, walk, tipId: snapshot.store.tip()?.id ?? '' },

@@ -5,7 +5,7 @@ import type { KeyValueReader } from '../../../src/store/tables/key-value.ts';
 import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
 import { OrderedKeys, type OrderedKeysOptions } from '../../../src/store/query/ordered-keys.ts';
 
-/** Value and tie-break of a key tail. Each takes one byte of the key. */
+/** The part of a key after the prefix of its index: a value and a tie-break, one byte each. */
 type Tail = readonly [value: number, tie: number];
 
 const [FIRST, SECOND, TWICE] = [Buffer.from([7]), Buffer.from([9]), Buffer.from([11])];

@@ -52,7 +52,7 @@ interface AnyTable {
   read(key: Buffer): readonly unknown[];
 }
 
-/** For each key part whose bytes sort like its values: the function that compares two values. */
+/** For key parts whose bytes must sort like the numbers that they encode: the function that compares two values. */
 const COMPARE: Partial<Record<PartName, (a: unknown, b: unknown) => number>> = {
   ...Object.fromEntries(
     (['height', 'ordinal', 'listIndex', 'timestamp', 'u16', 'sort', 'amount'] as const).map((name) => [
