@@ -145,7 +145,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     reference:
       "The pool lists of a real node show the sender's signatures (`signature`, `signSignature`) in the letter case in which the node received them.",
     here: "The pool lists of this node show the sender's signatures in lower case.",
-    reason: 'This node converts a signature to lower case when it reads the transaction. In lists of the chain, both nodes show signatures in lower case.',
+    reason:
+      'This node converts a signature to lower case when it reads the transaction. In lists of the chain, both nodes show signatures in lower case.',
   },
   {
     reference:
