@@ -128,7 +128,8 @@ export function delegateList(help: string): Option<readonly ForgerEntry[]> {
   return {
     help,
     default: [],
-    expected: 'a list of {publicKey, encryptedPassphrase}, in which each publicKey has 64 lower-case hexadecimal digits',
+    expected:
+      'a list of {publicKey, encryptedPassphrase}, in which each publicKey has 64 lower-case hexadecimal digits',
     secret: true,
     read(value) {
       try {

@@ -148,8 +148,8 @@ export class Chain {
   }
 
   /**
-   * Reverts and appends blocks atomically, and then informs the listeners. Call this method inside `runExclusive`, with
-   * validated blocks.
+   * Reverts and appends blocks atomically, and then informs the listeners. Call this method inside `runExclusive`, and
+   * only with blocks that this node has forged, or that `BlockValidator` has accepted.
    *
    * @throws BranchRejected for the first block that the rules refuse
    * @throws ProtocolError `STORE_WRITE_FAILED` or `STORE_TAKEN_OVER` if the store cannot be written; or an error of

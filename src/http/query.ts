@@ -85,7 +85,10 @@ export function originForm(target: string): string {
   return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** Returns the part of a request target after the first `?` and before a `#`; empty when there is none. */
+/**
+ * Returns the part of a request target after the first `?` and before the first `#`. The result is empty if the target
+ * has no such part.
+ */
 export function queryTextOf(target: string): string {
   const [withoutFragment = ''] = target.split('#', 1);
   const start = withoutFragment.indexOf('?');

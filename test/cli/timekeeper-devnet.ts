@@ -153,7 +153,10 @@ export async function inProcessDevnet({
   };
 }
 
-/** Creates the `DevnetAccounts` of a devnet, as a start of the devnet does. `FUNDER` is the only known account. */
+/**
+ * Creates the `DevnetAccounts` of a devnet, as a start of the devnet does. `FUNDER` is the only account whose passphrase
+ * the devnet knows.
+ */
 export function accountsOf({ network: { params }, timekeeper }: InProcessDevnet): DevnetAccounts {
   const network: Network = {
     ...{ name: 'test', directory: '', params, genesisJson: {}, protocolVersion: '2.0', appVersion: '3.0.2' },

@@ -48,7 +48,7 @@ function setUpDeferral() {
       return { cancel: () => clearImmediate(immediate) };
     },
   };
-  /** Fires the timers, and waits until their work has ended. */
+  /** Fires the timers, and waits for 20 iterations of the event loop. Work that need not wait for the queue ends within them. */
   const pass = async (): Promise<void> => {
     for (const work of [...timers]) {
       timers.delete(work);

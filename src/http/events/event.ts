@@ -129,7 +129,7 @@ export function eventShapes(
     'peers/disconnected': { summary: 'A connection to a peer closed. This event has no id.', data: peerShape(dialect) },
     'log/gap': {
       summary:
-        'The node no longer has the events between the id `after` and the record `next` of its event log, or the id `after` comes from another log. The client must read the blocks of the node again. The stream continues with the record `next`.',
+        'The node no longer has the events between the id `after` and the record `next` of its event log, or the id `after` comes from another log. The client must compare its blocks with the blocks of the node, and read the blocks that differ or that it lacks. The stream continues with the record `next`.',
       data: objectOf({ after: { type: 'string' }, next: COUNT, height: COUNT, blockId: ID }),
     },
   };

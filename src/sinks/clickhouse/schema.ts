@@ -6,10 +6,10 @@
  * marker. The marker of a range is a row of `sink_ranges`. The marker of a block in the tail is a row of `sink_tail`
  * with the sign 1. To revert the block, the sink inserts the same row with the sign -1.
  *
- * The final tables, such as `blocks_final`, contain the rows of ranges. A process that lost the lease of the sink must
- * not write markers. If the final tables are on one server, such a process must not write rows of ranges either. These
- * rows contain no id of an attempt (see below), so readers could see them beside the rows of the new holder of the
- * lease. Therefore the sink inserts markers, and rows of ranges on one server, through a fence.
+ * The final tables, such as `blocks_final`, contain the rows of the blocks in ranges. A process that lost the lease of
+ * the sink must not write markers. If the final tables are on one server, such a process must not write rows of ranges
+ * either. These rows contain no id of an attempt (see below), so readers could see them beside the rows of the new
+ * holder of the lease. Therefore the sink inserts markers, and rows of ranges on one server, through a fence.
  *
  * A fence is a table that stores nothing, with a materialized view that copies inserted rows to the table behind the
  * fence. The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other
