@@ -1,7 +1,8 @@
 /**
  * A simple model of the finality protocol of LIP-0014, including the points in which the lisk-sdk releases deviate from
- * LIP-0014. The model keeps the votes for each height in maps, and one record per delegate. For each block, the model
- * searches all votes again. The model is slow, but independent of the implementation under test.
+ * LIP-0014. The model keeps the votes for each height in maps, and one record per delegate. After each block, the model
+ * searches all votes again for the highest height with enough votes. The model is slow, but independent of the
+ * implementation under test.
  */
 
 export interface ModelHeader {

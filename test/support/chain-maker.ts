@@ -1,4 +1,4 @@
-/** Makes networks and chains in memory: a genesis block, and then blocks that the rules themselves forge. */
+/** Makes networks and chains in memory: a genesis block, and then blocks that `Rules.forge` builds, as in a node. */
 
 import { selectEd25519, type Ed25519 } from '../../src/crypto/ed25519.ts';
 import { addressOf } from '../../src/crypto/keys.ts';

@@ -6,7 +6,7 @@
 export interface PageInUse {
   readonly number: number;
   readonly kind: 'branch' | 'leaf' | 'large';
-  /** Number of the table of the first key in a leaf page; undefined for other pages. */
+  /** First byte of the first key in a leaf page: the number of the store's table; undefined for other pages. */
   readonly table: number | undefined;
 }
 

@@ -73,9 +73,9 @@ export class Claims {
   }
 
   /**
-   * Whether the node should check the claim that a received block makes. After a failed claim, the node ignores all
-   * claims with the signer of this claim until the next round. The node also ignores the claim of an inbound peer while
-   * the node doubts the claims of the peer's netgroup.
+   * Whether the node should check the claim of a peer that its chain is better. After a failed claim, the node ignores
+   * all claims with the signer of this claim until the next round. The node also ignores the claim of an inbound peer
+   * while the node doubts the claims of the peer's netgroup.
    */
   isHeard({ peerId, direction, signer }: Claim): boolean {
     if (signer !== undefined && this.#failedSigners.get(signer) === this.#dependencies.round()) return false;

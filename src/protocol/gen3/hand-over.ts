@@ -43,8 +43,9 @@ export function handOver(
   const finalized = state.header(finalizedHeight);
   const finalizedS = finalized?.timestamp ?? 0;
   const isYoung = finalizedHeight < FIRST_FORGED_HEIGHT;
-  // The expected distance in seconds between the tip and the last final block. On a young chain (only its genesis block
-  // is final), the node cannot measure this distance, because the genesis block has the time of the epoch.
+  // The distance in seconds between the tip and the last final block. On a young chain (only its genesis block is
+  // final), the node cannot measure this distance, because the genesis block has the time of the epoch. The node then
+  // uses the distance that is usual on an older chain.
   const distanceS = isYoung ? finalityBlocks(limits) * params.blockTimeS : tip.timestamp - finalizedS;
   const dueS = sinceS + distanceS;
   const isFinal = finalized !== undefined && !isYoung && finalizedS > sinceS;
