@@ -1,6 +1,6 @@
 /**
  * The devnet as text. A terminal shows a table that is redrawn in place. For any other output, `plainScreen` writes a
- * summary line when the summary has changed, at most once in `intervalMs`.
+ * summary line when the summary has changed and at least one node answers, at most once in `intervalMs`.
  */
 
 export interface NodeRow {

@@ -91,9 +91,9 @@ export class ClockOffset {
   }
 
   /**
-   * Records the arrival of a block from a peer. The caller passes a block that this node has imported or forged. The
-   * caller also passes a block that this node refused because of its timestamp, because the refusal may be the fault of
-   * our clock.
+   * Records the arrival of a block from a peer. The caller reports each arrival of a block that this node has imported
+   * or forged. The caller also reports a block that this node refused because of its timestamp, because the refusal may
+   * be the fault of our clock.
    *
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds

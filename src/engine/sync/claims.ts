@@ -84,8 +84,8 @@ export class Claims {
 
   /**
    * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim. In one round,
-   * forging waits for a second claim of a signer only if the first claim was true. If this method returns true for a
-   * claim with a signer, it records that forging has waited for this signer in this round.
+   * forging waits for a second claim with the same signer only if the first claim was true. If this method returns true
+   * for a claim with a signer, it records that forging has waited for this signer in this round.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;

@@ -231,7 +231,7 @@ export function busy(): ProtocolError {
   return new ProtocolError('NODE_BUSY', {}, 'Too many requests wait for the node: send the request again later.');
 }
 
-/** The error when the node does not answer a limit check or a read in time. The node may hang. */
+/** The error when the node does not answer a limit check or a read in time, possibly because it hangs. */
 export function silent(): ProtocolError {
   return new ProtocolError(
     'NODE_SILENT',
