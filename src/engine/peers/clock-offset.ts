@@ -35,8 +35,8 @@ export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
  * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After
- * somebody has set our clock, `wasSet` may drop all samples. The peers then get new samples one after another. Until
- * all peers have new samples, the verdict may be wrong.
+ * somebody has set our clock, `wasSet` may drop all samples. Each peer has a new sample only after a block has
+ * arrived from the peer. Until all peers have new samples, the verdict may be wrong.
  */
 const LASTING_MS = 120_000;
 
