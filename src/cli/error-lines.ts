@@ -88,7 +88,6 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'SIGNING_RECORD_OTHER',
   'SIGNING_RECORD_UNREADABLE',
   'SNAPSHOT_UNREADABLE',
-  'TLS_FILE_UNREADABLE',
 ]);
 
 function exitCodeOf(error: unknown): ExitCode {

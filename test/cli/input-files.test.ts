@@ -86,15 +86,6 @@ for (const [kind, what] of [
   });
 }
 
-test.serial('a missing TLS file ends the start like a wrong option', async (t) => {
-  const config = join(folder, 'tls-missing.json5');
-  writeFileSync(config, `{ http: { tlsPort: 1, tlsKeyFile: '${folder}/none', tlsCertificateFile: '${folder}/none' } }`);
-  const args = ['start', '--network', 'devnet', '--config', config, '--http-port', '0', '--ws-port', '0'];
-  const { code, stderr } = await runCli([...args, '--data-dir', join(folder, 'tls-data')]);
-  t.is(code, 2, stderr);
-  t.regex(stderr, /^bloomery: http\.tlsKeyFile `.*none` cannot be read: .* \(TLS_FILE_UNREADABLE\)\n$/);
-});
-
 test.serial('a passphrase can be read from a pipe of the shell', async (t) => {
   const writer = execFileSync('sh', ['-c', `(cat ${work.passphrase} > ${join(folder, 'pipe')} &) > /dev/null 2>&1`]);
   t.is(writer.length, 0);
