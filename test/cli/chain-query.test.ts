@@ -195,6 +195,9 @@ test.serial('a transaction that moves through the queues into a block during the
   // A new block moves the transaction from `ready` back to `validated`, a queue that the search has already passed.
   places = ['/ready', '/ready', '/ready', '/ready', '/validated'];
   t.is((await runCli(['tx', id, '--node', node])).code, 0);
+  // After this move, the pool verifies the transaction again, before the search comes back to the queue `validated`.
+  places = ['/ready', '/ready', '/ready', '/ready', '/ready', '/validated', '/ready'];
+  t.is((await runCli(['tx', id, '--node', node])).code, 0);
   places = ['/ready', '/ready', '/ready', '/validated'];
   t.regex((await runCli(['pool', '--node', node])).stdout, /^17 /m);
   places = ['/received', '/received', '/verified'];

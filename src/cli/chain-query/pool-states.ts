@@ -3,12 +3,13 @@ export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'receiv
 
 export type PoolStateName = (typeof POOL_STATES)[number];
 
+const FROM_FIRST = POOL_STATES.toReversed();
 /**
- * Queues in the order of a search, from the first queue to the last and back. During a search, a transaction usually
- * moves on to a later queue, so the search forwards finds it. A new block can move transactions back to an earlier
- * queue, so the search backwards finds those transactions.
+ * Queues in the order of a search: twice from the first queue to the last. A transaction usually moves on to a later
+ * queue, so one pass finds it. A new block can move the transaction back to an earlier queue behind the search. The
+ * second pass finds such a transaction.
  */
-export const SEARCH_ORDER: readonly PoolStateName[] = [...POOL_STATES.toReversed(), ...POOL_STATES.slice(1)];
+export const SEARCH_ORDER: readonly PoolStateName[] = [...FROM_FIRST, ...FROM_FIRST];
 
 /** Text for each queue, which says what its transactions wait for. */
 export const WAITS_FOR: Readonly<Record<PoolStateName, string>> = {
