@@ -103,11 +103,13 @@ test('a devnet that ends during a restart waits for the old process, and starts 
 test('a kill ends a process that a restart waits for, and two restarts leave one process', async (t) => {
   const world = new FakeDevnet(2);
   let outcome: string[] = [];
+  let wasEnding = false;
   world.attach = ([, node]) => {
     world.at(STARTUP_MS + 1000, () => {
       if (node === undefined) return;
       world.ignoreStops(1);
       const both = Promise.all([node.restart(), node.kill()]);
+      queueMicrotask(() => (wasEnding = node.isEnding));
       void both.then(async () => {
         outcome = [node.stateName, String(world.running)];
         world.heedStops(1);
@@ -119,6 +121,8 @@ test('a kill ends a process that a restart waits for, and two restarts leave one
   };
   await world.run();
   t.deepEqual(outcome, ['killed', '1', 'running', '2']);
+  t.true(wasEnding, 'a snapshot must not take such a node for a stopped one');
+  t.is(world.starts[1], 3, 'the killed restart started no process');
   t.is(world.running, 0);
 });
 

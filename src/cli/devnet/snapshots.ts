@@ -177,8 +177,10 @@ export class Snapshots {
    */
   #stoppedNodes(): readonly SupervisedNode[] {
     const nodes = this.#parts.nodes();
-    const busy = nodes.find(({ process, stateName }) =>
-      stateName === 'running' ? process?.link?.isUsable !== true : stateName === 'paused' || stateName === 'ended',
+    const busy = nodes.find(({ process, stateName, isEnding }) =>
+      stateName === 'running'
+        ? process?.link?.isUsable !== true
+        : isEnding || stateName === 'paused' || stateName === 'ended',
     );
     if (busy === undefined) return nodes;
     const { index } = busy.node;

@@ -53,6 +53,11 @@ export class SupervisedNode {
     return this.#state.kind === 'running' ? this.#state.process : undefined;
   }
 
+  /** True while `kill` or `restart` waits for the end of a process, which may still write to the files of the node. */
+  get isEnding(): boolean {
+    return this.#ending !== undefined;
+  }
+
   /**
    * State of the node's process, as one word. `ended`: the node waits for its restart. `dead`: the supervisor does not
    * restart the node, but the user can.
@@ -85,7 +90,8 @@ export class SupervisedNode {
   async restart(): Promise<void> {
     await this.#queue.run(async () => {
       await this.#end((process) => process.stop());
-      if (!this.#isClosed) this.#state = this.#started();
+      // A kill that waits would end the new process immediately.
+      if (!this.#isClosed && this.#killsWaiting === 0) this.#state = this.#started();
     });
   }
 
