@@ -157,8 +157,8 @@ class HttpClient {
   async #finalHeight(): Promise<number> {
     const answer = (await this.get('/node/status')) as { readonly data?: FinalState | null } | null;
     if (typeof answer?.data !== 'object' || answer.data === null) throw this.#invalid('/node/status without a status');
-    const { chainMaxHeightFinalized: height = 0 } = answer.data;
-    if (typeof height !== 'number') throw this.#invalid('/node/status without a status');
+    const height = answer.data.chainMaxHeightFinalized ?? 0;
+    if (typeof height !== 'number') throw this.#invalid('/node/status with a final height that is not a number');
     return height;
   }
 

@@ -208,11 +208,15 @@ test('a list that is not one, or has no cursor, gives an error of the client', a
     );
     t.regex(await failure(answering(body).waitFor('1')), /^INVALID_ANSWER .* answers \/transactions without a list$/);
   }
-  for (const body of [{}, null, 'text', { data: null }, { data: 'text' }, { data: { chainMaxHeightFinalized: '7' } }])
+  for (const body of [{}, null, 'text', { data: null }, { data: 'text' }])
     t.regex(
       await failure(answering(body).waitFor('1', { final: true })),
       /^INVALID_ANSWER .* answers \/node\/status without a status$/,
     );
+  t.regex(
+    await failure(answering({ data: { chainMaxHeightFinalized: '7' } }).waitFor('1', { final: true })),
+    /^INVALID_ANSWER .* answers \/node\/status with a final height that is not a number$/,
+  );
   const cut = answering({ meta: {}, data: [1] }).items('/blocks');
   await cut.next();
   t.regex(await failure(cut.next()), /^INVALID_ANSWER .* without a cursor; has the node http\.strictDialect\?$/);
