@@ -92,8 +92,9 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
     },
     close() {
       isClosed = true;
-      if (descriptor !== undefined) closeSync(descriptor);
+      const open = descriptor;
       descriptor = undefined;
+      if (open !== undefined) closeSync(open);
     },
   };
 }
