@@ -97,9 +97,12 @@ export class DoubleForgingGuard {
    * Decides whether a delegate may sign in its slot. Call before building a block. If the guard refuses, the delegate
    * leaves the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, the slot
    * becomes the watched slot of the delegate.
+   *
+   * @param slot the slot of the block. This slot may have ended a moment ago, so the guard does not compare watched
+   *   slots with the clock: the delegate must not sign in the watched slot itself
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
-    const waiting = this.#waiting(publicKey);
+    const waiting = this.#waiting(publicKey, slot);
     if (waiting !== undefined) {
       if (waiting.code === 'FORGING_ELSEWHERE' || waiting.code === 'FORGING_WAITS_FOR_EMPTY_SLOT') {
         this.#watchedSlots.set(publicKey, slot);
@@ -116,13 +119,13 @@ export class DoubleForgingGuard {
 
   /** Returns the reason why a delegate does not sign at present; undefined if the delegate may sign. */
   waiting(publicKey: PublicKey): Waiting | undefined {
-    const waiting = this.#waiting(publicKey);
+    const waiting = this.#waiting(publicKey, this.#dependencies.chain.currentSlot());
     if (waiting !== undefined) return waiting;
     const over = this.#handOver(publicKey);
     return over?.ready === false ? handOverWaiting(over) : undefined;
   }
 
-  #waiting(publicKey: PublicKey): Waiting | undefined {
+  #waiting(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { journal, riskDoubleForging } = this.#dependencies;
     const movedAtS = journal.movedAtS(publicKey);
     if (movedAtS !== undefined) {
@@ -133,9 +136,11 @@ export class DoubleForgingGuard {
       return { code: 'FORGING_MOVED', reason };
     }
     if (riskDoubleForging) return undefined;
-    const recall = this.#recall(publicKey);
+    const recall = this.#recall(publicKey, slot);
     if (recall !== undefined) return recall;
-    return this.#isBeginning(publicKey) ? this.#waitBeforeFirstBlock(publicKey) : this.#waitOnTip(publicKey);
+    return this.#isBeginning(publicKey)
+      ? this.#waitBeforeFirstBlock(publicKey, slot)
+      : this.#waitOnTip(publicKey, slot);
   }
 
   /**
@@ -146,8 +151,8 @@ export class DoubleForgingGuard {
    * which the watermark stays unchanged. The node does not wait for finality here, because no block would become final
    * if a third of all delegates waited for finality.
    */
-  #recall(publicKey: PublicKey): Waiting | undefined {
-    const { chain, journal } = this.#dependencies;
+  #recall(publicKey: PublicKey, slot: number): Waiting | undefined {
+    const { journal } = this.#dependencies;
     const recalled = journal.recalled(publicKey);
     if (recalled === undefined || !this.#isOfThisChain(recalled)) return undefined;
     const { last } = recalled;
@@ -157,7 +162,7 @@ export class DoubleForgingGuard {
     // delegate signed this block on another node, so the watermark is out of date.
     if (newest !== undefined && newest.timestamp >= last.timestamp && newest.id !== last.blockId) return undefined;
     const watched = this.#watchedRecalls.get(publicKey);
-    if (watched !== undefined && watched.blockId === last.blockId && chain.currentSlot() > watched.slot) {
+    if (watched !== undefined && watched.blockId === last.blockId && slot > watched.slot) {
       journal.adopt(publicKey, last);
       return undefined;
     }
@@ -175,9 +180,9 @@ export class DoubleForgingGuard {
     return isFirst || (last.height > GENESIS_HEIGHT && state.header(last.height)?.id === last.blockId);
   }
 
-  #waitOnTip(publicKey: PublicKey): Waiting | undefined {
+  #waitOnTip(publicKey: PublicKey, slot: number): Waiting | undefined {
     const doubt = this.#dependencies.tipCheck.doubt();
-    return doubt === undefined ? this.#watch(publicKey) : { code: 'FORGING_OLD_TIP', ...doubt };
+    return doubt === undefined ? this.#watch(publicKey, slot) : { code: 'FORGING_OLD_TIP', ...doubt };
   }
 
   /** Whether the chain has only its genesis block, and the journal has no header of the delegate. */
@@ -192,17 +197,17 @@ export class DoubleForgingGuard {
    * other node can have begun the chain. If another node may have begun the chain, this node watches one slot of the
    * delegate before the delegate forges.
    */
-  #waitBeforeFirstBlock(publicKey: PublicKey): Waiting | undefined {
+  #waitBeforeFirstBlock(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
     const ahead = tipCheck.peersAhead;
     if (ahead > 0) {
       const reason = `${ahead} peers have a longer chain, and this node has only the genesis block`;
       return { code: 'FORGING_OLD_TIP', reason };
     }
-    return tipCheck.isTipSurelyNewest() ? undefined : this.#watch(publicKey);
+    return tipCheck.isTipSurelyNewest() ? undefined : this.#watch(publicKey, slot);
   }
 
-  #watch(publicKey: PublicKey): Waiting | undefined {
+  #watch(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { chain, journal } = this.#dependencies;
     const { params } = chain.rules;
     const tipSlot = slotAt(chain.tip.header.timestamp, params);
@@ -225,7 +230,7 @@ export class DoubleForgingGuard {
     const hasBegun = chain.tip.header.height > GENESIS_HEIGHT;
     const isBlind = !hasBegun || chain.currentSlot() - tipSlot > params.activeDelegates;
     const isSettled = this.#dependencies.tipCheck.isTipSurelyNewest();
-    const hasWatched = watched > Number.NEGATIVE_INFINITY && chain.currentSlot() > watched;
+    const hasWatched = watched > Number.NEGATIVE_INFINITY && slot > watched;
     if (!isBlind || isSettled || hasWatched || !this.#isIncomplete(publicKey, journal.last(publicKey)))
       return undefined;
     const reason = 'the chain does not show whether the delegate forges elsewhere: one of its slots is watched first';

@@ -1,0 +1,71 @@
+import test from 'ava';
+import { commitBlocks } from '../../../src/engine/commit.ts';
+import { DoubleForgingGuard } from '../../../src/engine/forge/double-forging-guard.ts';
+import { openGenesis } from '../../../src/engine/genesis.ts';
+import type { RecalledHeader, SigningJournal } from '../../../src/ports/journal.ts';
+import type { SignedHeader } from '../../../src/protocol/rules.ts';
+import { chainStoreOver } from '../../../src/store/chain/open.ts';
+import { MemoryKeyValue } from '../../../src/store/disk/memory.ts';
+import { ChainMaker, makeNetwork, publicKeyOf } from '../../support/chain-maker.ts';
+import { NO_JOURNAL } from '../../support/no-journal.ts';
+
+const last: SignedHeader = {
+  blockId: '9',
+  height: 1,
+  timestamp: 0,
+  maxHeightPrevoted: 0,
+  maxHeightPreviouslyForged: 0,
+};
+/** The watermark of a delegate whose last header is on the chain of the test. */
+const recalledOn = (blockId: string): RecalledHeader => ({
+  last: { ...last, height: 2, blockId },
+  firstBlockId: blockId,
+});
+
+/** A guard on a chain of two blocks, and a clock that the test sets. */
+function setUp(generation: 2 | 3, isRecalled: boolean) {
+  const maker = new ChainMaker(makeNetwork({ generation }));
+  const { rules, network } = maker;
+  const { params } = network;
+  const store = chainStoreOver(new MemoryKeyValue(), { codec: rules.codec, params }, 'test');
+  openGenesis(store, rules, network.genesis);
+  const first = maker.forge();
+  commitBlocks(store, rules, { blocks: [first] }, { nowS: first.timestamp, verify: () => true });
+  const publicKey = first.generatorPublicKey;
+  const other = publicKeyOf(network.delegates.find((each) => publicKeyOf(each) !== publicKey)!);
+  let slot = 1000;
+  const adopted: SignedHeader[] = [];
+  const journal: SigningJournal = {
+    ...NO_JOURNAL,
+    heldSinceS: () => slot * params.blockTimeS,
+    recalled: () => (isRecalled && adopted.length === 0 ? recalledOn(first.id) : undefined),
+    adopt: (_publicKey, header) => void adopted.push(header),
+  };
+  const guard = new DoubleForgingGuard({
+    chain: {
+      rules,
+      state: store,
+      tip: { header: maker.tip },
+      currentSlot: () => slot,
+      nowS: () => slot * params.blockTimeS,
+    },
+    journal,
+    tipCheck: { doubt: () => undefined, peersAhead: 0, isTipSurelyNewest: () => false },
+    riskDoubleForging: false,
+  });
+  return { guard, publicKey: isRecalled ? publicKey : other, adopted, setSlot: (to: number) => (slot = to) };
+}
+
+for (const isRecalled of [false, true])
+  test(`generation 2: no delegate signs in the slot that it leaves unused, even at its end (watermark: ${isRecalled})`, (t) => {
+    const { guard, publicKey, adopted, setSlot } = setUp(2, isRecalled);
+    t.like(guard.clearance(publicKey, 1000), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
+    // The scheduler has read the clock at the end of slot 1000, and the slot ends before the guard reads the clock.
+    setSlot(1001);
+    t.like(guard.clearance(publicKey, 1000), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
+    t.deepEqual(adopted, []);
+    setSlot(1101);
+    const { granted } = guard.clearance(publicKey, 1101);
+    if (isRecalled) t.is(adopted.length, 1, 'the header of the watermark is known from now on');
+    else t.true(granted);
+  });
