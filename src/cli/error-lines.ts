@@ -88,6 +88,8 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'SIGNING_RECORD_OTHER',
   'SIGNING_RECORD_UNREADABLE',
   'SNAPSHOT_UNREADABLE',
+  'TLS_FILE_UNREADABLE',
+  'TLS_INVALID',
 ]);
 
 function exitCodeOf(error: unknown): ExitCode {

@@ -162,7 +162,12 @@ function createSecureListener(
   return listenerFor((socket) => admission.accept(socket, false, (connection) => admitted(socket, connection)));
 }
 
-/** @throws ProtocolError `TLS_INVALID` */
+/** @throws ProtocolError `TLS_INVALID` when key or certificate is invalid, or when they do not belong together */
+export function checkTlsPair(tls: TlsOptions): void {
+  createHandshakes(tls);
+}
+
+/** @throws ProtocolError `TLS_INVALID` like `checkTlsPair` */
 function createHandshakes({ key, certificate }: TlsOptions): TlsServer {
   try {
     return createTlsServer({ key, cert: certificate, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] });

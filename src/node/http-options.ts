@@ -3,6 +3,8 @@
 import { fileURLToPath } from 'node:url';
 import { readBounded } from '../config/bounded-file.ts';
 import type { Config, HttpConfig } from '../config/schema.ts';
+import { checkTlsPair } from '../http/listeners.ts';
+import type { TlsOptions } from '../http/options.ts';
 import type { Observer } from '../ports/observer.ts';
 import { messageOf, ProtocolError } from '../primitives/errors.ts';
 import { connectionsWithin, openFilesMax } from './open-files.ts';
@@ -63,8 +65,31 @@ function connectionsMaxOf({ connectionsMax: wanted }: HttpConfig, observer: Obse
   return connectionsMax;
 }
 
+/**
+ * Checks the TLS key and certificate before the node opens anything. Does nothing if HTTP or its TLS listener is
+ * disabled.
+ *
+ * @throws ProtocolError `TLS_FILE_UNREADABLE` like `httpOptionsOf`, `TLS_INVALID` with the names of both files, like
+ *   `checkTlsPair`
+ */
+export function checkTlsFiles(http: HttpConfig): void {
+  if (!http.enabled || http.tlsPort === 0) return;
+  const tls = tlsOptionsOf(http);
+  try {
+    checkTlsPair(tls);
+  } catch (error) {
+    const { tlsKeyFile, tlsCertificateFile } = http;
+    throw new ProtocolError(
+      'TLS_INVALID',
+      { tlsKeyFile, tlsCertificateFile },
+      `http.tlsKeyFile \`${tlsKeyFile}\` and http.tlsCertificateFile \`${tlsCertificateFile}\`: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
 /** @throws ProtocolError `TLS_FILE_UNREADABLE` like `httpOptionsOf` */
-function tlsOptionsOf(http: HttpConfig) {
+function tlsOptionsOf(http: HttpConfig): TlsOptions {
   const read = (option: 'tlsKeyFile' | 'tlsCertificateFile'): Buffer => {
     const file = http[option];
     try {

@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import test from 'ava';
 import { isProblemLine, runCli, takePort } from '../support/cli.ts';
+import { canMakeCertificates, makeCertificate } from '../support/certificate.ts';
 import { freePortRanges } from '../support/ports.ts';
 import { devnetCopy, editJson, temporaryFolder } from '../support/network-folder.ts';
 
@@ -38,6 +39,51 @@ for (const args of [
     t.true(isProblemLine(stderr), stderr);
     t.regex(stderr, /It must not be empty/);
     t.deepEqual(readdirSync(cwd), []);
+  });
+}
+
+/** Runs `bloomery start` with a TLS listener. The data folder must not exist yet. */
+async function startWithTls(folder: string, http: Readonly<Record<string, unknown>>) {
+  const config = join(folder, 'config.json5');
+  writeFileSync(config, JSON.stringify({ http }));
+  const data = join(folder, 'data');
+  const ports = ['--http-port', '0', '--ws-port', '0'];
+  const args = ['start', '--network', 'devnet', ...ports, '--config', config, '--data-dir', data];
+  return { ...(await runCli(args)), isWritten: existsSync(data) };
+}
+
+test.serial('start refuses a TLS file that it cannot read, and writes nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const [tlsKeyFile, tlsCertificateFile] = [join(folder, 'no-key.pem'), join(folder, 'no-certificate.pem')];
+  const { code, stderr, isWritten } = await startWithTls(folder, { tlsPort: 4443, tlsKeyFile, tlsCertificateFile });
+  t.is(code, 2);
+  t.true(isProblemLine(stderr), stderr);
+  t.true(stderr.startsWith(`bloomery: http.tlsKeyFile \`${tlsKeyFile}\` cannot be read: `), stderr);
+  t.false(isWritten);
+});
+
+test.serial('start refuses a TLS file that holds no key, and writes nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const [tlsKeyFile, tlsCertificateFile] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+  for (const file of [tlsKeyFile, tlsCertificateFile]) writeFileSync(file, 'no PEM');
+  const { code, stderr, isWritten } = await startWithTls(folder, { tlsPort: 4443, tlsKeyFile, tlsCertificateFile });
+  t.is(code, 2);
+  t.true(isProblemLine(stderr), stderr);
+  t.true(stderr.includes(`\`${tlsKeyFile}\``) && stderr.includes(`\`${tlsCertificateFile}\``), stderr);
+  t.regex(stderr, /\(TLS_INVALID\)$/m);
+  t.false(isWritten);
+});
+
+if (canMakeCertificates) {
+  test.serial('start on a taken TLS port names the port and writes nothing', async (t) => {
+    const folder = temporaryFolder(t);
+    const { keyFile, certificateFile } = makeCertificate(folder);
+    const tlsPort = await takePort(t);
+    const files = { tlsKeyFile: keyFile, tlsCertificateFile: certificateFile };
+    const { code, stderr, isWritten } = await startWithTls(folder, { tlsPort, ...files });
+    t.is(code, 1);
+    t.regex(stderr, new RegExp(`port ${tlsPort} is in use: stop the program`));
+    t.false(isWritten);
   });
 }
 

@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test from 'ava';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { HTTP_DEFAULTS } from '../../src/http/options.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
+import { canMakeCertificates, makeCertificate } from '../support/certificate.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
 import { fakeNode } from './fake-node.ts';
 
 const LIMITS = HTTP_DEFAULTS.limits;
@@ -29,34 +28,9 @@ test('limits that an operator sets apply to all clients', (t) => {
   }
 });
 
-const canMakeCertificates = (() => {
-  try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
 if (canMakeCertificates) {
   test('a TLS listener answers beside the plain one', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'bloomery-tls-'));
-    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-    const [keyFile, certificateFile] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
-    const request = [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:prime256v1',
-      '-nodes',
-      '-days',
-      '1',
-    ];
-    execFileSync('openssl', [...request, '-subj', '/CN=localhost', '-keyout', keyFile, '-out', certificateFile], {
-      stdio: 'ignore',
-    });
+    const { keyFile, certificateFile } = makeCertificate(temporaryFolder(t));
     const tls = { port: 0, key: readFileSync(keyFile), certificate: readFileSync(certificateFile) };
     const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', tls });
     const { tlsPort } = await server.start();

@@ -9,6 +9,7 @@ import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '.
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { chainDirectory } from '../../node/chain-tool.ts';
+import { checkTlsFiles } from '../../node/http-options.ts';
 import { checkMemoryLimit } from '../../node/memory-budget.ts';
 import { startNode } from '../../node/node.ts';
 import { endLeftoverReaders } from '../../node/readers/leftover-readers.ts';
@@ -26,8 +27,8 @@ import { printLine } from '../output.ts';
 import { systemdNotifier } from '../systemd.ts';
 
 /**
- * @throws ProtocolError for an invalid network folder, `--data-dir`, configuration, webhook secret or forging
- *   passphrase, and for a port in use, all before the node writes anything; if the node cannot start; if damage of the
+ * @throws ProtocolError for an invalid network folder, `--data-dir`, configuration, webhook secret, TLS key or
+ *   certificate, or forging passphrase, and for a port in use, all before the node writes anything; if the node cannot start; if damage of the
  *   store ends the node
  */
 export async function start(flags: StartFlags): Promise<void> {
@@ -42,6 +43,7 @@ export async function start(flags: StartFlags): Promise<void> {
   });
   checkMemoryLimit(config);
   webhookSecretOf(config.notify);
+  checkTlsFiles(config.http);
   await checkForgingKeys(config.forging);
   const dataDirectory = join(dataFolderOf(flags.dataDir, home), network.name);
   await endLeftoverReaders(dataDirectory, systemClock);
@@ -105,7 +107,7 @@ function flagValues(flags: StartFlags): ReadonlyMap<string, unknown> {
 
 function listeners(config: Config): { host: string; port: number }[] {
   const endpoints: { host: string; port: number }[] = [];
-  if (config.http.enabled) endpoints.push(config.http);
+  if (config.http.enabled) endpoints.push(config.http, { host: config.http.host, port: config.http.tlsPort });
   if (config.p2p.enabled) endpoints.push(config.p2p);
   return endpoints;
 }
