@@ -116,7 +116,11 @@ const recorded = members({
   message: text,
   fields: all(members({}), each(scalar)),
 });
+const blockTime = that('a whole number of seconds, at least 1', (value) => isUint32(value) && value >= 1);
 const roundLength = that('a whole number from 1 to 101', (value) => isUint32(value) && value >= 1 && value <= 101);
+
+/** Second shape for `node/constants`: the members that a command needs to compute the start times of slots. */
+export const slotConstants = members({ epoch: moment, blockTime });
 
 /**
  * Shapes of answers, by path without the prefix `/api/`. A shape may omit a member that only some commands need, or
@@ -144,6 +148,7 @@ const ENDPOINTS: Readonly<Record<string, Shape>> = {
     nethash: optional(text),
     networkId: optional(text),
     protocolVersion: optional(text),
+    blockTime: optional(blockTime),
     activeDelegates: optional(roundLength),
   }),
   'node/status/forging': listOf(

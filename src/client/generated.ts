@@ -152,6 +152,7 @@ export interface Components2 {
     readonly nonce: string;
     readonly networkId: string;
     readonly networkName: string;
+    readonly blockTime: number;
     readonly activeDelegates?: number;
   };
   Status: {
@@ -1018,6 +1019,7 @@ export interface Components3 {
     readonly nethash: string;
     readonly nonce: string;
     readonly networkName: string;
+    readonly blockTime: number;
     readonly activeDelegates?: number;
   };
   Status: {

@@ -64,6 +64,8 @@ export interface Constants {
   readonly networkName?: string;
   /** ISO 8601. */
   readonly epoch: string;
+  /** Length of a slot in seconds. */
+  readonly blockTime: number;
   readonly supply: string;
   readonly reward: string;
 }

@@ -28,7 +28,7 @@ const induced = new Set<FaultCode>();
 /** Answers of a healthy node, by path. */
 function healthy(): Record<string, Untyped> {
   return {
-    'node/constants': { nethash: NETHASH, protocolVersion: '2.0' },
+    'node/constants': { nethash: NETHASH, protocolVersion: '2.0', epoch: '2016-05-24T17:00:00.000Z', blockTime: 10 },
     'node/status': {
       height: 1000,
       networkHeight: 1000,
@@ -189,7 +189,7 @@ const strayPeer = {
 
 /** For each fault of a running node: the answers that show the fault. */
 const nodeFaults: Partial<Record<FaultCode, Record<string, Untyped>>> = {
-  NODE_OF_OTHER_NETWORK: { 'node/constants': { nethash: 'ff'.repeat(32), protocolVersion: '2.0' } },
+  NODE_OF_OTHER_NETWORK: { 'node/constants': { ...healthy()['node/constants'], nethash: 'ff'.repeat(32) } },
   NODE_REFUSES: { 'node/status/forging': undefined },
   NODE_ANSWERS_ODDLY: { 'node/status/forging': { none: true } },
   CLOCK_OFF: status({ clockOffsetMs: -4_000 }),

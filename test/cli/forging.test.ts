@@ -18,17 +18,22 @@ const HEADER = { blockId: '17', height: 7, timestamp: 70, maxHeightPrevoted: 3, 
 const PASSWORD = { BLOOMERY_PASSWORD: 'a password' };
 
 /** Starts a server that answers like a node with the given delegates. The server keeps the bodies of PUT requests. */
-async function nodeWith(t: ExecutionContext, delegates: readonly object[], putStatus = 200) {
+async function nodeWith(
+  t: ExecutionContext,
+  delegates: readonly object[],
+  { putStatus = 200, changes = {} }: { putStatus?: number; changes?: Readonly<Record<string, unknown>> } = {},
+) {
   const put: Untyped[] = [];
   const answers: Readonly<Record<string, unknown>> = {
     '/node/status/forging': delegates,
-    '/node/constants': { epoch: '2016-05-24T17:00:00.000Z' },
+    '/node/constants': { epoch: '2016-05-24T17:00:00.000Z', blockTime: 10 },
     '/node/status': { height: 200, secondsSinceEpoch: 1005, currentTime: Date.parse('2016-05-24T17:16:45.000Z') },
     '/delegates/forgers': [
       { username: 'smith', publicKey: A, nextSlot: 101 },
       { username: 'other', publicKey: 'cc'.repeat(32), nextSlot: 102 },
       { username: 'miller', publicKey: B, nextSlot: 103 },
     ],
+    ...changes,
   };
   const server = createServer((request, response) => {
     let body = '';
@@ -75,7 +80,7 @@ test.serial(
 );
 
 test.serial('a refused switch shows the reason that the node gives', async (t) => {
-  const { node } = await nodeWith(t, [{ publicKey: A, forging: false }], 404);
+  const { node } = await nodeWith(t, [{ publicKey: A, forging: false }], { putStatus: 404 });
   const { code, stderr } = await runCli(['forging', 'enable', '--node', node], { env: PASSWORD });
   t.is(code, 1);
   t.is(stderr, `bloomery: ${node} refused: it says no (NODE_REFUSED)\n`);
@@ -122,6 +127,25 @@ test.serial(
     );
   },
 );
+
+test.serial('the schedule of a network that has just begun uses the block time of the node', async (t) => {
+  const changes = {
+    '/node/constants': { epoch: '2016-05-24T17:00:00.000Z', blockTime: 2 },
+    '/node/status': { height: 1, secondsSinceEpoch: 3, currentTime: Date.parse('2016-05-24T17:00:03.000Z') },
+    '/delegates/forgers': [{ username: 'smith', publicKey: A, nextSlot: 2 }],
+  };
+  const { node } = await nodeWith(t, [{ publicKey: A, forging: true }], { changes });
+  const { stdout } = await runCli(['forging', 'schedule', '--node', node]);
+  t.is(stdout, '2016-05-24 17:00:04 UTC  in 1 s  smith  slot 2\n');
+});
+
+test.serial('the schedule of a node that does not send its block time is refused', async (t) => {
+  const changes = { '/node/constants': { epoch: '2016-05-24T17:00:00.000Z' } };
+  const { node } = await nodeWith(t, [{ publicKey: A, forging: true }], { changes });
+  const { code, stderr } = await runCli(['forging', 'schedule', '--node', node]);
+  t.is(code, 1);
+  t.regex(stderr, /node\/constants.*\.blockTime must be a whole number of seconds.*\(NODE_ANSWER_MALFORMED\)/);
+});
 
 test.serial('a record can be moved from one data folder to another once', async (t) => {
   const folder = temporaryFolder(t);

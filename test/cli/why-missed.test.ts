@@ -13,7 +13,6 @@ const SLOTS = new Map([
 ]);
 const CURRENT_SLOT = 1006;
 const TIP_SLOT = 1005;
-const forgers = [{ username: 'd', publicKey: 'key', nextSlot: CURRENT_SLOT + 1 }];
 const nameOf = (slot: number): string => `d${slot % 101}`;
 
 function fact(slot: number, code: string, fields: object, module = 'forge'): object {
@@ -61,8 +60,7 @@ async function node(t: ExecutionContext, recorded = WHOLE, facts = FACTS): Promi
     const fromSlot = Number(url.searchParams.get('fromTimestamp')) / BLOCK_TIME_S;
     const answers: Record<string, Untyped> = {
       '/node/status': { height: 10, secondsSinceEpoch: CURRENT_SLOT * BLOCK_TIME_S + 3 },
-      '/node/constants': { epoch: new Date(EPOCH_MS).toISOString() },
-      '/delegates/forgers': forgers,
+      '/node/constants': { epoch: new Date(EPOCH_MS).toISOString(), blockTime: BLOCK_TIME_S },
       '/node/status/forging': [{ publicKey: `key${1002 % 101}` }, { publicKey: `key${1004 % 101}` }],
       '/node/slots': {
         since: moment(recorded.sinceSlot),

@@ -63,6 +63,12 @@ export const ALLOWANCES: readonly Allowance[] = [
     path: /^data\.networkName$/,
     kind: 'added',
   },
+  {
+    reason: 'A node sends the length of a slot; the recorded nodes did not.',
+    url: /\/node\/constants/,
+    path: /^data\.blockTime$/,
+    kind: 'added',
+  },
 ];
 
 /** Allowed differences between the recording and answers in the strict dialect. */

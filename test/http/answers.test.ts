@@ -69,8 +69,8 @@ const MEMBERS: readonly (readonly [target: string, two: string, three: string])[
   ],
   [
     '/node/constants',
-    'build commit epoch fees nethash nonce milestone reward supply version protocolVersion networkId networkName',
-    'build commit epoch fees networkId milestone reward supply version protocolVersion nethash nonce networkName',
+    'build commit epoch fees nethash nonce milestone reward supply version protocolVersion networkId networkName blockTime',
+    'build commit epoch fees networkId milestone reward supply version protocolVersion nethash nonce networkName blockTime',
   ],
   ['/node/status/forging', 'forging publicKey', 'forging publicKey'],
   ['/node/digest', 'height blockId digest', 'height blockId digest'],

@@ -228,6 +228,7 @@ const HEALTHY_ANSWERS: Readonly<Record<string, unknown>> = {
     nethash: '00'.repeat(32),
     networkId: '11'.repeat(32),
     protocolVersion: '2.0',
+    blockTime: 10,
   },
   'node/status/forging': [{ publicKey: DELEGATE, forging: true }],
   'node/peers': [],

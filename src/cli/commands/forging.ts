@@ -3,10 +3,11 @@
 import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import { ACTIVE_DELEGATES } from '../../protocol/params.ts';
+import { slotConstants } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { ForgingStatusFlags, ForgingSwitchFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
-import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
+import { activeDelegatesOf, type SlotConstants } from '../constants-answer.ts';
 import { durationText } from '../../primitives/duration.ts';
 import { readSecret } from '../wallet/secrets.ts';
 import { printJson, printLine, report } from '../output.ts';
@@ -72,16 +73,12 @@ export async function forgingStatus({ node, json }: ForgingStatusFlags): Promise
 export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): Promise<void> {
   const node = nodeAsker(url, { isOwnKind: true });
   const own = new Map((await configured(node)).map((delegate) => [delegate.publicKey, delegate]));
-  const [forgers, { epoch, ...round }, status] = await Promise.all([
+  const [forgers, { epoch, blockTime: blockTimeS, ...round }, status] = await Promise.all([
     node.ask<ForgerState[]>(`delegates/forgers?limit=${ACTIVE_DELEGATES}`),
-    node.ask<{ epoch: string } & RoundConstants>('node/constants'),
-    node.ask<{ height: number; secondsSinceEpoch: number; currentTime: number }>('node/status'),
+    node.ask<SlotConstants>('node/constants', slotConstants),
+    node.ask<{ height: number; currentTime: number }>('node/status'),
   ]);
-  const soonest = forgers[0]?.nextSlot;
-  if (soonest === undefined) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
-  // The number of the present slot is the time since the epoch divided by the block time. If this number is large, the
-  // time since the epoch divided by the number of the next slot is almost the block time.
-  const blockTimeS = Math.round(status.secondsSinceEpoch / soonest);
+  if (forgers.length === 0) throw new ProtocolError('FORGERS_UNKNOWN', {}, `${node.base} knows no forging order yet`);
   const activeDelegates = activeDelegatesOf(round);
   const blocksLeft = activeDelegates - (status.height % activeDelegates);
   const slots = forgers

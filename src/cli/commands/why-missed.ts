@@ -1,9 +1,10 @@
 /** `bloomery why missed`: shows the reason why a slot has no block. */
 
+import { slotConstants } from '../answer-shapes.ts';
 import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { WhyMissedFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
-import { activeDelegatesOf, type RoundConstants } from '../round-length.ts';
+import { activeDelegatesOf, type SlotConstants } from '../constants-answer.ts';
 import { printJson, printLine } from '../output.ts';
 
 export interface MissedSlot {
@@ -104,17 +105,14 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
  * @throws ProtocolError like `whyMissed`
  */
 export async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
-  const [status, constants, forgers, configured] = await Promise.all([
+  const [status, constants, configured] = await Promise.all([
     ask<{ height: number; secondsSinceEpoch: number }>('node/status'),
-    ask<{ epoch: string } & RoundConstants>('node/constants'),
-    ask<{ nextSlot: number }[]>('delegates/forgers?limit=1'),
+    ask<SlotConstants>('node/constants', slotConstants),
     ask<{ publicKey: string }[]>('node/status/forging'),
   ]);
   const epochMs = Date.parse(constants.epoch);
   const activeDelegates = activeDelegatesOf(constants);
-  // `nextSlot` is the number of a slot near the present slot. So the time since the epoch, divided by `nextSlot`, is
-  // about the block time.
-  const blockTimeS = Math.max(1, Math.round(status.secondsSinceEpoch / (forgers[0]?.nextSlot ?? 1)));
+  const { blockTime: blockTimeS } = constants;
   const isHeight = place <= status.height;
   const slots = isHeight
     ? await slotsBefore(place, blockTimeS, activeDelegates, ask)

@@ -4,7 +4,7 @@
  */
 
 import type { DiagnosticState } from '../node-client.ts';
-import { activeDelegatesOf } from '../round-length.ts';
+import { activeDelegatesOf } from '../constants-answer.ts';
 import { finding, type Finding } from './catalogue.ts';
 import type { NodeAnswers } from './node-answers.ts';
 

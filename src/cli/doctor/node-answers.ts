@@ -1,9 +1,10 @@
 /** Queries a running node for the answers that the checks of the doctor need. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { slotConstants } from '../answer-shapes.ts';
 import { nodeAsker } from '../ask-node.ts';
 import type { DiagnosticState, NodeState, PeerVerdictState } from '../node-client.ts';
-import type { RoundConstants } from '../round-length.ts';
+import type { RoundConstants, SlotConstants } from '../constants-answer.ts';
 import { earlierHeight, type BlockState, type RecentBlocks } from './stale-tip.ts';
 
 export interface NodeRequest {
@@ -59,11 +60,11 @@ export const CONSENSUS_MIN = 51;
 export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: NodeRequest): Promise<NodeAnswers> {
   const { ask } = nodeAsker(url, { isOwnKind: true });
   const [constants, first, peers, forging, forgers, blocks] = await Promise.all([
-    ask<Constants>('node/constants'),
+    ask<Constants & SlotConstants>('node/constants', slotConstants),
     ask<StatusSample>('node/status'),
     ask<PeerVerdictState[]>('node/peers?limit=100'),
     ask<NodeAnswers['forging']>('node/status/forging'),
-    ask<{ publicKey: string; nextSlot: number }[]>('delegates/forgers?limit=101'),
+    ask<{ publicKey: string }[]>('delegates/forgers?limit=101'),
     ask<BlockState[]>('blocks?limit=1'),
   ]);
   const samples: StatusSample[] = [first];
@@ -74,7 +75,6 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
   // Read the diagnostics after the answers above, so that the diagnostics include failures that happen during the
   // earlier requests.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
-  const nextSlot = forgers[0]?.nextSlot ?? 0;
   const [tip] = blocks;
   const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);
   return {
@@ -85,10 +85,7 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     diagnostics,
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
-    // The number of the present slot is the time since the epoch divided by the block time. The number `nextSlot` is
-    // nearly equal to the number of the present slot, so the time since the epoch divided by `nextSlot` gives the block
-    // time.
-    blockTimeS: nextSlot > 0 ? Math.max(1, Math.round(first.secondsSinceEpoch / nextSlot)) : 10,
+    blockTimeS: constants.blockTime,
   };
 }
 

@@ -3,7 +3,7 @@
 import { durationText } from '../../primitives/duration.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { PeerVerdictState } from '../node-client.ts';
-import { activeDelegatesOf } from '../round-length.ts';
+import { activeDelegatesOf } from '../constants-answer.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
 import { ELSEWHERE, judgeAlerts, judgeDiagnostics } from './judge-diagnostics.ts';
 import { CONSENSUS_MIN, LAG_BLOCKS_MAX, readAnswers, type NodeRequest, type NodeAnswers } from './node-answers.ts';

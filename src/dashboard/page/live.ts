@@ -144,9 +144,7 @@ export class Live {
         ask<Peer[]>('peers?limit=100'),
         this.#loadForging(),
       ]);
-      this.#set({ constants: constants.data, blocks, peers: peers.data });
-      // The forgers are requested after the status, because the block time is computed from the answers to both
-      // requests.
+      this.#set({ constants: constants.data, blockTimeS: constants.data.blockTime, blocks, peers: peers.data });
       await this.#loadStatus();
       await Promise.all([this.#loadForgers(), this.#loadDiagnostics()]);
       this.#follow();
@@ -168,18 +166,13 @@ export class Live {
 
   async #loadForgers(): Promise<void> {
     const [forgers, delegates] = await Promise.all([
-      ask<Forger[], { currentSlot: number }>('delegates/forgers?limit=101'),
+      ask<Forger[]>('delegates/forgers?limit=101'),
       ask<Delegate[]>('delegates?limit=101'),
     ]);
     const names = new Map(this.#state.names);
     for (const { publicKey, username } of forgers.data) names.set(publicKey, username);
     for (const { account, username } of delegates.data) names.set(account.publicKey, username);
-    const { status } = this.#state;
-    const { currentSlot } = forgers.meta;
-    // The number of the present slot is the time since the epoch divided by the block time. The block time is therefore
-    // the time since the epoch divided by the number of the present slot.
-    const blockTimeS = status === undefined ? 10 : Math.max(1, Math.round(status.secondsSinceEpoch / currentSlot));
-    this.#set({ forgers: forgers.data, names, blockTimeS });
+    this.#set({ forgers: forgers.data, names });
   }
 
   async #loadDiagnostics(): Promise<void> {

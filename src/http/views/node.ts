@@ -131,7 +131,7 @@ export function constantsView(api: NodeApi, dialect: HttpDialect): View {
     version: identity.version,
     protocolVersion: identity.protocolVersion,
   };
-  return extendedMembers(dialect, members, { ...other, networkName, ...round });
+  return extendedMembers(dialect, members, { ...other, networkName, blockTime: params.blockTimeS, ...round });
 }
 
 const FEE_VIEW = {
@@ -362,6 +362,8 @@ const ACTIVE_DELEGATES_SHAPE: Schema = {
   description: `Number of delegates in a round; absent if the number is ${ACTIVE_DELEGATES}.`,
 };
 
+const BLOCK_TIME_SHAPE: Schema = { type: 'integer', minimum: 1, description: 'Length of a slot in seconds.' };
+
 const NETWORK_NAME_SHAPE: Schema = { type: 'string', description: 'Name by which this node knows the network.' };
 
 const BUILD_SHAPES: Readonly<Record<string, Schema>> = { build: shape.TEXT, commit: shape.TEXT };
@@ -384,7 +386,12 @@ export function constantsShape(dialect: HttpDialect): Schema {
     version: shape.TEXT,
     protocolVersion: shape.TEXT,
   };
-  const added = { ...other, networkName: NETWORK_NAME_SHAPE, activeDelegates: ACTIVE_DELEGATES_SHAPE };
+  const added = {
+    ...other,
+    networkName: NETWORK_NAME_SHAPE,
+    blockTime: BLOCK_TIME_SHAPE,
+    activeDelegates: ACTIVE_DELEGATES_SHAPE,
+  };
   const optional = ['activeDelegates', ...(dialect.strict ? Object.keys(BUILD_SHAPES) : [])];
   return extendedShape(dialect, { ...common, ...own }, added, optional);
 }

@@ -1,0 +1,21 @@
+/** Members of the answer of a node to the HTTP request `node/constants` that concern rounds and slots. */
+
+import { ACTIVE_DELEGATES } from '../protocol/params.ts';
+
+/** `activeDelegates` is present only if it differs from `ACTIVE_DELEGATES`. */
+export interface RoundConstants {
+  readonly activeDelegates?: number;
+}
+
+/** The members with which a command computes the start time of a slot. The shape `slotConstants` checks them. */
+export interface SlotConstants extends RoundConstants {
+  /** Start of slot 0, ISO 8601. */
+  readonly epoch: string;
+  /** Length of a slot in seconds. */
+  readonly blockTime: number;
+}
+
+/** Number of delegates, and so of blocks, in a round. */
+export function activeDelegatesOf({ activeDelegates = ACTIVE_DELEGATES }: RoundConstants): number {
+  return activeDelegates;
+}
