@@ -214,7 +214,10 @@ function invalidityOf({ body, unknownParameters }: Route): string {
 
 /** Returns the description of the 503 that every route has. Only GET routes have the parameter `minHeight`. */
 function unavailabilityOf({ method }: Route): string {
-  const height = method === 'GET' ? ', or its chain did not reach the requested `minHeight` within 12 s' : '';
+  const height =
+    method === 'GET'
+      ? ', or its chain did not reach the height in the parameter `minHeight` or the header `X-Min-Height` within 12 s'
+      : '';
   return `The node is busy or stopping${height}. The header \`Retry-After\` states the number of seconds after which the client can repeat the request.`;
 }
 
@@ -242,7 +245,7 @@ function refusalsOf(route: Route): Record<string, ResponseObject> {
       problem.SIMPLE,
     ),
     429: json(
-      'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded theirs.',
+      'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded their common rate limit.',
       problem.SIMPLE,
     ),
     500: json('An internal error of the node prevented the answer.', problem.SIMPLE),

@@ -86,8 +86,8 @@ const AFTER: Parameter = queryParameter('after', {
   type: 'string',
   format: 'cursor',
   description:
-    'Cursor, used instead of `offset`: empty for the first page, then `meta.next` of the previous page, with the ' +
-    'same `sort`. A new block between two requests does not shift the pages.',
+    'Cursor, used instead of `offset`. Send an empty value for the first page. For each further page, send `meta.next` ' +
+    'of the previous answer, and the same `sort`. A new block between two requests does not shift the pages.',
 });
 
 /** The parameter `sort`, which allows each field with `:asc` and `:desc`. */

@@ -151,7 +151,7 @@ export const NOT_KEPT =
 
 /** Description of the 429 in the API specification, for routes whose requests can make the node check signatures. */
 export const CHECKS_EXCEEDED =
-  'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded theirs. Or: The client exceeded its limit on signature checks, or all remote clients (or all clients on the machine of the node) together exceeded theirs.';
+  'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded their common rate limit. Or: The client exceeded its limit on signature checks, or all remote clients (or all clients on the machine of the node) together exceeded their common limit on signature checks.';
 
 /**
  * Second part of the description of the 403 in the API specification, for routes with an access rule. This part

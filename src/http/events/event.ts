@@ -113,7 +113,7 @@ export function eventShapes(
     'transactions/included': { summary: 'A block with the transaction was applied.', data: confirmed },
     'transactions/reverted': { summary: 'The block of the transaction was reverted.', data: confirmed },
     'finalized/change': {
-      summary: 'No block up to `height` can be reverted any more.',
+      summary: 'The block at `height` and all earlier blocks are now final.',
       data: objectOf({ height: COUNT }),
     },
     'rounds/change': {

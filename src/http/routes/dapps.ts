@@ -29,7 +29,7 @@ export function dappsRoute(dialect: HttpDialect): Route {
     summary:
       'Lists registered applications. If a request has both `transactionId` and `name`, the list contains each application that matches at least one of them.',
     parameters: [
-      idParameter('transactionId', 'Id of the registration.'),
+      idParameter('transactionId', 'Id of the transaction that registered the application.'),
       queryParameter('name', {
         type: 'string',
         minLength: 1,

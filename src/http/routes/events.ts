@@ -12,7 +12,7 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
     method: 'GET',
     path: '/events',
     summary:
-      'Streams events as they happen. Events of the chain have ids. A client that reconnects with the id of its last event gets each later event of the chain once, also after a restart of the node. The node sends `log/gap` instead of events that it no longer has.',
+      'Streams events as they happen. Events of the chain have ids. A client that reconnects with the id of its last event gets each later event of the chain once, also after a restart of the node. If the node no longer has some of these events, it sends the event `log/gap` instead.',
     parameters: [
       queryParameter('types', {
         type: 'string',
@@ -23,11 +23,11 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       addressParameter(
         'address',
         2,
-        'Address of an account. The stream contains the events of blocks that the account forged and of transactions that the account sent or received. The stream also contains all other kinds of events.',
+        'Address of an account. The stream contains the events of blocks that the account forged and of transactions that the account sent or received. The stream also contains all events whose names begin neither with `blocks/` nor with `transactions/`.',
       ),
       publicKeyParameter(
         'delegate',
-        'Public key of a delegate. The stream contains the events of blocks that the delegate forged, of transactions that it sent, and of transactions that add or remove a vote for it. The stream also contains `forging/change` for this delegate only, and all other kinds of events.',
+        'Public key of a delegate. The stream contains the events of blocks that the delegate forged, of transactions that the delegate sent, and of transactions that add or remove a vote for the delegate. The stream contains `forging/change` only for this delegate. The stream also contains all events whose names begin with `finalized/`, `rounds/`, `peers/` or `log/`.',
       ),
       queryParameter('finality', {
         type: 'string',
@@ -48,11 +48,12 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         minLength: 1,
         maxLength: 50,
         description:
-          'Id of the event after which the stream continues. Same as the header `Last-Event-ID`, for clients that cannot send this header.',
+          'Id of the event after which the stream continues. Clients that cannot send the header `Last-Event-ID` can use this parameter instead.',
       }),
       queryParameter('follow', {
         type: 'boolean',
-        description: '`false` ends the stream after the last existing event of the chain. Default `true`.',
+        description:
+          'With `false`, the stream ends after the last existing event of the chain. With `true` (the default), the stream also sends new events.',
       }),
     ],
     unknownParameters: 'refused',

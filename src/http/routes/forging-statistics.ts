@@ -24,8 +24,16 @@ export function forgingStatisticsRoute(dialect: HttpDialect): Route {
           : 'Address of the delegate. The node answers 400 if the account is unknown. Without `fromTimestamp` and `toTimestamp`, the node also answers 400 if the account is not a delegate.',
         {},
       ),
-      integerParameter('fromTimestamp', 0, 'Start of the time span, as Unix time in milliseconds; 0 means no start.'),
-      integerParameter('toTimestamp', 1, 'End of the time span, as Unix time in milliseconds.'),
+      integerParameter(
+        'fromTimestamp',
+        0,
+        'Start of the time span, as Unix time in milliseconds. If the value is absent or 0, the time span begins at the epoch of the network.',
+      ),
+      integerParameter(
+        'toTimestamp',
+        1,
+        'End of the time span, as Unix time in milliseconds. If the value is absent, the time span ends at the present time of the node.',
+      ),
     ],
     unknownParameters: 'ignored',
     answer: {

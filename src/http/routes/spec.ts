@@ -37,7 +37,7 @@ export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?
         schema: {
           type: 'boolean',
           description:
-            '`true` for a plain page without scripts. If `http.dashboard` is false, the page is always plain.',
+            'With `true`, the node sends a plain page without scripts. If `http.dashboard` is false, the page is always plain.',
         },
       },
     ],

@@ -34,7 +34,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: QUERIES,
     matches: /multisignature_(groups|memberships): both 200, added body\.data/i,
     reference:
-      "The registration of a multisignature account may write the key of a member in capitals. In this case, a real node's list of members omits the member, and its list of the member's memberships omits the multisignature account.",
+      "The registration of a multisignature account may contain the key of a member in capital letters. In this case, a real node's list of members omits the member, and its list of the member's memberships omits the multisignature account.",
     here: 'This node lists the member and the multisignature account. The lists of members and memberships show keys in lower case. The asset of the registration shows the keys as the sender wrote them.',
     reason: 'The member can sign although its key is in capitals, so a list without the member is wrong.',
   },
@@ -156,7 +156,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     reference:
-      'A multisignature registration that waits in the pool may receive a signature that it already has, but in capitals. A real node then answers 409 `Failed to validate signature …`. The registration becomes invalid, because it contains the signature twice.',
+      'A multisignature registration that waits in the pool may receive a signature that it already has, but in capitals. A real node then answers 409 `Failed to validate signature …`. In the pool of the real node, the registration becomes invalid, because it contains the signature twice.',
     here: 'This node answers 409 `Encountered duplicate signature in transaction`, and the registration does not change.',
     reason: 'If the registration became invalid, anybody who sees the signature could prevent the registration.',
   },
@@ -227,7 +227,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       /: 400 here \((UNKNOWN_PARAM|INVALID_TYPE).*, (200|404) there|: both 400, (added|changed) body\.errors\[\](\.name)? \(UNKNOWN_PARAM/,
     reference:
       'A real node ignores a parameter with the name `__proto__`, and also a value under this name in brackets (`limit[__proto__]=1`).',
-    here: 'This node treats the parameter `__proto__` like any other unknown parameter, and a value under this name like any other value of a wrong type.',
+    here: 'This node treats the parameter `__proto__` like any other unknown parameter. This node treats `limit[__proto__]=1` like any other `limit` with a value of a wrong type.',
     reason:
       '`__proto__` has no special meaning in this node. If a node ignores a filter, the client gets a wrong answer.',
   },
