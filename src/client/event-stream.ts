@@ -12,11 +12,15 @@ export interface RawEvent {
  */
 const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 
+/** The error for an event that is longer than any event of a node. */
+export class EventTooLong extends Error {}
+
 /**
  * Yields the events of an HTTP response, and skips comments. Ends when the response ends, and drops an event that is
  * then incomplete.
  *
- * @throws Error for an event longer than `EVENT_CHARACTERS_MAX`, or for a broken connection
+ * @throws EventTooLong for an event longer than `EVENT_CHARACTERS_MAX`
+ * @throws Error for a broken connection
  */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<RawEvent, void, undefined> {
   const reader = body.getReader();
@@ -27,7 +31,7 @@ export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerato
       const { done, value } = await reader.read();
       if (done) return;
       text += decoder.decode(value, { stream: true });
-      if (text.length > EVENT_CHARACTERS_MAX) throw new Error('an event of the node does not end');
+      if (text.length > EVENT_CHARACTERS_MAX) throw new EventTooLong();
       const parts = text.split('\n\n');
       text = parts.pop() ?? '';
       for (const part of parts) {

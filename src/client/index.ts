@@ -1,7 +1,7 @@
 /** `bloomery/client`: queries a node over HTTP, in browsers and in Node.js. See docs/guides/client.md. */
 
 import { readAmounts } from './amounts.ts';
-import { eventsOf } from './event-stream.ts';
+import { eventsOf, EventTooLong } from './event-stream.ts';
 import { AMOUNTS } from './generated.ts';
 import { systemClock } from './system.ts';
 import type { Client, ClientClock, ClientOptions, EventOptions, Generation, Method, WaitOptions } from './types.ts';
@@ -111,16 +111,18 @@ class HttpClient {
         const place = this.#placeOf('/events', last === undefined ? asked : { ...asked, lastEventId: last });
         const response = await this.#send(place, signal === undefined ? {} : { signal });
         for await (const { type, id, data } of eventsOf(response.body ?? new ReadableStream())) {
-          const parsed: unknown = JSON.parse(data);
+          const parsed = this.#dataOf(type, data);
           readAmounts(parsed, AMOUNTS[`event ${type}`] ?? []);
           last = id ?? last;
           yield { type, id, data: parsed };
         }
       } catch (error) {
         if (isAborted(signal)) return;
-        // After a 4xx answer, the caller must change the request, or wait, so the client throws the error. After a 5xx
-        // answer or a lost connection, the client opens the stream again.
-        if (error instanceof ClientError && error.status !== undefined && error.status < 500) throw error;
+        // After a 4xx answer, the caller must change the request, or wait, so the client throws the error. The node
+        // would send an invalid event again after the same id, so the client also throws this error. After a 5xx answer
+        // or a lost connection, the client opens the stream again.
+        if (error instanceof EventTooLong) throw this.#invalid('/events with an event that does not end');
+        if (error instanceof ClientError && isLasting(error)) throw error;
       }
       if (!isAborted(signal)) await pause(retryMs, signal, this.#clock);
     }
@@ -196,6 +198,15 @@ class HttpClient {
     throw new ClientError('REFUSED', `${response.status}: ${reasonOf(body)}`, response.status, body);
   }
 
+  /** @throws ClientError `INVALID_ANSWER` if the data of the event is not JSON */
+  #dataOf(type: string, data: string): unknown {
+    try {
+      return JSON.parse(data);
+    } catch {
+      throw this.#invalid(`/events with a ${type} that is not JSON`);
+    }
+  }
+
   #invalid(what: string): ClientError {
     return new ClientError('INVALID_ANSWER', `${this.#base} answers ${what}`);
   }
@@ -225,6 +236,11 @@ class HttpClient {
     const asked = query.toString();
     return `${this.#base}${filled}${asked === '' ? '' : `?${asked}`}`;
   }
+}
+
+/** True if a second request would end with the same error. */
+function isLasting({ code, status }: ClientError): boolean {
+  return code === 'INVALID_ANSWER' || (status !== undefined && status < 500);
 }
 
 /** Member of the answer to `/node/status` that `waitFor` reads. */

@@ -183,12 +183,12 @@ export interface Client<G extends Generation> {
   /**
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
    * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends
-   * the stream, sends an invalid event, or answers with a status of 500 or more. The client then continues after the
-   * last event with an id. The client misses all events without an id that the node sends while the stream is closed.
+   * the stream, or answers with a status of 500 or more. The client then continues after the last event with an id. The client misses all events without an id that the node sends while the stream is closed.
    * If neither `lastEventId` nor `fromHeight` is given, the client can also miss events with an id, until it has
    * received its first id.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
+   * @throws ClientError `INVALID_ANSWER` if the node sends an event that is not JSON, or an event that does not end
    */
   events<K extends keyof Events<G>>(
     options?: EventOptions<K>,

@@ -163,6 +163,25 @@ test('events have their types, and continue where a lost connection ended', asyn
   t.deepEqual(heights.slice(-12), [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
 });
 
+for (const [name, chunk] of [
+  ['an event that is not JSON', 'event: blocks/new\nid: 1.1\ndata: {\n\n'],
+  ['an event that does not end', `data: ${'x'.repeat(16 * 1024 * 1024)}`],
+] as const) {
+  test(`${name} ends the events instead of a second stream`, async (t) => {
+    let streams = 0;
+    const client = createClient('http://127.0.0.1:4000', {
+      fetch: () => {
+        streams += 1;
+        return Promise.resolve(new Response(chunk));
+      },
+    });
+    const error = await t.throwsAsync<ClientError>(client.events({ retryMs: 1 }).next());
+    t.is(error?.code, 'INVALID_ANSWER');
+    t.regex(error?.message ?? '', /answers \/events with an? /);
+    t.is(streams, 1);
+  });
+}
+
 test('an unreachable node and a refusing node give different errors', async (t) => {
   const net = await devnet(t, { delegates: 1 });
   const client = createClient(net.url);
