@@ -6,7 +6,7 @@
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 import type { ChainReader } from '../ports/store.ts';
-import { PeerOffence, type PeerRequest } from '../ports/transport.ts';
+import { COMMON_BLOCK_IDS_MAX, PeerOffence, type PeerRequest } from '../ports/transport.ts';
 import type { Rules } from '../protocol/rules.ts';
 import type { JsonObject, TransactionId } from '../protocol/types.ts';
 import { DEFAULT_PROFILE } from './generation-profile.ts';
@@ -40,11 +40,6 @@ const DEFAULT_LIMITS: AnswerLimits = {
 
 /** Maximum number of transactions that a peer may name in one request. */
 const TRANSACTION_IDS_MAX = 25;
-/**
- * Maximum number of ids in a request for a common block. A node of lisk-sdk 3.0.2 sends at most 202 ids. Releases of
- * lisk-sdk before 2.3.8 send up to 1,000 ids.
- */
-const COMMON_BLOCK_IDS_MAX = 1000;
 
 /**
  * Creates the function that answers peers' requests. The promise of this function rejects with `PeerOffence` for a

@@ -18,11 +18,6 @@ export const ITEMS_MAX = 25;
  */
 export const BLOCKS_PER_ANSWER_MAX = 100;
 /**
- * Maximum number of ids in a request for a common block. A node of lisk-sdk 3.0.2 sends at most 202 ids. A node of
- * lisk-sdk 2.3.8 never sends this request, but accepts up to 1,000 ids from earlier releases.
- */
-export const COMMON_BLOCK_IDS_MAX = 1_000;
-/**
  * Maximum number of transactions in one answer. The limit applies to answers with transactions, and to answers with the
  * signatures of pending transactions.
  */

@@ -3,14 +3,19 @@
 import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
 import { ProtocolError } from '../primitives/errors.ts';
-import type { ChainRequest, PeerAnswers, PeerInfo, PeerRequest } from '../ports/transport.ts';
+import {
+  COMMON_BLOCK_IDS_MAX,
+  type ChainRequest,
+  type PeerAnswers,
+  type PeerInfo,
+  type PeerRequest,
+} from '../ports/transport.ts';
 import type { AnsweredCall, AnswerVerdict, Conversation, Failure, IncomingCall, Outgoing } from './dialect.ts';
 import { infoOf, packPeer } from './info-gen2.ts';
 import {
   answered,
   BLOCKS_PER_ANSWER_MAX,
   CALL,
-  COMMON_BLOCK_IDS_MAX,
   malformed,
   parseCall,
   readCommonBlock,

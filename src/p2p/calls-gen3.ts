@@ -2,14 +2,20 @@
 
 import { isIpv4 } from '../primitives/ip.ts';
 import { isU64Decimal } from '../primitives/bytes.ts';
-import type { ChainRequest, PeerAnswers, PeerId, PeerInfo, PeerRequest } from '../ports/transport.ts';
+import {
+  COMMON_BLOCK_IDS_MAX,
+  type ChainRequest,
+  type PeerAnswers,
+  type PeerId,
+  type PeerInfo,
+  type PeerRequest,
+} from '../ports/transport.ts';
 import type { AnsweredCall, AnswerVerdict, Conversation, IncomingCall, Outgoing } from './dialect.ts';
 import { INFO_MEMBERS, infoOf } from './info-gen3.ts';
 import {
   answered,
   BLOCKS_PER_ANSWER_MAX,
   CALL,
-  COMMON_BLOCK_IDS_MAX,
   ITEMS_MAX,
   malformed,
   parseCall,

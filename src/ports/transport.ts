@@ -236,6 +236,12 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/**
+ * Maximum number of ids in a request for a common block. A node of lisk-sdk 3.0.2 sends at most 202 ids. A node of
+ * lisk-sdk 2.3.8 never sends this request, but accepts up to 1,000 ids from earlier releases.
+ */
+export const COMMON_BLOCK_IDS_MAX = 1_000;
+
 /** A handler throws this error if the peer broke the wire protocol, for example with a malformed request. */
 export class PeerOffence extends Error {
   readonly offence: PeerOffenceCode;

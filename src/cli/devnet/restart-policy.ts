@@ -16,7 +16,6 @@ export type RestartDecision =
 
 /** Delay before the first restart, in milliseconds. The delay doubles with each further end of the node in a row. */
 export const RESTART_DELAY_MS = 1000;
-const RESTART_DELAY_MS_MAX = 30_000;
 /**
  * Running time in milliseconds after which a node counts as stable. If a stable node ends, the count of ends in a row
  * begins again at 1.
@@ -51,6 +50,6 @@ export class RestartPolicy {
       const reason = `it ended ${ENDS_IN_A_ROW_MAX} times in a row within ${STABLE_MS / 1000} s of its start`;
       return { kind: 'giveUp', reason };
     }
-    return { kind: 'restart', delayMs: Math.min(RESTART_DELAY_MS * 2 ** (this.#endsInARow - 1), RESTART_DELAY_MS_MAX) };
+    return { kind: 'restart', delayMs: RESTART_DELAY_MS * 2 ** (this.#endsInARow - 1) };
   }
 }
