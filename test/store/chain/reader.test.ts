@@ -40,7 +40,7 @@ async function setUpReader(t: ExecutionContext) {
   return { store, reader, pass, options, clock };
 }
 
-test('a reader that moves shows the last commit, even if it read earlier in the same turn', async (t) => {
+test('a reader that moves shows the last commit, even if it read earlier in the same iteration of the event loop', async (t) => {
   const { store, reader } = await setUpReader(t);
   for (let height = HEIGHT + 1; height < HEIGHT + 6; height += 1) {
     t.is(reader.current.store.block(height), undefined);
