@@ -3,11 +3,13 @@
 import { once } from 'node:events';
 import { createWriteStream, renameSync, statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { dirname, resolve } from 'node:path';
 import { createGzip } from 'node:zlib';
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { ChainReader } from '../ports/store.ts';
 import { lineOfBlock } from '../protocol/block/block-line.ts';
 import type { Codec } from '../protocol/rules.ts';
+import { flush, flushNames } from '../store/disk/flush.ts';
 import { withTemporaryPaths } from './temporary-paths.ts';
 
 /** Minimum number of characters in one write to the stream, except in the last write. */
@@ -51,7 +53,11 @@ export async function exportChain(options: ExportOptions): Promise<void> {
       const sink = new Sink(disk, file.endsWith('.gz') ? createGzip() : undefined);
       await writeBlocks(options, sink);
       await sink.end();
-      if (isReplaced) renameSync(draft, file);
+      if (!isReplaced) return;
+      // Without the flushes, a power cut after the command could leave an empty or an incomplete file.
+      flush(draft);
+      renameSync(draft, file);
+      flushNames(dirname(resolve(file)));
     });
   } catch (error) {
     if (error instanceof ProtocolError) throw error;

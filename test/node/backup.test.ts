@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { syncBuiltinESMExports } from 'node:module';
-import fs, { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { addressOf } from '../../src/crypto/keys.ts';
@@ -15,6 +14,7 @@ import { openLmdb } from '../../src/store/disk/lmdb.ts';
 import { FIRST_LAYOUT_READ } from '../../src/store/chain/upgrade.ts';
 import { madeChain, locationIn, storeChain } from '../support/chain-folder.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
+import { recordFlushSteps } from '../support/flush-steps.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 
 const HEIGHT = 130;
@@ -85,30 +85,7 @@ test.serial(
     const folder = temporaryFolder(t);
     const place = locationIn(join(folder, 'data'), network);
     await storeChain(place, blocks.slice(0, HEIGHT));
-    const steps: string[] = [];
-    const pathOf = new Map<number, string>();
-    const named = (path: fs.PathLike): string => relative(folder, String(path)) || '.';
-    const { openSync, fsyncSync, renameSync } = fs;
-    t.teardown(() => {
-      Object.assign(fs, { openSync, fsyncSync, renameSync });
-      syncBuiltinESMExports();
-    });
-    Object.assign(fs, {
-      openSync: (path: fs.PathLike, flags: fs.OpenMode, mode?: fs.Mode) => {
-        const descriptor = openSync(path, flags, mode);
-        pathOf.set(descriptor, named(path));
-        return descriptor;
-      },
-      fsyncSync: (descriptor: number) => {
-        fsyncSync(descriptor);
-        steps.push(`flush ${pathOf.get(descriptor)}`);
-      },
-      renameSync: (from: fs.PathLike, to: fs.PathLike) => {
-        renameSync(from, to);
-        steps.push(`rename ${named(to)}`);
-      },
-    });
-    syncBuiltinESMExports();
+    const steps = recordFlushSteps(t, folder);
     const file = join(folder, 'chain.snapshot');
     await backUp(place, join(folder, 'backups'));
     await createSnapshot(place, file);
