@@ -1,7 +1,8 @@
 /**
  * Measures how fast a sink fills an empty ClickHouse database from the store of a node. Then measures how fast
  * clickhouse-client inserts the rows of the tables `transactions` and `balance_changes` from files. Both speeds count
- * only the rows of these two tables. To compare two machines, compare the ratio of the speeds.
+ * only the rows of these two tables. To compare two machines, compare the ratio of the first speed to the second on
+ * each machine.
  */
 
 import { spawn } from 'node:child_process';
@@ -26,7 +27,10 @@ export interface BackfillOptions {
 export interface BackfillReport {
   /** Number of rows in the tables `transactions` and `balance_changes` together. */
   readonly rows: number;
-  /** Processor time of this process while the sink filled the database. Does not contain the time of the server. */
+  /**
+   * Processor time of this process while the sink filled the database. Does not contain the processor time of the
+   * ClickHouse server.
+   */
   readonly cpuMs: number;
   readonly ms: number;
   readonly rowsPerS: number;
@@ -78,9 +82,9 @@ export async function runBackfill(options: BackfillOptions): Promise<BackfillRep
   }
 }
 
-/** @returns time in milliseconds */
+/** @returns the duration of the insertion, in milliseconds */
 async function insertFile(url: string, table: string, file: string): Promise<number> {
-  // A server that `servers.ts` starts accepts clickhouse-client on the port after its HTTP port.
+  // Each server from `servers.ts` accepts connections of clickhouse-client on the port after its HTTP port.
   const port = Number(new URL(url).port) + 1;
   const query = `INSERT INTO ${table} FORMAT TabSeparated`;
   const startedMs = performance.now();

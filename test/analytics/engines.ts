@@ -20,7 +20,8 @@ export interface Engine {
   /** Opens the filled sink for queries. */
   ask(): Promise<Answers>;
   /**
-   * Removes the database of a ClickHouse sink. For a Parquet sink, only the engine of `killSink` removes its folder.
+   * For a ClickHouse sink, removes the database. For a Parquet sink, removes the folder if `killSink` created the
+   * engine, and otherwise does nothing.
    */
   remove(): Promise<void>;
 }

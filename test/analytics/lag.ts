@@ -78,8 +78,8 @@ export async function runLag(url: string, minutes: number, folder: string): Prom
     let shown = first;
     let top = first;
     const endMs = performance.now() + minutes * 60_000;
-    // Two independent loops poll the node and the ClickHouse server, so a slow server does not delay the polls of the
-    // node.
+    // One loop polls the node, and a second loop polls the ClickHouse server, so a slow server does not delay the polls
+    // of the node.
     const looking = async (look: () => Promise<void>): Promise<void> => {
       while (performance.now() < endMs) {
         await look();

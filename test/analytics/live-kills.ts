@@ -34,11 +34,14 @@ import type { TestServer } from './servers.ts';
 
 export interface LiveKillsOptions {
   /**
-   * Number of kills of the sink. This is also the number of kills of the first node, and the number of kills of all
-   * servers together.
+   * The test kills the sink this number of times, the first node the same number of times, and the servers together the
+   * same number of times.
    */
   readonly kills: number;
-  /** Planned duration of all kills. The run fails if a kill would begin after 1.5 times this duration. */
+  /**
+   * Planned time from the start of the run to the last kill. The run fails if a kill would begin later than 1.5 times
+   * this time after the start.
+   */
   readonly minutes: number;
   /**
    * ClickHouse servers. The sink sends its requests to the first server. Each kill of a server hits a randomly chosen
@@ -113,7 +116,8 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
       await kill();
       counts[name] += 1;
       if (counts[name] % 20 === 0) say(`killed so far: ${JSON.stringify(counts)}, ${reverted.length} reorganisations`);
-      // The random interval is measured from the start of a kill, so it includes the time for the kill and the restart.
+      // The random interval begins with the start of this kill, not with its end. The interval therefore includes the
+      // time for the kill and the restart.
       await sleep(Math.max(0, Math.random() * 1.9 * meanMs - (Date.now() - startedMs)));
     }
   };
@@ -131,8 +135,8 @@ async function killsIn(devnet: TestDevnet, options: LiveKillsOptions): Promise<L
     ];
     for (const each of work) each.catch(() => (hasFailed = true));
     // If one job of `work` fails, wait until the other jobs end, because a killed server must run again before
-    // `engine.remove` below. Without this server, `engine.remove` would fail too, and its error would hide the first
-    // failure.
+    // `engine.remove` below. While the server is down, `engine.remove` would fail too, and its error would hide the
+    // first failure.
     await Promise.allSettled(work);
     await Promise.all(work);
     await waitForCommonBlock(devnet.nodes, await highestHeight(devnet.nodes), START_MS_MAX);

@@ -17,10 +17,11 @@
  *   the sink follows, and the ClickHouse server N times each. With `--spread`, the tables are on a cluster of three
  *   servers, and each kill of a server hits a randomly chosen server.
  * - `--store DIR --network FOLDER` copies the chain of a data folder to ClickHouse, and runs the queries three times.
- *   The program also compares sums over each range of heights, and each balance, with the data folder. With `--spread`,
- *   the program then repeats the run with the tables on the cluster.
- * - `--replica-faults N` fills N sinks on a cluster in which one shard has two replicas. During the writes, the run
- *   kills these replicas.
+ *   For each range of heights, the program compares sums over the transactions in ClickHouse with the same sums in the
+ *   data folder. The program also compares the balance of each account. With `--spread`, the program then repeats the
+ *   run with the tables on the cluster.
+ * - `--replica-faults N` fills N sinks on a cluster in which one shard has two replicas. While the run fills a sink,
+ *   the run kills each of these replicas several times.
  * - `--lag M` measures for M minutes the time from a new block of a devnet until the tables of a ClickHouse
  *   sink contain the block.
  * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
@@ -67,8 +68,8 @@ const GENERATED_RANGE_BLOCKS = 1_000;
 /** With `--store` and `--generated`: number of runs of each query. Later runs are faster if the data is in memory. */
 const QUESTION_TURNS = 3;
 /**
- * Number of newest blocks of a chain of `--golden` that the chain source of the sink reports as not final, so that the
- * sink also has a tail.
+ * With `--golden`, the chain source of the sink reports this number of newest blocks as not final, so that the sink
+ * also has a tail.
  */
 const GOLDEN_TAIL_BLOCKS = 15;
 const GOLDEN_RANGE_BLOCKS = 10;

@@ -1,4 +1,7 @@
-/** Reads the questions and SQL queries of docs/guides/analytics.md. Replaces the placeholders of the queries. */
+/**
+ * Reads the questions and SQL queries of docs/guides/analytics.md. Replaces the placeholders of the queries by values
+ * from a filled sink.
+ */
 
 import { readFileSync } from 'node:fs';
 

@@ -23,8 +23,8 @@ export interface ReplicaFaultsReport {
    */
   readonly restarts: number;
   /**
-   * Number of `lags` faults in which the sink had not written all blocks when the test restarted the replica that lacks
-   * no rows.
+   * During a `lags` fault, for some time only the replica that lacks rows runs. Then the test restarts the other
+   * replica. This member counts the `lags` faults in which the sink had not written all blocks before this restart.
    */
   readonly waits: number;
   /** For each comparison after a fault: a text for each table that differs from the rows of the chain. */
@@ -54,7 +54,7 @@ const CATCH_UP_MS = 60_000;
 const POLL_MS = 100;
 
 /**
- * Fills `rounds` sinks one after the other. The test causes five faults while it fills one sink.
+ * Fills `rounds` sinks one after the other. The test causes five faults while it fills each sink.
  *
  * @param folder folder for the data of the servers
  */
@@ -109,7 +109,8 @@ class ReplicaTrial {
   async run(round: number): Promise<void> {
     this.#database = `bloomery_replicas_${process.pid}_${round}`;
     this.#engine = clickHouseEngine(this.#first.url, this.#database, CLUSTER);
-    // The first call of `#fill` creates the tables, which needs all servers. Cause no fault during this call.
+    // The first call of `#fill` creates the tables. The creation needs all servers, so the test causes no fault during
+    // this call.
     await this.#fill(RANGE_BLOCKS);
     for (let height = STEP_BLOCKS; height < HEIGHT; height += STEP_BLOCKS) {
       const fault = FAULTS[this.#turn % FAULTS.length] ?? 'down';

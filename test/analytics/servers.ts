@@ -11,7 +11,10 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePorts } from '../support/ports.ts';
 
-/** Name of the cluster that `startCluster` starts. The cluster has this name with any number of shards. */
+/**
+ * Name of the cluster that `startCluster` starts. The cluster keeps this name if it has more or fewer than three
+ * shards.
+ */
 export const CLUSTER = 'three';
 /** Number of replicas of each shard in the default cluster. */
 const THREE_SHARDS: readonly number[] = [1, 1, 1];

@@ -29,7 +29,10 @@ export interface StoredChainReport {
 
 /** Number of heights in a range of the sink and in a range of the comparison. */
 const RANGE_BLOCKS = 1_000;
-/** In generation 2: number of newest blocks that the sink source reports as not final, so that the sink has a tail. */
+/**
+ * In generation 2, the source of the sink reports this number of newest blocks as not final, so that the sink has a
+ * tail.
+ */
 const DEPTH = 202;
 
 export async function fillFromStore(engine: Engine, place: ChainLocation): Promise<StoredChainReport> {

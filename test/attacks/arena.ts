@@ -26,7 +26,7 @@ import type { Attack } from './measure.ts';
 export interface Tip {
   readonly id: string;
   readonly height: number;
-  /** In seconds since the epoch of the network. */
+  /** Time of the block, in seconds since the epoch of the network. */
   readonly timestamp: number;
 }
 
@@ -39,7 +39,7 @@ export class Arena {
   readonly latecomer: TestNode;
   readonly rules: Rules;
   readonly dialect: WireDialect;
-  /** Whether any address may use the HTTP API of the nodes. */
+  /** True if any address may use the HTTP API of the nodes. */
   readonly isPublic: boolean;
   /**
    * Text that the report shows for the attack. If this text is empty, the report shows how the connections of the
@@ -209,8 +209,8 @@ export class Arena {
   }
 
   /**
-   * Returns the time since which each honest peer of the attacked node is connected. The keys are the WebSocket ports
-   * of the peers.
+   * Returns for each honest peer of the attacked node the time at which the connection of this peer began. The keys are
+   * the WebSocket ports of the peers.
    */
   async honest(): Promise<ReadonlyMap<number, string>> {
     const verdicts = await this.verdicts();

@@ -1,9 +1,9 @@
 /**
- * The attack has two victims: the attacked node (`target`), and a node that is behind (`latecomer`). One attacker after
- * the other sends each victim signed blocks of a chain that does not exist. An attacker answers no request of its
- * victim. It disconnects when the tip of its victim changes, or after `STAY_MS_MAX` at the latest. The next attacker
- * comes from a different netgroup. The attacked node must not miss a slot. The node that is behind must follow the true
- * chain in spite of the false claims.
+ * The attack has two victims: the attacked node (`target`), and a node that is behind (`latecomer`). Each victim has
+ * its own attackers, which connect one after the other. Each attacker sends its victim signed blocks of a chain that
+ * does not exist, and answers no request of the victim. The attacker disconnects when the tip of the victim changes, or
+ * after `STAY_MS_MAX` at the latest. The next attacker comes from a different netgroup. The attacked node must not miss
+ * a slot. The node that is behind must follow the true chain in spite of the false claims.
  */
 
 import { performance } from 'node:perf_hooks';
@@ -15,7 +15,10 @@ import type { Attack } from './measure.ts';
 const BLOCKS_SHOWN = 19;
 const LEAD_BLOCKS = 5;
 const LOOK_MS = 50;
-/** The attacker sends its blocks after this share of a slot. A sync of the victim can then last into the next slot. */
+/**
+ * The attacker sends its blocks when this share of the slot has passed. A sync of the victim can then last into the
+ * next slot.
+ */
 const LATE_IN_SLOT = 0.75;
 /** Longest time for which an attacker stays connected after it has sent its blocks. */
 const STAY_MS_MAX = 10_000;

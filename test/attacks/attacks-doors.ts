@@ -147,7 +147,10 @@ export async function mustEnd(peer: Presence, who: string, insist?: () => unknow
   }
 }
 
-/** Long, because a node on a busy machine can close a connection much later than a node on an idle machine. */
+/**
+ * This limit is long, because a node on a busy machine can close a connection much later than a node on an idle
+ * machine.
+ */
 const END_MS_MAX = 60_000;
 const INSIST_MS = 500;
 

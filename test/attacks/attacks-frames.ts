@@ -273,7 +273,7 @@ function strangersBlock(arena: Arena) {
 
 /**
  * Returns frames with messages and requests of the devnet's generation. Each frame has one wrong field. For each field,
- * the list has one frame for each value of `ODD`, and one frame without the field.
+ * the result has one frame for each value of `ODD`, and one frame without the field.
  */
 function wrongFrames(arena: Arena): readonly unknown[] {
   const whole: Record<string, unknown>[] = [

@@ -32,8 +32,8 @@ const CONNECTIONS_PER_SOURCE = 50;
 const JUNK_BODIES = 200;
 
 /**
- * With the setting `default`, these attacks run only in generation 3, because the HTTP admission is the same in both
- * generations.
+ * With the setting `default` of the nodes (see `Setting`), these attacks run only in generation 3, because the HTTP
+ * admission is the same in both generations.
  */
 export const HTTP_ATTACKS: readonly Attack[] = [
   ...(['pipelined', 'unread', 'bombs', 'bodies'] as const).flatMap((kind) =>

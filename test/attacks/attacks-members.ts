@@ -1,6 +1,6 @@
 /**
- * Peers send random signatures of members for a multisignature registration that waits in the pool. No member ever
- * signs the registration, so no block contains it, and its sender never pays the fee.
+ * A multisignature registration waits in the pool for the signatures of its members. Peers send random bytes as these
+ * signatures. No member ever signs the registration, so no block contains it, and its sender never pays the fee.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -21,7 +21,10 @@ const WINDOW_MS = 10_000;
  * generation 3, a reference node penalises the fourth such message within `WINDOW_MS`.
  */
 const FREE_MESSAGES = { 2: 50, 3: 3 } as const;
-/** The test fails if the registration is not in the pool after this time (long, because the machine may be busy). */
+/**
+ * The test fails if the registration is not in the pool after this time. The time is long, because the machine may be
+ * busy.
+ */
 const PENDING_MS_MAX = 60_000;
 const READ_MS_MAX = 60_000;
 /** Time for which the node ignores the signatures of a peer that sent a false signature. */

@@ -35,10 +35,14 @@ const ANNOUNCEMENT_INTERVAL_MS = 1_000;
 const HTTP_LINES = 4;
 /**
  * In each series of this many transactions, the last has valid signatures and then a random signature. The node needs
- * less time to check the other transactions, but the attacker makes no valid signatures of members for them.
+ * less time to check each of the other transactions. For these transactions, the attacker needs less time too, because
+ * all their signatures of members are random.
  */
 const COSTLY_ONE_OF = 5;
-/** The test fails if no block contains the registration after this time (long, because the machine may be busy). */
+/**
+ * The test fails if no block contains the registration after this time. The time is long, because the machine may be
+ * busy.
+ */
 const CONFIRMED_MS_MAX = 150_000;
 const CUT_MS_MAX = 60_000;
 
@@ -136,7 +140,7 @@ export class Junk {
     const { codec } = this.#arena.rules;
     if (this.#made % COSTLY_ONE_OF !== 0) {
       // The signature of the sender and the id do not depend on the members' signatures. The attacker therefore signs
-      // this transaction only once. Each copy that it sends has new random signatures of members.
+      // this transaction only once. Each copy of the transaction has new random signatures of members.
       return codec.transactionToJson({ ...this.#cheap, signatures: MEMBERS.map(() => ofNobody()) });
     }
     const transaction = this.#transfer(MEMBERS.slice(1).reverse());

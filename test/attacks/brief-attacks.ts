@@ -1,4 +1,7 @@
-/** Runs each attack on a devnet briefly. `npm run attacks` runs each attack longer, and waits for a block after it. */
+/**
+ * Runs each attack on a devnet briefly. `npm run attacks` runs each attack longer, and waits for a new block after each
+ * attack.
+ */
 
 import type { TestFn } from 'ava';
 import { lastWords } from '../support/devnet.ts';

@@ -8,7 +8,10 @@ import { readFileSync } from 'node:fs';
 import { WebSocket } from 'ws';
 import { waitFor, type TestNode } from '../support/devnet.ts';
 
-/** Node.js option for the nodes of the devnet: any free inspector port, because the default port may be in use. */
+/**
+ * Option of Node.js for the nodes of the devnet. With this option, a node opens its inspector on any free port. The
+ * default port may be in use.
+ */
 export const INSPECTABLE = '--inspect-port=127.0.0.1:0';
 const DEADLINE_MS = 30_000;
 

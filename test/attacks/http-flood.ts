@@ -26,7 +26,7 @@ export interface Flood {
  * - `bodies`: the first half of a body of 128 kB on each connection, then one byte every 500 ms
  * - `silent`: connections that send nothing
  * - `events`: a request for the event stream on each connection, then one byte every 500 ms; no event is read
- * - `wave`: every two seconds, each connection sends 64 kB of requests, all at the same time
+ * - `wave`: every two seconds, all connections at the same time send 64 kB of requests each
  * - `peerPort`: the requests of `pipelined`, but sent to the port on which the node accepts peers
  * - `junk`: POST requests with `Flood.bodies` as transactions; each request follows the answer to the previous request
  */

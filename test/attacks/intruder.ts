@@ -104,7 +104,7 @@ export class Intruder implements Presence {
     this.#socket?.write(data);
   }
 
-  /** Bytes that the client has queued but not yet written to the connection. */
+  /** Number of bytes that the client has queued but not yet written to the connection. */
   get unsentBytes(): number {
     return this.#webSocket.bufferedAmount;
   }

@@ -13,7 +13,7 @@ export interface Attack {
   readonly name: string;
   /** Generation in which the attack runs. Undefined for an attack that runs in both generations. */
   readonly generation?: 2 | 3;
-  /** Whether an `OperatorWatch` probes the node during the attack. */
+  /** True if an `OperatorWatch` probes the node during the attack. */
   readonly isWatched?: boolean;
   /**
    * Prepares the state that the attack needs, such as a registered multisignature account. Runs before the first attack
@@ -23,7 +23,8 @@ export interface Attack {
   /** Attacks until `untilMs` on the clock `performance.now()`. @throws Error that names the fault of the node */
   run(arena: Arena, untilMs: number): Promise<void>;
   /**
-   * Checks made after the attack, while the attacker is still connected. @throws Error that names the fault of the node
+   * Checks the node after the attack, while the attacker is still connected. @throws Error that names the fault of the
+   * node
    */
   after?(arena: Arena): Promise<void>;
 }
@@ -47,12 +48,12 @@ export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 const SETTLE_MS_MIN = 300;
 /**
  * Time limit for each of two waits after an attack: until the attacked node answers, and until all nodes have a common
- * block. It is long, because the machine may be busy.
+ * block. The limit is long, because the machine may be busy.
  */
 const SETTLE_MS_MAX = 150_000;
 /**
  * Time after an attack within which the memory growth must fall to `GROWTH_BYTES_MAX`. The allocator returns unused
- * memory to the system in the background, which takes long on a busy machine.
+ * memory to the system in the background. On a busy machine, the return takes long.
  */
 const RETURN_MS_MAX = 40_000;
 const RETURN_LOOK_MS = 500;
@@ -67,9 +68,10 @@ export interface Pace {
 }
 
 /**
- * Runs the attack, and repeats it while all faults may have another cause than the attack. A busy machine makes the
- * node miss slots or answer late in single runs, but an effective attack does so in every run. Memory that code and
- * allocators keep grows only in the first run, but memory that an attacker can fill grows in every run.
+ * Runs the attack. If the run shows faults, and each of these faults may have another cause than the attack, the
+ * function repeats the attack. A busy machine makes the node miss slots or answer late in some runs, but an effective
+ * attack has these effects in every run. Memory that code and allocators keep grows only in the first run, but memory
+ * that an attacker can fill grows in every run.
  *
  * @param pace `tries` is the maximum number of runs.
  */

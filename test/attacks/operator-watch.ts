@@ -19,19 +19,19 @@ export const LATE = 'came late';
 export const KEPT = 'memory went from';
 
 /**
- * Maximum resident memory of the node during an attack. It is about three times the memory of an idle node, and less
- * than the smallest valid `memory.limitMb`.
+ * Maximum resident memory of the node during an attack. This maximum is about three times the memory of an idle node,
+ * and less than the smallest valid `memory.limitMb`.
  */
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const GROWTH_MAX = 1.5;
 /**
- * A probe is late if its answer takes longer than `PROBE_MS_MAX`, without the waits for a processor. At most
- * `LATE_SHARE_MAX` of all probes may be late.
+ * A probe is late if its answer takes longer than `PROBE_MS_MAX`. The times for which the node and this process wait
+ * for a processor do not count. At most `LATE_SHARE_MAX` of all probes may be late.
  */
 const PROBE_MS_MAX = 1_000;
 const LATE_SHARE_MAX = 0.01;
 const PROBE_INTERVAL_MS = 50;
-/** Time without an answer after which a probe has failed. It is long, because a busy machine delays answers. */
+/** Time without an answer after which a probe has failed. This time is long, because a busy machine delays answers. */
 const PROBE_TIMEOUT_MS = 60_000;
 /** Time after an attack within which the answers and the memory of the node must return to normal. */
 const RECOVERY_MS_MAX = 10_000;
@@ -86,7 +86,7 @@ export class OperatorWatch {
   }
 
   async #recovers(): Promise<boolean> {
-    // The requests of the last check take time, too: at most `PROBE_MS_MAX` for a normal node.
+    // `PROBE_MS_MAX` is for the requests of the last check: a normal node answers these requests within this time.
     const deadlineMs = performance.now() + RECOVERY_MS_MAX + PROBE_MS_MAX;
     for (;;) {
       const isWell =

@@ -10,7 +10,10 @@ import { freePorts } from '../support/ports.ts';
 
 const NODES = 4;
 const DEADLINE_MS = 30_000;
-/** Time from the first answers of all nodes to the memory measurement, long enough for several blocks. */
+/**
+ * After all nodes have answered, the benchmark waits for this time before it measures the memory. The nodes forge
+ * several blocks in this time.
+ */
 const IDLE_MS = 15_000;
 
 export interface DevnetFigures {
@@ -70,7 +73,9 @@ function residentBytesOf(pid: number): number {
   return statusOf(pid, 'VmRSS') * 1024;
 }
 
-/** Reads the number of a field in `/proc/<pid>/status`. Returns 0 if the process or the field does not exist. */
+/**
+ * Reads a field of `/proc/<pid>/status` whose value is a number. Returns 0 if the process or the field does not exist.
+ */
 function statusOf(pid: number, name: string): number {
   try {
     const line = readFileSync(`/proc/${pid}/status`, 'utf8').match(new RegExp(`^${name}:\\s+([0-9]+)`, 'm'));

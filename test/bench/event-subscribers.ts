@@ -21,7 +21,10 @@ export interface SubscriberFigures {
    * blocks.
    */
   readonly lastReceivedMs: { readonly median: number; readonly worst: number };
-  /** Number of blocks that subscribers did not receive. A block that two subscribers miss counts twice. */
+  /**
+   * For each block that at least one subscriber received, the number of subscribers that did not receive the block.
+   * This field is the sum of these numbers over all blocks.
+   */
   readonly missing: number;
 }
 
@@ -48,7 +51,8 @@ export async function measureEventSubscribers(subscribers: number, blocks: numbe
           block.receivedMs.push(Date.now());
         }),
       );
-    // Count only blocks from the next slot on, because the last subscribers may have missed blocks of earlier slots.
+    // Count only blocks from the next slot on, because the subscribers that connected last may have missed blocks of
+    // earlier slots.
     const firstSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(blocks * params.blockTimeS * 1000);
     const endMs = Date.now() + DEADLINE_MS;

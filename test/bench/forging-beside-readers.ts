@@ -50,8 +50,8 @@ export async function measureForgingBesideReaders(options: ForgingOptions): Prom
 
 /**
  * Every second request is for the newest blocks. A cache can answer this request. The other requests are for 9,797
- * different pages of transactions in turn. Before a page is requested again, the chain usually has a new block, so a
- * cache cannot answer.
+ * different pages of transactions in turn. The chain usually gets a new block before the same page is requested again.
+ * The cached page is then out of date, so the cache cannot answer.
  */
 function targetOf(request: number): string {
   if (request % 2 === 0) return '/api/blocks?limit=20';

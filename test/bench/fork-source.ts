@@ -25,8 +25,8 @@ export interface ForkSource {
 }
 
 /**
- * Makes a chain of valid blocks. The state after the genesis block also has `accounts` accounts that the genesis block
- * does not create.
+ * Makes a chain of valid blocks. When the function applies the genesis block, it adds further accounts to the state.
+ * The genesis block does not contain these accounts. The argument `accounts` is their number.
  */
 export async function makeForkSource(accounts: number): Promise<ForkSource> {
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-bench-fork-'));

@@ -1,6 +1,6 @@
 /**
- * The HTTP server of the HTTP benchmark, as a separate process: `node http-server.js DIRECTORY`. DIRECTORY contains the
- * filled store.
+ * The HTTP benchmark runs this HTTP server in a separate process, with the command `node http-server.js DIRECTORY`.
+ * DIRECTORY contains the store that `fillStore` has written.
  */
 
 import { createHttpServer } from '../../src/http/http-server.ts';

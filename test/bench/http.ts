@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- --http`: measures how many requests the HTTP server of a node answers per second, and whether deep
- * pages cost more than the first page.
+ * `npm run bench -- --http`: measures how many requests the HTTP server of a node answers per second, and whether a
+ * page with a large offset takes more time than the first page.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -19,7 +19,10 @@ import { figure, printTable } from './chains.ts';
 const CONNECTIONS = [1, 16, 64];
 
 export interface HttpBenchOptions extends Sizes {
-  /** Folder of the filled store. It stays for the next run. Without this option, the store is temporary. */
+  /**
+   * Folder of the store that `fillStore` writes. The benchmark does not remove the folder, and the next run uses the
+   * store again. Without this option, the benchmark removes the store at its end.
+   */
   readonly store?: string;
   readonly seconds: number;
 }

@@ -84,8 +84,8 @@ function mainThreadSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undef
 
 function secondsIn(statFile: string): number | undefined {
   try {
-    // The fields are separated by spaces. The process name, in parentheses, may contain spaces, so the split starts
-    // after it.
+    // Spaces separate the fields. One of the first fields is the process name in parentheses, which may contain spaces.
+    // So the function splits only the text after the process name.
     const fields = readFileSync(statFile, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {
@@ -93,7 +93,10 @@ function secondsIn(statFile: string): number | undefined {
   }
 }
 
-/** Resident memory in millions of bytes; 0 if the process is gone. `RssAnon` excludes mapped files. */
+/**
+ * Returns the resident memory of the process in millions of bytes, or 0 if the process has ended. `RssAnon` excludes
+ * mapped files, and `VmRSS` includes them.
+ */
 export function megabytesOf({ pid }: Pick<ChildProcess, 'pid'>, what: 'RssAnon' | 'VmRSS'): number {
   try {
     const line = new RegExp(`^${what}:\\s+([0-9]+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));

@@ -1,6 +1,7 @@
 /**
  * Measures how fast a node imports a chain from a file and from a peer. Compares the import from a file with the speed
- * of signature checks and of the disk. Also measures the start and the memory of an idle node.
+ * of signature checks and of the disk. Also measures how long a node takes to start, and how much memory an idle node
+ * uses.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -230,8 +231,8 @@ async function signaturesPerSecond(
  */
 const COMMIT_BYTES = BLOCKS_PER_COMMIT * 32_000;
 /**
- * Number of commits for which the file `commits` has space. After this number of commits, the benchmark overwrites the
- * file from its start.
+ * The function `commitsPerSecond` writes commits one after another to a file. After this number of commits, the
+ * function overwrites the file from its start.
  */
 const COMMIT_PLACES = 10;
 
@@ -259,7 +260,10 @@ interface Place {
   readonly dataDir: string;
 }
 
-/** Returns the seconds from the start of an empty node until it has synced to `height` from a node with the chain. */
+/**
+ * Starts a node with the chain in `dataDir`, and then an empty node that syncs from the first node. Returns the seconds
+ * from the start of the empty node until its tip has reached `height`.
+ */
 async function syncFromPeer({ network, dataDir }: Place, height: number): Promise<number> {
   const ports = await freePortRanges(2);
   const start = (index: number, data: string, extra: readonly string[] = []): ChildProcess => {

@@ -1,6 +1,6 @@
 /**
- * Writes a long chain of full and empty blocks to files. Signing limits the speed. The chain is never in memory as a
- * whole.
+ * Writes a long chain of full and empty blocks to files. Most of the time goes into signing the transactions and
+ * blocks. The memory never contains the whole chain.
  */
 
 import { once } from 'node:events';
@@ -25,8 +25,8 @@ import { MemoryState } from '../support/memory-state.ts';
 import { TRANSFERS_PER_BLOCK } from './chains.ts';
 
 /**
- * Number of accounts that the genesis block funds. With so many accounts, an account seldom occurs twice in a block.
- * With many more, it would take long to make the genesis block.
+ * Number of accounts that the genesis block funds. The number is so large that an account seldom occurs twice in a
+ * block. With many more accounts, the genesis block would take a long time to make.
  */
 export const ACCOUNTS = 500;
 const BLOCKS_PER_WRITE = 500;
@@ -49,9 +49,9 @@ export interface ChainPart {
 }
 
 /**
- * How often the addresses of a chain send and receive. `equal`: all addresses equally often. `skewed`: as in public
- * networks, a few addresses have most of the transfers. The share of the r-th most active address is about
- * proportional to 1 / r.
+ * Distribution of the transfers over the addresses of a chain. With `equal`, all addresses send and receive equally
+ * often. With `skewed`, a few addresses send and receive most of the transfers, as in public networks. The r-th most
+ * active address then has a share of the transfers that is about proportional to 1 / r.
  */
 export type Activity = 'equal' | 'skewed';
 
@@ -111,16 +111,17 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
 }
 
 /**
- * First amount that an address receives, in beddows. The amount must pay the fees of the transfers that the address
- * sends, 0.1 LSK each. `transfers` is their expected number. The square root covers random deviations from this number.
+ * First amount that an address receives, in beddows. The address pays the fees of its own transfers from this amount.
+ * Each fee is 0.1 LSK. `transfers` is the expected number of these transfers. The term with the square root is a
+ * reserve, because the real number deviates randomly from the expected number.
  */
 function firstAmountFor(transfers: number): bigint {
   return (BigInt(Math.ceil(transfers + 25 * Math.sqrt(transfers) + 80)) * LSK) / 10n;
 }
 
 /**
- * Genesis balance of each funded account. It covers the first amounts that the account sends to other addresses, and
- * the account's own transfers.
+ * Genesis balance of each funded account. The balance pays for the first amounts that the account sends to other
+ * addresses, and for all later transfers of the account.
  */
 function balanceFor(firstAmountOf: (account: number) => bigint, addresses: number): bigint {
   const paid = new Array<bigint>(ACCOUNTS).fill(0n);
@@ -132,7 +133,7 @@ function balanceFor(firstAmountOf: (account: number) => bigint, addresses: numbe
 }
 
 interface TransferPlan {
-  /** Returns the account of the `number`-th draw; equal numbers give equal accounts. */
+  /** Selects one of `accounts` accounts, and returns its index. The same `number` always gives the same account. */
   readonly draw: (number: number, accounts: number) => number;
   readonly firstAmountOf: (account: number) => bigint;
 }
@@ -189,8 +190,9 @@ class Forger {
 }
 
 /**
- * Returns a pseudo-random account for `number`; equal numbers give equal accounts. In a real chain, an account may
- * occur again soon. If this function returned all accounts in turn, an account would occur again only after all others.
+ * Returns the index of a pseudo-random account for `number`. The same `number` always gives the same account. In a real
+ * chain, an account may occur again soon. If this function returned all accounts in turn, an account would occur again
+ * only after all others.
  */
 function drawnEqually(number: number, accounts: number): number {
   return mixed(number) % accounts;

@@ -3,7 +3,7 @@
 import { load } from './load.ts';
 
 export interface List {
-  /** Path and query with the sort column, without its direction. */
+  /** Path and query of the list. The query names the sort column, but not the sort direction. */
   readonly path: string;
   /** Number of entries. */
   readonly total: number;

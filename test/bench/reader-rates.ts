@@ -91,7 +91,7 @@ function processorSeconds(node: ServedNode): number {
   return node.readers().reduce((sum, pid) => sum + (cpuSecondsOf({ pid }) ?? 0), 0);
 }
 
-/** Returns the median of `rates` in the order of `requestsPerProcessorSecond`. */
+/** Returns the entry of `rates` whose `requestsPerProcessorSecond` is the median. */
 function middle(rates: readonly Rate[]): Rate {
   const sorted = [...rates].sort((a, b) => a.requestsPerProcessorSecond - b.requestsPerProcessorSecond);
   return sorted[Math.floor(sorted.length / 2)] as Rate;

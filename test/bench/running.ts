@@ -19,12 +19,16 @@ const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
 /**
- * Maximum ratio of the resident memory at the end to the resident memory after a tenth of the cycles. Both values are
- * the largest of the four nodes. A greater ratio counts as a leak. Without a leak, the memory can grow by a third,
- * because Node.js may collect garbage late.
+ * Limit for a memory leak in `benchCycles`, which repeats a cycle of a snapshot and a revert on four nodes. The
+ * benchmark divides the resident memory after the last cycle by the resident memory after a tenth of the cycles. Each
+ * of the two values is that of the node with the most memory. A ratio above this limit counts as a leak. Without a
+ * leak, the memory can grow by a third, because Node.js may collect garbage late.
  */
 const LEAK_RATIO = 1.5;
-/** A growth of the file descriptors up to this number is no leak: some connections may be open only at the end. */
+/**
+ * If the number of open file descriptors grows by at most this number, `benchCycles` does not count the growth as a
+ * leak, because some connections may be open only at the end.
+ */
 const SPARE_DESCRIPTORS = 10;
 
 export async function benchDevnet(): Promise<void> {
@@ -81,7 +85,8 @@ export async function benchCycles(cycles = CYCLES, height = CYCLE_HEIGHT): Promi
     `${figure(middle(all))} ms`,
     `${figure(all.at(-1) ?? 0)} ms`,
   ];
-  // With fewer than 200 cycles, a leak in each cycle adds too little memory to exceed `LEAK_RATIO`.
+  // With fewer than 200 cycles, a leak in each cycle adds too little memory to exceed `LEAK_RATIO`, so the benchmark
+  // does not check the memory.
   const isLeaking = cycles >= 200 && late.residentMb > LEAK_RATIO * early.residentMb;
   if (isLeaking || late.descriptors > early.descriptors + SPARE_DESCRIPTORS) process.exitCode = 1;
   printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [

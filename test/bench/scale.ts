@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- --scale`: measures which costs grow with the length of the chain. Imports one chain of full blocks
- * in parts. After each part, starts a node with one reading process. Measures how long the answers take, and how much
- * memory the two processes use.
+ * in parts. After each part, starts a node with one reading process. Measures how long the node takes to answer HTTP
+ * requests, and how much memory the two processes use.
  */
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -118,7 +118,8 @@ function listsOf(million: number, { accounts, activity }: MadeChain): readonly L
     { path: '/api/accounts?sort=balance', total: accounts },
     ...(activity === 'equal' ? [] : ['senderId', 'recipientId', 'senderIdOrRecipientId']).map((filter) => ({
       path: `/api/transactions?${filter}=${busiest}&sort=amount`,
-      // The number of transactions of `busiest` is random. 90 % of the expected number seldom exceeds the real number.
+      // The number of transactions of `busiest` is random, and `total` must not exceed it. So `total` is 90 % of the
+      // expected number, which is seldom more than the real number.
       total: Math.floor(transactions * shareOf(accounts - 1, accounts) * 0.9),
     })),
   ];

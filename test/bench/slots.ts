@@ -1,6 +1,7 @@
 /**
- * Measures the time from the start of a slot to its block. Several chains run in this process, each with the engine, a
- * store and a signing journal on disk. A slot takes one second. The slots of the chains start at different times.
+ * Measures the time from the start of a slot until the block of the slot is applied and on the disk. Several chains run
+ * in this process. Each chain has its own engine, and its own store and signing journal on the disk. A slot takes one
+ * second. The slots of the chains start at different times.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,8 +23,8 @@ import { makeNetwork } from '../support/chain-maker.ts';
 export interface SlotFigures {
   readonly slots: number;
   /**
-   * Median of the times after which a block is applied and on the disk. Each time counts from the start of the slot. If
-   * the previous slot has no block, `WAIT_MS` is subtracted from the time.
+   * Median of the times from the start of a slot until its block is applied and on the disk. If the previous slot has
+   * no block, the delegate first waits for that block, so the benchmark subtracts `WAIT_MS` from the time.
    */
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -36,7 +37,7 @@ const CHAINS = 10;
 const BLOCK_TIME_S = 1;
 /**
  * Time for which a delegate waits at the start of its slot if the block of the previous slot is missing. Only two of
- * three delegates forge, so that the chains have such slots.
+ * three delegates forge, so that some slots have no block.
  */
 const WAIT_MS = 200;
 const FORGING_OF_THREE = 2;

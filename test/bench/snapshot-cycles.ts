@@ -1,7 +1,7 @@
 /**
  * Repeatedly takes a snapshot of a devnet of four nodes and reverts to it. Each cycle adds blocks with transactions,
- * reverts the blocks, and checks that all nodes have their earlier state. At the end, no process of the devnet may
- * remain. The result contains the memory and the number of open file descriptors of the nodes.
+ * reverts the blocks, and checks that all nodes have their earlier state. The benchmark fails if a process of the
+ * devnet remains at the end. The result contains the memory and the number of open file descriptors of the nodes.
  */
 
 import { spawn } from 'node:child_process';

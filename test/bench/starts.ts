@@ -1,6 +1,6 @@
 /**
  * Measures the time until a devnet forges, both on a new chain and on a fork of an existing chain. Also measures the
- * time in which the test kit (`bloomery/testing`) starts a devnet.
+ * time that the test kit (`bloomery/testing`) needs to start a devnet.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';

@@ -10,9 +10,9 @@ import { photographer, problemsOf } from './looks.ts';
 const WAIT_MS = 60_000;
 
 /**
- * Rules of the accessibility checker axe that Swagger UI, the library of the page, breaks. In the order of the list:
- * the headings skip a level. The head of an operation is a button inside another button. The part above the operations
- * is outside every landmark. A select element has no accessible name.
+ * Rules of the accessibility checker axe that Swagger UI, the library of the page, breaks. Swagger UI breaks the four
+ * rules of this list as follows. The headings skip a level. The head of an operation is a button inside another button.
+ * The part above the operations is outside every landmark. A select element has no accessible name.
  */
 const OF_THE_LIBRARY = ['heading-order', 'nested-interactive', 'region', 'select-name'];
 

@@ -18,12 +18,14 @@ const ROW = 40;
  */
 const ROUND = 5;
 /**
- * Delays of the slow answers, by path, in milliseconds. Each delay is shorter than the page's timeout for a request.
+ * Times by which `checkSlowReturn` delays the node's answers for these paths, in milliseconds. Each delay is shorter
+ * than the page's timeout for a request.
  */
 const LATE_MS: Readonly<Record<string, number>> = { delegates: 2000, blocks: 6000, 'node/slots': 6000 };
 
 /**
- * Follows a link from the page of delegates, and goes back. The page must return to its scroll position.
+ * Follows a link from the page of delegates, and goes back. The page of delegates must then have the same scroll
+ * position as before the visitor followed the link.
  *
  * @param page a browser tab that shows the list of delegates
  */

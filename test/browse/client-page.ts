@@ -21,7 +21,7 @@ const HTML = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,
 const BLOCKS = 120;
 const LSK = 100_000_000n;
 
-/** Results of the calls of the client in the page. */
+/** The values that `useClient` collects in the page from the results of the client. */
 interface Seen {
   readonly address: string;
   readonly balance: string;
@@ -103,7 +103,8 @@ async function useClient({ url, generation, to }: { url: string; generation: num
 }
 
 /**
- * Runs `work` when the event stream of the page is open, because the node sends no events from before that time.
+ * Waits until the event stream of the page is open, and then runs `work`. The stream does not contain events from
+ * before it was open.
  */
 async function whenItFollows<T>(page: Page, work: () => Promise<T>): Promise<T> {
   await page.waitForResponse(/\/api\/events/);

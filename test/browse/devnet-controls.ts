@@ -86,7 +86,8 @@ async function visitOnce(browser: Browser, { url, name, directory }: OneVisit): 
   await cutLinks(parts.links, photographs);
   await endNodes(parts.nodes, photographs);
   await photographs.take('after');
-  // While node 2 is killed, the page requests the status of node 2, and the browser logs the refused connection.
+  // After `endNodes` has killed node 2, the page still requests the status of node 2, and the browser logs each refused
+  // connection.
   const unexpected = problems.filter((problem) => !problem.includes('net::ERR_CONNECTION_REFUSED'));
   assert.deepEqual(unexpected, [], `${name}: errors in the console`);
   await context.close();

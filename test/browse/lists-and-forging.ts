@@ -12,7 +12,10 @@ export interface ListsVisit {
   readonly page: Page;
   readonly devnet: TestDevnet;
   readonly photographs: Photographer;
-  /** Whether the page has the screen of a phone. On a phone, the form of the filters is closed at first. */
+  /**
+   * Whether the browser shows the page with the screen size of a phone. With this size, the form of the filters is
+   * closed at first.
+   */
   readonly isPhone: boolean;
   /** Address of an account that received transfers. */
   readonly address: string;
@@ -69,8 +72,8 @@ export async function visitLists({ page, photographs, isPhone, address }: ListsV
 }
 
 /**
- * Pages forward and back. New blocks must not shift the rows of an open page, and the browser's back button must return
- * to the same page with the same rows.
+ * Goes forward and back between the pages of a list. New blocks must not shift the rows of an open page, and the
+ * browser's back button must return to the same page with the same rows.
  */
 export async function visitPages({ page, photographs }: ListsVisit): Promise<void> {
   const hash = async (): Promise<string> => String(await page.evaluate('location.hash'));

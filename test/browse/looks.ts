@@ -1,4 +1,7 @@
-/** Code that all visits share: screen sizes and colour schemes, screenshots with checks, and the problems of a page. */
+/**
+ * Code that all tests of this folder share: screen sizes and colour schemes, screenshots with checks, and the problems
+ * of a page.
+ */
 
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';

@@ -11,15 +11,23 @@ import type { Untyped } from '../support/untyped.ts';
 import { LOOKS, photographer, problemsOf } from './looks.ts';
 
 interface RareState {
-  /** By pattern of path and query: a function that changes the data of the node's answer on its way to the page. */
+  /**
+   * Each key is a pattern for the path and query of a request. The function of the key changes the data of the node's
+   * answer before the page receives the answer.
+   */
   readonly answers: Readonly<Record<string, (data: Untyped) => Untyped>>;
   /** Whether the page gets an event stream (`STILL_EVENTS`) that sends no events. */
   readonly isStill?: true;
   /** Number of figures on the overview that must be shown as alarming. */
   readonly alarms: number;
-  /** By view (`glance` is the overview): texts that must appear. */
+  /**
+   * Each key is the name of a view (`glance` is the overview). The value lists the texts that the view must contain.
+   */
   readonly views: Readonly<Record<string, readonly (string | RegExp)[]>>;
-  /** By view: a text to click before the screenshot, and texts that must appear after the click. */
+  /**
+   * Each key is the name of a view. The first text of the value is the text to click before the screenshot. The other
+   * texts must appear after the click.
+   */
   readonly opened?: Readonly<Record<string, readonly [string, ...string[]]>>;
 }
 

@@ -27,7 +27,7 @@ export interface BrowseOptions {
   readonly log: (line: string) => void;
 }
 
-/** Names of screenshots, and paths of pages about things that do not exist. */
+/** Pages about things that do not exist. Each entry contains the name of the screenshot, and the path of the page. */
 const ABSENT = [
   ['no-block', '#/blocks/4000000'],
   ['no-transaction', '#/transactions/1'],
@@ -35,7 +35,7 @@ const ABSENT = [
   ['no-delegate', '#/delegates/nobody'],
 ] as const;
 
-/** Minimum height of the chain: the list of blocks then has more than one page. */
+/** The visits begin when the chain has at least this height, so that the list of blocks has more than one page. */
 const BLOCKS_MIN = 32;
 const TRANSFERS = 25;
 const WAIT_MS = 60_000;
@@ -140,7 +140,7 @@ async function visit(browser: Browser, { devnet, address, name, look, options }:
   assert.equal(await page.locator('.figures .bad').count(), 0, `${name}: a healthy devnet has no alarming figure`);
   await photograph('glance');
 
-  // The visitor moves through the round with the keyboard.
+  // Use the keyboard to go to the previous slot of the round, and to open the page of this slot.
   await page.locator('.slots a[tabindex="0"]').focus();
   await page.keyboard.press('ArrowLeft');
   assert.match(await page.locator('.slot-line').innerText(), /forged|missed|has the/);

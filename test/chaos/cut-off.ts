@@ -22,9 +22,9 @@ export interface CutOffOptions {
 }
 
 export interface CutOffReport {
-  /** Number of blocks that the lone node had forged during the cut, after the last common block. */
+  /** Number of blocks that the lone node forged above the last common block, before the test ended the cut. */
   readonly deadBlocks: number;
-  /** Number of blocks that the other nodes had forged during the cut, after the last common block. */
+  /** Number of blocks that the other nodes forged above the last common block, before the test ended the cut. */
   readonly missedBlocks: number;
   /** Time from the end of the cut until the lone node has the tip that the other nodes had at the end of the cut. */
   readonly backMs: number;

@@ -1,4 +1,4 @@
-/** Draws random faults for the nodes of a devnet, and counts the empty slots that no outage explains. */
+/** Selects random faults for the nodes of a devnet, and counts the empty slots that no outage explains. */
 
 /**
  * For `pause` and `kill`, the test sends a command to the devnet. For `stop` and `crash`, the test sends a signal to
@@ -25,7 +25,7 @@ export interface Outage {
 }
 
 /**
- * Draws the kinds and times of the faults of one node, in ascending order of time.
+ * Selects a random order and random times for the faults of one node. Returns the faults in ascending order of time.
  *
  * @param span period in which the faults happen, as times since the start of the run
  * @param spacingMs minimum time between the starts of two faults

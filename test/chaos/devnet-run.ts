@@ -1,8 +1,8 @@
 /**
  * Runs `bloomery devnet` for several minutes, with faults on every node. Each node is suspended twice for 20 s, and is
- * killed twice. Of each pair of faults, one is a command of the devnet, and the other is a signal that the supervisor
- * does not expect. Another node joins during the run. The report counts the empty slots that no outage explains. At
- * the end, all nodes must have the same state.
+ * killed twice. The test suspends the node once with a command of the devnet, and once with a signal that the
+ * supervisor does not expect. The test also kills the node once in each of these two ways. Another node joins during
+ * the run. The report counts the empty slots that no outage explains. At the end, all nodes must have the same state.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -162,7 +162,7 @@ class DevnetRun {
     });
   }
 
-  /** The failure of one node ends the run for all nodes. */
+  /** Runs `work`, which is the task of one node. If `work` throws an error, the run ends for all nodes. */
   async #orBreak(work: () => Promise<void>): Promise<void> {
     try {
       await work();

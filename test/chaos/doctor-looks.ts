@@ -39,9 +39,9 @@ export interface LooksReport {
 const NODES = 3;
 const START_MS_MAX = 150_000;
 /**
- * The test starts the late node when all other nodes have reached this height. The test ends the cut when another node
- * has at least this number of blocks above the late node's tip. The cut is so long that the nodes close their stalled
- * connections.
+ * The test starts the late node when all other nodes have reached this height. After the first sync, the test cuts the
+ * connections of the late node. The cut ends when another node has at least this number of blocks above the late node's
+ * tip. The cut is so long that the nodes close the stalled connections.
  */
 const BLOCKS_BEHIND = 25;
 const BACK_MS_MAX = 180_000;
@@ -130,7 +130,10 @@ async function syncTwice({ nodes, wires }: TestDevnet): Promise<readonly number[
   return [first.blocks, second.blocks];
 }
 
-/** Waits for a diagnostic `SYNC_ENDED` with a number above `after`, of a sync that downloaded blocks. */
+/**
+ * Waits for a diagnostic `SYNC_ENDED` whose number is above `after`. Ignores the diagnostic of a sync that downloaded
+ * no blocks.
+ */
 function downloadOf(node: TestNode, after: number): Promise<{ readonly number: number; readonly blocks: number }> {
   const next = async (): Promise<{ number: number; blocks: number } | undefined> => {
     const diagnostics = await node.client.diagnostics(500);

@@ -19,7 +19,10 @@ import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
 import { makeNetwork } from '../support/chain-maker.ts';
 
 const SPEED = 1000;
-/** A low limit, so that the node often rewrites the file of the signing journal. Some kills then hit a rewrite. */
+/**
+ * If the file of the signing journal has too many spare lines, the node rewrites the file. This limit for the spare
+ * lines is so low that some of the kills happen during a rewrite.
+ */
 const SPARE_LINES = 400;
 
 const [directory = '', originMs = '', guard = ''] = process.argv.slice(2);

@@ -130,7 +130,8 @@ async function killReaders(flags: ChaosFlags): Promise<boolean> {
   log(`replaced within ${figuresOf(replacedMs)}, the node answered within ${figuresOf(answeredMs)}`);
   log(`the store grew by ${grown.bytes} bytes in ${grown.blocks} blocks`);
   for (const line of [...load.lost, ...stale, ...wrong]) log(line);
-  // `readerLog` can explain lost requests: for example, the node may have ended a reader that did not respond.
+  // `readerLog` contains the lines of the node's log about its readers. The lines can explain lost requests. For
+  // example, the node may have ended a reader that did not respond.
   if (load.lost.length > 0) for (const line of readerLog) if (!line.includes('HTTP_READER_LOST')) log(line);
   return load.lost.length + stale.length + wrong.length === 0;
 }

@@ -23,7 +23,10 @@ export interface HaproxyCounts {
   readonly downs: number;
 }
 
-/** Debian installs HAProxy in a folder that only root has in the search path. */
+/**
+ * Paths at which the test searches for HAProxy. The search path of the shell is not enough, because Debian installs
+ * HAProxy in a folder that only root has in the search path.
+ */
 const PLACES = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/haproxy', '/usr/local/bin/haproxy'];
 const START_MS_MAX = 30_000;
 

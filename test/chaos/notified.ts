@@ -1,7 +1,8 @@
 /**
- * A node forges alone and sends events about missed slots to a webhook, the receiver. The test repeatedly kills the
- * node or the receiver, so that the node misses slots, events wait for their delivery, and deliveries break off. At the
- * end, the events that the receiver has stored must report each slot without a block exactly once.
+ * A node forges alone and sends events about missed slots to a webhook. A second process, the receiver, serves this
+ * webhook and stores the events. The test repeatedly kills the node or the receiver. As a result, the node misses
+ * slots, events wait for their delivery, and some deliveries are interrupted. At the end, the events that the receiver
+ * has stored must report each slot without a block exactly once.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -85,7 +86,10 @@ async function notifiedOf(
   const [node] = devnet.nodes;
   if (node === undefined) throw new Error('the devnet has no node');
   receiver.start();
-  /** The time 0; then, for each kill, the time at which both the node and the receiver were running again. */
+  /**
+   * The first entry is 0. Each further entry belongs to one kill, and is the time at which both the node and the
+   * receiver were running again.
+   */
   const upsMs: number[] = [0];
   for (let kill = 1; kill <= kills; kill += 1) {
     await sleep(chance() * LIFE_MS_MAX);

@@ -1,7 +1,8 @@
 /**
- * Starts two nodes on one data folder in separate process namespaces. The test pauses the first node until the lock of
- * this node on the folder has expired, starts the second node, and resumes the first. At the end exactly one node must
- * run and forge. Usage: `node dist/test/chaos/paused-container.js [times]`. Requires permission to create namespaces.
+ * Starts two nodes on one data folder in separate process namespaces. The test pauses the first node, and makes the
+ * lock file of this node look old, as after a long pause. The test then starts the second node, and resumes the first.
+ * At the end, exactly one node must run and forge. The command `node dist/test/chaos/paused-container.js [times]`
+ * repeats the test `times` times (default: 20). The command requires permission to create namespaces.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -40,7 +41,8 @@ async function runOnce(time: number): Promise<string> {
     const first = await start(data, nodes);
     await height(first, 1);
     const pid = innerPid(first);
-    // A node touches its lock file every five seconds. Backdating the lock file saves a wait of half a minute.
+    // A node touches its lock file every five seconds. A lock file can count as stale if the node has not touched it
+    // for half a minute. The test gives the lock file an old time, so that the test need not wait for half a minute.
     process.kill(pid, 'SIGSTOP');
     ageLockFiles(join(data, 'devnet'));
     const second = await start(data, nodes);

@@ -11,6 +11,6 @@ test('when readers and their node are killed, no living reader loses a request, 
   t.deepEqual(report.load.lost, []);
   t.deepEqual(report.stale, []);
   t.deepEqual(report.wrong, []);
-  // The limit is far above the size of the blocks in such a short run.
+  // This limit for the growth of the store is far above the size of the blocks of such a short run.
   t.true(report.grown.bytes < 4_000_000 + 100_000 * report.grown.blocks, JSON.stringify(report.grown));
 });

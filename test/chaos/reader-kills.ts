@@ -1,7 +1,8 @@
 /**
- * A forging node with two reading processes that answer HTTP under load. The test first kills the readers repeatedly,
- * and then the node. No request to a living process may be lost. No slot of a dead process may stay in the reader table
- * of the store, and no slot of a living process may pin old pages. The node must continue from its last block.
+ * Tests a forging node whose two reading processes answer many HTTP requests. The test first kills the readers
+ * repeatedly, and then the node. No request to a living process may be lost. In the reader table of the store (LMDB),
+ * each process that reads the store has a slot. The slot of a dead process must not stay in the table, and the slot of
+ * a living process must not pin old pages. The node must continue from its last block.
  */
 
 import { readFileSync, statSync } from 'node:fs';

@@ -75,9 +75,9 @@ export class ReaderLoad {
       const { status, socket, error } = await ask(agent, this.#port, target);
       const known = socket && owners.get(socket);
       if (socket !== undefined && !openedAfter.has(socket)) openedAfter.set(socket, killsBefore);
-      // If a process is killed after its first answer on a connection and before `ownerOf` finds it, the owner of the
-      // connection stays unknown. A failed request then counts for the killed process if a kill followed the opening
-      // of the connection.
+      // `ownerOf` searches for the owner of a connection after the first answer on this connection. If the owner is
+      // killed earlier, the owner stays unknown. If a request fails on a connection with an unknown owner, the request
+      // counts in `ofKilled` if the test has killed a process since the connection was opened.
       const opened = (socket && openedAfter.get(socket)) ?? killsBefore;
       if (status === 200) {
         this.#answered += 1;

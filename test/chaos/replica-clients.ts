@@ -17,7 +17,7 @@ export interface ReplicaClientsReport {
   readonly back: readonly string[];
   /** Number of heights and balances in answers to control requests that were lower than in an earlier such answer. */
   readonly controlBack: number;
-  /** Slowest answer, in milliseconds. */
+  /** Time until the slowest answer, in milliseconds. */
   readonly slowestMs: number;
   readonly slow: number;
 }
@@ -36,7 +36,10 @@ export interface ReplicaAnswer {
 const REST_MS = 150;
 /** In one of `CONTROL_EVERY` passes over the targets, a client sends control requests, without a height. */
 const CONTROL_EVERY = 3;
-/** Time limit for an answer, longer than the balancer waits for two nodes. */
+/**
+ * Time limit for an answer. The limit is longer than the time for which the balancer waits for two nodes, one after the
+ * other.
+ */
 const ANSWER_MS_MAX = 60_000;
 const SLOW_MS = 5_000;
 /** Each list of the report contains the text of at most this number of failures. Further failures are empty strings. */
@@ -107,7 +110,7 @@ class Seen {
   #bodyHeight = 0;
   #balance = 0n;
 
-  /** @returns the values that were lower than before */
+  /** @returns a text for each value that is lower than in an earlier answer */
   take({ height, body }: ReplicaAnswer): readonly string[] {
     const { data } = JSON.parse(body) as { readonly data: unknown };
     const item = (Array.isArray(data) ? data[0] : data) as { readonly height?: number; readonly balance?: string };

@@ -36,8 +36,8 @@ const LOOK_MS_MAX = 10_000;
 const LAG_BLOCKS_MAX = 3;
 
 /**
- * Injects one fault after another into randomly drawn replicas until the run is over. When the promise resolves, all
- * nodes follow the chain again.
+ * Injects one fault after another, each into a randomly selected replica, until the run is over. When the promise
+ * resolves, all nodes follow the chain again.
  *
  * @throws Error if a node does not recover
  */

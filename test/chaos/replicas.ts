@@ -1,7 +1,8 @@
 /**
  * Three nodes that do not forge run behind HAProxy, which uses docs/deploy/haproxy.cfg. Clients read through HAProxy.
- * The test kills, stops, pauses and cuts off the nodes, and causes reorgs. No client may see a height or a balance go
- * back. Every request must get an answer after at most two retries of the balancer.
+ * The test kills, stops, pauses and cuts off the nodes, and causes reorgs. In the answers to requests with `minHeight`,
+ * no client may see a height or a balance go back. Every request must get an answer after at most two retries of the
+ * balancer.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,7 +29,7 @@ export interface ReplicasOptions {
   readonly faults: readonly ReplicaFault[];
   /** Path of HAProxy. If undefined, clients ask the nodes in turn. */
   readonly haproxy: string | undefined;
-  /** Uniform in [0, 1). Draws the times and the victims of the faults. */
+  /** Returns a random number, uniform in [0, 1). The numbers determine the times and the victims of the faults. */
   readonly chance: () => number;
   readonly log: (line: string) => void;
 }
@@ -127,9 +128,9 @@ async function troublesOf(
 }
 
 /**
- * Separates the two forging nodes. Reconnects the nodes when the branch that the replicas do not see is the better
- * branch and both branches contain the same transfers. A reorg may remove a transfer that only the losing branch
- * contains, and the balance of the recipient would then rightly go back.
+ * Separates the two forging nodes. Reconnects the nodes only when the branch that the replicas do not see is the better
+ * branch, and both branches contain the same transfers. If only the losing branch contained a transfer, the reorg could
+ * remove this transfer. The balance of the recipient would then correctly go back, and the test would report a fault.
  *
  * @returns number of reverted blocks; the number is one too high if both nodes had a further block before the cut
  */
@@ -208,7 +209,8 @@ class Transfers {
       const { network } = this.#devnet;
       const transaction = transfer(network, this.#count, 1);
       this.#count += 1;
-      // One success is enough. A forger may refuse a transfer that it already has from gossip, or be too busy.
+      // It is enough that one forging node accepts the transfer. A forger may refuse a transfer that it already has
+      // from gossip, or be too busy.
       const sent = this.#forgers.map(({ url }) => postTransaction(url, network, transaction));
       if ((await Promise.allSettled(sent)).some(({ status }) => status === 'fulfilled')) {
         this.#sum += BigInt(this.#count);

@@ -15,8 +15,8 @@ import { freePortRanges } from '../support/ports.ts';
 import { isAlive } from '../support/alive.ts';
 
 /**
- * The devnet has its own time limit for the start and reports what it waits for. `START_MS_MAX` only ends a devnet that
- * reports nothing.
+ * `bloomery devnet` has its own time limit for the start. If the limit passes, the command reports the reason and ends.
+ * `START_MS_MAX` is longer, and applies only if the command does not end by itself.
  */
 const START_MS_MAX = 400_000;
 const END_MS_MAX = 60_000;

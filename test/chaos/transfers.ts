@@ -22,7 +22,8 @@ export function fundedAccount(network: Network, name = 'genesis'): KeyPair {
 }
 
 /**
- * Different numbers make different transfers.
+ * Makes a transfer from the funded account. The recipient and the amount depend on `number`, so that different numbers
+ * give different transfers.
  *
  * @param recipients number of accounts that receive in turn; by default each transfer has its own recipient
  */

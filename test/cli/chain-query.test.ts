@@ -192,10 +192,12 @@ test.serial('a transaction that moves through the queues into a block during the
     const { code, stderr } = await runCli(['tx', id, '--node', node]);
     t.is(code, 0, `${last}: ${stderr}`);
   }
-  // A new block moves the transaction from `ready` back to `validated`, a queue that the search has already passed.
+  // A new block moves the transaction from `ready` back to `validated`, a queue that `bloomery tx` has already
+  // searched.
   places = ['/ready', '/ready', '/ready', '/ready', '/validated'];
   t.is((await runCli(['tx', id, '--node', node])).code, 0);
-  // After this move, the pool verifies the transaction again, before the search comes back to the queue `validated`.
+  // After this move, the pool verifies the transaction again, before `bloomery tx` searches the queue `validated`
+  // again.
   places = ['/ready', '/ready', '/ready', '/ready', '/ready', '/validated', '/ready'];
   t.is((await runCli(['tx', id, '--node', node])).code, 0);
   places = ['/ready', '/ready', '/ready', '/validated'];

@@ -1,7 +1,7 @@
 /**
- * Damages the data file of a chain, as a faulty disk may do, and checks the messages of the commands. By default, the
- * test damages pages in 8 folders and flips a bit in every seventh table. With `DAMAGED_FOLDERS=50`, the test damages
- * pages in 50 folders and flips a bit in every table.
+ * Damages the data file of a chain, as a faulty disk may do, and checks the messages of the commands. By default, 8
+ * tests damage one page each, and further tests flip a bit in every seventh table. With `DAMAGED_FOLDERS=50`, 50 tests
+ * damage one page each, and further tests flip a bit in every table that is not in `LACKING`.
  */
 
 import { spawn } from 'node:child_process';

@@ -19,7 +19,8 @@ for (const generation of [2, 3] as const) {
 test('a funding differs from an equal funding before the restart of the devnet', async (t) => {
   const devnet = await begunDevnet(t);
   await devnet.timekeeper.freeze();
-  // The first funding goes into the block of the present slot, so the devnet clock does not move.
+  // The first funding goes into the block of the present slot, so the stopped clock of the devnet does not move to a
+  // later slot. The second funding is therefore made at the same time as the first.
   const before = await devnet.accounts.fund(TO, LSK.toString());
   const after = await accountsOf(devnet).fund(TO, LSK.toString());
   t.not(before.transactionId, after.transactionId);

@@ -42,8 +42,8 @@ for (const { path, command } of COMMANDS) {
 for (const { path } of COMMANDS) {
   test(`${path} ends with exit code 2 and one line for a wrong use`, async (t) => {
     const program = createProgram();
-    // `vote` reads a word that begins with a hyphen as the withdrawal of a vote. The wrong use is therefore a missing
-    // argument.
+    // `vote` reads a word that begins with a hyphen as the withdrawal of a vote, so `--no-such-option` is not an error
+    // there. The test therefore runs `vote` without its required argument.
     const wrong = path === 'vote' ? [] : ['--no-such-option'];
     const error = await t.throwsAsync(program.parseAsync(['node', 'bloomery', ...path.split(' '), ...wrong]));
     const { line, exitCode } = errorLineOf(error);

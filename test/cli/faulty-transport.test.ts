@@ -10,7 +10,7 @@ import { MemoryNetwork } from '../../src/testing/memory-transport.ts';
 import { FakeClock, seeded } from '../engine/peers/support.ts';
 
 const PORTS = [5001, 5002] as const;
-/** Longer than the transport waits for an answer on a link with a fault. */
+/** Delay of an answer. On a link with a fault, the time limit for an answer is shorter than this delay. */
 const SLOW_ANSWER_MS = 15_000;
 const INFO: NodeInfo = {
   os: 'linux',
@@ -25,7 +25,10 @@ const INFO: NodeInfo = {
 interface Node {
   readonly transport: FaultyTransport;
   readonly peerId: string;
-  /** Received heights, and the first transaction id of each received message. */
+  /**
+   * Received values in order: the height of a peer info, the first id of a `transactionIds` message, or the kind of
+   * another message.
+   */
   readonly heard: (number | string)[];
   readonly gone: string[];
 }

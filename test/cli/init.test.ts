@@ -133,7 +133,8 @@ test('a network folder of the working directory is written as an absolute path, 
     ['mine', join(cwd, 'mine')],
     ['./mine', join(cwd, 'mine')],
     ['devnet', 'devnet'],
-    // The relative path points to the packaged network, but in another working directory, the path would be wrong.
+    // The relative path points to the packaged network only from this working directory, so the unit must contain the
+    // absolute path.
     [relative(cwd, resolve('networks', 'devnet')), resolve('networks', 'devnet')],
   ] as const) {
     const args = ['init', '--yes', '--network', network, '--data-dir', data, '--unit'];

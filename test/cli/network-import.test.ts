@@ -95,7 +95,7 @@ for (const [network, generation] of [
     async (t) => {
       const folder = temporaryFolder(t);
       const from = foreignFolder(t, network);
-      // With slots of 5 s, a busy machine also has enough time to forge.
+      // With slots of 5 s, even a busy machine has enough time to forge.
       editJson(from, 'config.json', (config) => {
         config.app.genesisConfig.BLOCK_TIME = 5;
         config.modules.network.seedPeers = [{ ip: '127.0.0.1', wsPort: 5050 }];
@@ -160,8 +160,7 @@ for (const [network, generation] of [
       const untilMs = Date.parse(until);
       t.true(untilMs > Date.now() - slotMs && untilMs <= Date.now() + (ACTIVE_DELEGATES + 1) * slotMs, until);
     }
-    // The node lets its first slots pass unused. The same delegates get their next slots `ACTIVE_DELEGATES` slots
-    // later.
+    // Each delegate of the node leaves its first slot unused. Its next slot comes about `ACTIVE_DELEGATES` slots later.
     const nextSlot = slotAtMs(Date.now(), params) + 1;
     await sleep(3 * slotMs);
     t.is(await heightOf(), 1);
@@ -170,8 +169,8 @@ for (const [network, generation] of [
     const response = await fetch(`${node.url}/api/blocks?height=2`);
     const { data } = (await response.json()) as { readonly data: readonly { readonly timestamp: number }[] };
     const turn = slotAt(data[0]?.timestamp ?? 0, params) - nextSlot;
-    // On a busy machine, block 2 may come earlier if the node also watched slots before `nextSlot`. Block 2 may come
-    // later if the node missed the first slot that it could fill.
+    // On a busy machine, block 2 may come earlier if delegates of the node already left slots before `nextSlot` unused.
+    // Block 2 may come later if the node missed the first slot in which it could forge.
     t.true(turn >= ACTIVE_DELEGATES - 5 && turn <= ACTIVE_DELEGATES + 5, `${turn} slots after one that was watched`);
   });
 }

@@ -23,7 +23,7 @@ test.before(async () => {
   server = createServer((request, response) => {
     request.resume();
     const answer = healthyAnswer(request.url ?? '');
-    // The supervisor of a devnet answers with the bare result.
+    // A node puts the result into the member `data` of its answer. The supervisor of a devnet sends the result itself.
     response.end(JSON.stringify(request.url === '/mine' ? answer : { data: answer }));
   });
   server.listen(0, '127.0.0.1');

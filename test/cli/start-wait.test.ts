@@ -3,8 +3,8 @@ import type { ControlOperation } from '../../src/cli/devnet/control-server.ts';
 import { afterStart } from '../../src/cli/devnet/start-wait.ts';
 
 /**
- * Creates fake operations of a devnet that has started when a fake clock reaches `beginsAtMs`. The clock advances while
- * an operation waits.
+ * Creates fake operations of a devnet. The start of the devnet is complete when a fake clock reaches `beginsAtMs`. The
+ * clock advances while an operation waits for the start.
  */
 function starting(beginsAtMs: number) {
   let nowMs = 0;

@@ -70,7 +70,8 @@ test('a slot that ends while the nodes are asked to forge is not left empty', as
   const { timekeeper, network, machine, nodes } = devnet;
   await timekeeper.begin();
   await timekeeper.mine(1);
-  // The nodes forge one after another. Before one of them forges, the machine's clock enters the next slot.
+  // The nodes forge one after another. After `requestsBefore` nodes have been asked, the machine's clock enters the
+  // next slot.
   let requestsBefore = Infinity;
   let previous: Promise<unknown> = Promise.resolve();
   for (const { agent } of nodes) {
@@ -207,7 +208,8 @@ test('in the mode on-demand, mining takes a transaction that any one node accept
   await timekeeper.begin();
   for (let sent = 1; sent <= 5; sent += 1) {
     const json = transferOf(network, BigInt(sent), timekeeper.nowMs());
-    // Other nodes forge most of the five blocks. Without gossip, they can get the transaction only from the timekeeper.
+    // Nodes other than node 0 forge most of the five blocks. Without gossip, these nodes can get the transaction only
+    // from the timekeeper.
     t.true(nodes[0]!.engine.pool.submit(json).accepted);
     t.is(tips(devnet)[0]!.height, sent);
     await timekeeper.mine(1);

@@ -185,7 +185,10 @@ interface Compared {
   readonly amounts: Set<string>;
 }
 
-/** Checks that the client's answer equals the parsed JSON of the node, except that its amounts are bigints. */
+/**
+ * Checks that the client's answer equals the parsed JSON of the node, except that the client's answer contains amounts
+ * as bigints.
+ */
 function compare(t: ExecutionContext, { answer, bare, place, name, amounts }: Compared): void {
   if (typeof answer === 'bigint') {
     amounts.add(`${name} ${place.slice(1)}`);

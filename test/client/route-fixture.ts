@@ -229,7 +229,8 @@ async function valuesOf(
     }),
     ...at('/events', {
       ...{ types: 'blocks/new', delegate: block.generatorPublicKey, finality: ['any', 'final'] },
-      // With `follow: false` the test can read the events to their end. The client itself keeps following the events.
+      // With `follow: false`, the node ends the stream after the last existing event, so the test can read the whole
+      // stream.
       ...{ fromHeight: 1, lastEventId: '0.0', follow: false },
     }),
     ...at('/docs', { plain: true }),

@@ -50,7 +50,8 @@ test('a build records its time and its commit, and follows the commit when nothi
     mkdirSync(join(folder, module), { recursive: true });
     writeFileSync(join(folder, module, 'one.ts'), 'export const one = 1;\n');
   }
-  // The build bundles programs and writes public types, so every source file that it names must exist.
+  // The build bundles programs and writes public types. Every source file that the two scripts for these steps name
+  // must therefore exist.
   const named = ['programs.js', 'declarations.js']
     .map((file) => readFileSync(join(folder, 'bin', file), 'utf8'))
     .join('');

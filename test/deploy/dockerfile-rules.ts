@@ -1,6 +1,6 @@
 /**
- * Implements some of the hadolint rules that need no shell parser, for machines without a container engine. Each rule
- * has the number that it has in hadolint.
+ * Implements some rules of hadolint, a linter for Dockerfiles. The rules here need no shell parser, and they also work
+ * on machines without a container engine. Each rule has the number that it has in hadolint.
  */
 
 export interface Instruction {
@@ -33,7 +33,7 @@ export function instructionsOf(dockerfile: string): readonly Instruction[] {
   return found;
 }
 
-/** Violations of the rules in a Dockerfile, by line. */
+/** Violations of the rules in a Dockerfile, sorted by line. */
 export function complaintsAbout(dockerfile: string): readonly Complaint[] {
   const instructions = instructionsOf(dockerfile);
   const stages = stagesOf(instructions);
@@ -57,7 +57,7 @@ const runs = (pattern: RegExp) => (name: string, text: string) => name === 'RUN'
 
 /** Rules that look at a single instruction. */
 const SINGLE: readonly Rule[] = [
-  // A relative folder depends on the base image.
+  // A relative path in WORKDIR depends on the working folder of the base image.
   { rule: 'DL3000', isBroken: (name, text) => name === 'WORKDIR' && !/^["']?[/$]/.test(text) },
   { rule: 'DL3003', isBroken: runs(/(^|&&|;)\s*cd\s/) },
   { rule: 'DL3004', isBroken: runs(/(^|&&|;|\|)\s*sudo\s/) },
@@ -67,12 +67,13 @@ const SINGLE: readonly Rule[] = [
   { rule: 'DL3014', isBroken: runs(/apt-get\s+install\s(?!.*-y)/) },
   { rule: 'DL3016', isBroken: runs(/npm\s+(install|i)\s+(-\S+\s+)*[a-z@](?!.*@\d)/) },
   { rule: 'DL3020', isBroken: (name, text) => name === 'ADD' && !/^https?:|\.tar(\.\w+)?\s/.test(text) },
-  // A command without brackets runs in a shell, so signals of the container engine do not reach the program.
+  // The command of CMD or ENTRYPOINT must be a JSON list. A command in another form runs in a shell, so signals of the
+  // container engine do not reach the program.
   { rule: 'DL3025', isBroken: (name, text) => /^(CMD|ENTRYPOINT)$/.test(name) && !isList(text) },
   { rule: 'DL3027', isBroken: runs(/(^|&&|;)\s*apt\s/) },
   { rule: 'DL4000', isBroken: (name) => name === 'MAINTAINER' },
   { rule: 'DL4001', isBroken: runs(/\bwget\b.*\bcurl\b|\bcurl\b.*\bwget\b/) },
-  // Without `pipefail` the shell ignores a failure before a pipe.
+  // Without `pipefail`, the shell ignores the failure of a command before a pipe.
   { rule: 'DL4006', isBroken: (name, text) => name === 'RUN' && /[^|]\|[^|]/.test(text) && !text.includes('pipefail') },
 ];
 
@@ -106,7 +107,10 @@ function stagesOf(instructions: readonly Instruction[]): readonly Stage[] {
   });
 }
 
-/** DL3006 and DL3007: an image needs a fixed tag. DL3024: the name of a stage must be unique. */
+/**
+ * DL3006: an image needs a tag or a digest. DL3007: the tag must not be `latest`. DL3024: the name of a stage must be
+ * unique.
+ */
 function aboutImages(stages: readonly Stage[]): readonly Complaint[] {
   return stages.flatMap(({ from: { line }, image, alias }, index) => {
     const earlier = stages.slice(0, index).map((stage) => stage.alias);
@@ -120,8 +124,8 @@ function aboutImages(stages: readonly Stage[]): readonly Complaint[] {
 }
 
 /**
- * DL3021: the target of several files must end in a slash. DL3022 and DL3023: `--from` must name an earlier stage, or
- * an image with a tag or digest.
+ * DL3021: the target of a COPY instruction with several sources must end in a slash. DL3022 and DL3023: `--from` must
+ * name an earlier stage, or an image with a tag or digest.
  */
 function aboutCopies(stages: readonly Stage[]): readonly Complaint[] {
   return stages.flatMap((stage, index) =>
@@ -154,7 +158,10 @@ function aboutStage({ instructions }: Stage): readonly Complaint[] {
   );
 }
 
-/** DL3002: the last user must not be root. Unlike hadolint, this rule requires a USER instruction. */
+/**
+ * DL3002: the last USER instruction of the last stage must not name root. Unlike hadolint, this rule also requires that
+ * the last stage has a USER instruction.
+ */
 function aboutUser(stages: readonly Stage[]): readonly Complaint[] {
   const last = stages.at(-1);
   if (last === undefined) return [];

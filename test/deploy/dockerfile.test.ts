@@ -30,7 +30,7 @@ test('continued lines are one instruction, and comments are not instructions', (
   ]);
 });
 
-/** For each rule, a change of the valid file that breaks the rule. */
+/** For each rule, a change of the valid file `GOOD` after which the file breaks the rule. */
 const BROKEN: Readonly<Record<string, (good: string) => string>> = {
   DL3000: (good) => good.replace('USER', 'WORKDIR app\nUSER'),
   DL3002: (good) => good.replace('USER node', 'USER root'),

@@ -14,12 +14,14 @@ export interface PanelInput {
 
 export interface Panel {
   readonly title: string;
-  /** SQL with macros of the data source and variables of the dashboard. */
+  /** SQL of the panel. The SQL contains macros of Grafana's data source and variables of the dashboard. */
   readonly sql: string;
   readonly inputs: readonly PanelInput[];
 }
 
-/** Reference to a dashboard variable as a quoted SQL text. */
+/**
+ * Reference to a dashboard variable. Grafana replaces the reference with the value of the variable in single quotes.
+ */
 const quoted = (name: string): string => `\${${name}:singlequote}`;
 export const CHOICES = { address: quoted('address'), delegate: quoted('delegate'), text: quoted('text') };
 const [FROM, TO] = ['$__fromTime', '$__toTime'];
@@ -30,7 +32,7 @@ const EXAMPLES: readonly PanelInput[] = [
   { example: "'DELEGATE'", choice: CHOICES.delegate },
   { example: "'at 2'", choice: CHOICES.text },
 ];
-/** SQL expression of a time or a day. */
+/** Matches an SQL expression of a time or a day. */
 const MOMENT = /toDateTime\('[^']+', 'UTC'\)|toDate\('[^']+'\)/g;
 
 /** SQL queries that list the values of the dashboard's variables. */
@@ -48,7 +50,8 @@ export function panelOf({ title, sql }: Question): Panel {
   const moments = [...sql.matchAll(MOMENT)].map(([example]) => example);
   const inputs = [
     ...EXAMPLES.filter(({ example }) => sql.includes(example)),
-    // The last time in a query becomes the end of the dashboard's time range. An earlier time becomes the start.
+    // In the panel, the end of the dashboard's time range replaces the last date or time of the query. The start of the
+    // range replaces each earlier date or time.
     ...moments.map((example, index) => {
       const choice = index === moments.length - 1 ? TO : FROM;
       return { example, choice: example.startsWith('toDate(') ? `toDate(${choice}, 'UTC')` : choice };
@@ -62,7 +65,7 @@ export function panels(): readonly Panel[] {
   return questionsOfGuide().map(panelOf);
 }
 
-/** Text of the dashboard file. */
+/** Returns the text of the dashboard file `docs/deploy/grafana-analytics.json`. */
 export function dashboardJson(): string {
   const variable = (name: string, query: string) => ({
     ...{ name, type: 'query', label: name, datasource: SOURCE, query, definition: query, refresh: 1 },

@@ -11,7 +11,7 @@ import { asking } from '../chaos/replica-clients.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { freePort, freePorts } from '../support/ports.ts';
 
-/** Lines of each section of the HAProxy file, without comments. The key is the first line of the section. */
+/** Lines of each section of `docs/deploy/haproxy.cfg`, without comments. The key is the first line of the section. */
 function sections(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   let lines: string[] = [];
@@ -79,7 +79,7 @@ test('a client gets an answer although two of three nodes end during the request
   }
   const first = await freePorts(3);
   const ports = [first, first + 1, first + 2];
-  /** Numbers of the nodes that ended. */
+  /** Numbers of the test servers that closed after a request for `/api/end`. */
   const ended: number[] = [];
   const servers: Server[] = [];
   for (const [index, port] of ports.entries()) {
@@ -105,8 +105,9 @@ test('a client gets an answer although two of three nodes end during the request
     }
   });
   const ask = asking(own);
-  // If no node answers, HAProxy sends status 502 for the first request of a connection, but closes the connection at a
-  // later request. The test asks for the status first, so that `/api/end` is a later request.
+  // If no node answers the first request of a client's connection, HAProxy answers with status 502. If no node answers
+  // a later request, HAProxy closes the connection without an answer. The test asks for the status first, so that
+  // `/api/end` is a later request.
   t.is((await ask('/api/node/status')).status, 200);
   const answer = await ask('/api/end');
   t.is(answer.status, 200, `${answer.body}\n${haproxy.log()}`);

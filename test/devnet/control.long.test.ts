@@ -162,7 +162,7 @@ test.serial('a killed node stays down until it is restarted, and then catches up
   const killed = await ask('kill', '2');
   t.is(killed.state, 'killed');
   t.is(killed.pid, undefined);
-  // At least five of the ten slots are in one round, so each of the five delegates owns a slot.
+  // At least five successive slots of the ten are in the same round, so each of the five delegates owns a slot.
   const mined = await ask('mine', '10');
   t.true(mined.emptySlots > 0, 'one of five delegates is on node 2');
   t.is((await list()).nodes[2].state, 'killed');
@@ -303,8 +303,8 @@ test.serial(
     const { height } = await ask('mine');
     await waitFor('node 2', async () => (await heights())[2] === height, START_MS_MAX);
     t.is((await get(2, 'accounts?address=78L'))[0].balance, '7');
-    // A node outside the devnet refuses this data folder. Such a node would not detect the unsigned transaction,
-    // because a node does not verify stored blocks again.
+    // A node outside the devnet refuses the data folder of node 2. If it accepted the folder, it would not detect the
+    // unsigned transaction, because a node does not verify stored blocks again.
     await ask('kill', '2');
     const alone = await runCli([
       'start',

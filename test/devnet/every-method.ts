@@ -14,7 +14,7 @@ export interface MethodFixture {
   /** Account of a multisignature group. All of `members` must sign its transactions. */
   readonly groupOwner: KnownAccount;
   readonly members: readonly KnownAccount[];
-  /** The only account that votes for the delegate `newcomer`. It votes for nobody else. */
+  /** The only account that votes for the delegate `newcomer`. The account votes for no other delegate. */
   readonly voter: KnownAccount;
   /** Creates a transfer from the account of the group, without signatures of the members. */
   readonly transferFromGroup: () => Untyped;

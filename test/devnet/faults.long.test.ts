@@ -1,7 +1,8 @@
 /**
- * Tests whether the doctor names the faults of real nodes. The tests cause each fault as in practice, for example with
- * a stopped process or a limit on the file size. The doctor must name most faults within ten seconds, and must find no
- * fault in a healthy network. test/cli/doctor.test.ts checks the findings for single answers of a node.
+ * Tests whether the doctor names the faults of real nodes. The tests cause each fault as it happens in practice, for
+ * example with a stopped process or a limit on the file size. The doctor must name most faults within ten seconds, and
+ * must find no fault in a healthy network. test/cli/doctor.test.ts checks which faults the doctor finds in single
+ * answers of a node.
  */
 
 import { once } from 'node:events';
@@ -33,7 +34,7 @@ const UNFINAL_BLOCKS_MAX = 404;
 /** Limit on the file size that is too small for another block. */
 const NO_ROOM_BYTES = 32_768;
 const NAPS_MAX = 8;
-/** Time between two kills of a reading process, which needs longer than this to start. */
+/** Time between two kills of a reading process. A reading process needs more time than this to start. */
 const KILL_INTERVAL_MS = 100;
 const SHOWS_WITHIN_MS = 150_000;
 
@@ -98,7 +99,7 @@ test.serial('the doctor reports a node that refuses its requests, hangs, or belo
   const closed = await startOne(t, { config: { http: { accessPublic: false, accessWhitelist: ['10.1.2.3'] } } });
   await watch.named(t, closed, ['NODE_REFUSES']);
 
-  // If the node has a reading process, that process still answers while the node hangs.
+  // If the node has a reading process, that process still answers while the main process of the node is stopped.
   for (const processes of [0, 1]) {
     const hanging = await startOne(t, { config: { http: { processes } } });
     hanging.process.kill('SIGSTOP');
@@ -189,7 +190,8 @@ test.serial('the doctor reports a machine that sleeps, and a wrong clock', async
   if (sleeper === undefined) return t.fail('the devnet has no second node');
   const pid = sleeper.pid() ?? 0;
   let wokenMs = 0;
-  // Half of the delegates belong to this node, so the node owns at least three of ten slots with a probability of 95 %.
+  // Each stop of the process lasts ten slots. Half of the delegates belong to this node, so the node owns at least
+  // three of these slots with a probability of about 95 %.
   for (let naps = 0; naps < NAPS_MAX; naps += 1) {
     process.kill(pid, 'SIGSTOP');
     await sleep(20_000);
@@ -233,12 +235,13 @@ test.serial('the doctor reports a network folder with other rewards, whose node 
   await devnet.nodes[1]?.stop();
   const fixedPeers = [`127.0.0.1:${astray.wsPort}`];
   const lonely = await startOne(t, { fixedPeers, config: { forging: { ...forging, consensusMin: 0 } } });
-  // `astray` refuses all blocks of `lonely` and disconnects. If `lonely` finds other peers later, `lonely` may let
-  // slots pass, because it has signed headers of a branch that these peers do not have.
+  // `astray` refuses all blocks of `lonely` and disconnects. If `lonely` finds other peers later, `lonely` may not
+  // forge in its slots, because it has signed headers of a branch that these peers do not have.
   await watch.named(t, lonely, ['CONSENSUS_LOW'], { beside: ['SYNC_FAILS', 'SLOTS_MISSED'] });
   lonely.process.kill('SIGKILL');
   await lonely.ended;
-  // A node that requires consensus lets its slots pass. It has the keys of all delegates, so every slot is its own.
+  // The node `careful` requires consensus, so it does not forge in its slots. It has the keys of all delegates, so
+  // every slot is its own.
   const delegates = devnet.network.forgers?.delegates;
   const careful = await startOne(t, { fixedPeers, config: { forging: { ...forging, delegates, consensusMin: 51 } } });
   const beside: readonly FaultCode[] = ['CONSENSUS_LOW', 'SYNC_FAILS'];
@@ -261,7 +264,7 @@ test.serial('the doctor reports a network that stands still without its forgers'
   if (tip === undefined) return t.fail('there is no tip');
   const slots = unusedSlotsMin(tip, await ask(`height=${earlierHeight(tip.height)}`), SLOT_MS / 1000);
   t.log(`slots that pass unused first: ${slots}`);
-  // The node may request blocks from a killed peer.
+  // The doctor may report SYNC_FAILS, because the node `two` may request blocks from a killed peer.
   const beside: readonly FaultCode[] = ['SYNC_FAILS'];
   await watch.named(t, two, ['NETWORK_STANDS_STILL'], { beside, sinceMs, unavoidableMs: (slots + 1) * SLOT_MS });
 });

@@ -41,20 +41,20 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   t.regex(failed.message, /free space on the disk/);
   t.regex(String(failed.fields['reason']), /could not be written: (File too large|Input.output error)/);
 
-  // With the limit `store`, the store file may still have free pages for one more block. With `NO_ROOM_BYTES`, no
-  // further block fits.
+  // With the limit `store` (the size of the store file), the file may still have free pages for one more block. With
+  // the limit `NO_ROOM_BYTES`, the node cannot write another block.
   limitFileSize(pid, NO_ROOM_BYTES);
   const { height } = await full.client.status();
   const tip = await full.client.blockId(height);
   const signed = readFileSync(journal, 'utf8');
 
-  // Many slots of the node's own delegates pass during this time.
+  // Many slots of the delegates of `full` pass during this time.
   await waitFor('blocks of the other node', async () => (await highestHeight([sound])) >= height + 6, 150_000);
   await waitFor('slots let pass', () => diagnosticOf('forge', 'FORGING_PAUSED'), 150_000);
   t.is(readFileSync(journal, 'utf8'), signed);
   t.is((await full.client.status()).height, height);
   t.is(await full.client.blockId(height), tip);
-  // The tip and its predecessor may belong to a branch that the other node has abandoned.
+  // The tip of `full` and its predecessor may belong to a branch that `sound` has abandoned.
   const below = height - TIP_BLOCKS;
   t.is(await full.client.blockId(below), await sound.client.blockId(below));
   const findings = await runChecks({ url: full.url, environment: {} });

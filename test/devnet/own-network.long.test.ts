@@ -1,6 +1,6 @@
 /**
  * Tests networks that a user creates and starts with the commands of `docs/guides/devnet.md`. Each network must forge
- * blocks. In small networks of generation 3, blocks must also become final.
+ * blocks. In networks of generation 3 with at most ten delegates, blocks must also become final.
  */
 
 import { spawn } from 'node:child_process';
@@ -15,9 +15,15 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { freePortRanges } from '../support/ports.ts';
 
 const NODES = 2;
-/** The time limit is generous, because the nodes are not at fault if the machine is busy. */
+/**
+ * Time limit for a network to forge the expected blocks. The limit is generous, because a busy machine makes the nodes
+ * slow.
+ */
 const RUN_MS_MAX = 240_000;
-/** Number of blocks that the test waits for after three rounds, or after 12 blocks if three rounds are longer. */
+/**
+ * Number of blocks that the test waits for after the first three rounds, or after the first 12 blocks if three rounds
+ * have more than 12 blocks.
+ */
 const BLOCKS_WAITED_FOR = 6;
 
 for (const [generation, delegates, way] of [

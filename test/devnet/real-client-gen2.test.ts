@@ -18,7 +18,7 @@ test('an existing client of generation 2 sends every kind of transaction, reads 
       t.is(constants.protocolVersion, '1.1');
     },
     amountOf: (transaction) => transaction.amount,
-    // Vote weights take effect at the end of the round.
+    // A vote changes the delegate's vote weight only at the end of the round, so the weight is still 0.
     checkDelegate: (_, delegate) => t.is(delegate.vote, '0'),
   });
 });

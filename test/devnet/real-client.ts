@@ -14,7 +14,10 @@ export interface ClientLibrary {
   readonly APIClient: Untyped;
   /** The functions that create transactions. */
   readonly transactions: Untyped;
-  /** Arguments that all functions for transactions accept. */
+  /**
+   * Arguments that the test passes to each function that creates a transaction, in addition to the function's other
+   * arguments.
+   */
   commonArguments(devnet: TestDevnet): Record<string, unknown>;
   createSignatureObject(transaction: Untyped, passphrase: string, common: Record<string, unknown>): Untyped;
   /** Checks the constants, which differ between the generations. */
@@ -64,8 +67,8 @@ class Wallet {
 }
 
 /**
- * Sends transfers, registrations and votes to alternating nodes. Compares the final answers of all nodes, and calls
- * every method of the library on one node.
+ * Sends each transfer, registration and vote to the next node in turn. Then compares the balances, blocks, votes and
+ * other data that all nodes report, and calls every method of the library on one node.
  */
 export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary): Promise<void> {
   t.timeout(900_000);
@@ -155,7 +158,7 @@ export async function sendAndCompare(t: ExecutionContext, library: ClientLibrary
     );
     return stories.every((story) => isDeepStrictEqual(story, stories[0]));
   };
-  // If the answers still differ, the comparison below shows how.
+  // If the answers still differ after the time limit, the comparison below reports the differences.
   await waitFor('one story', isAgreed, INCLUSION_MS).catch((error: unknown) => t.log(String(error)));
   for (const story of stories.slice(1)) t.deepEqual(story, stories[0]);
   const [story] = stories as [Untyped];

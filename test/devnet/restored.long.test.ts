@@ -107,7 +107,10 @@ async function waitForHeight(node: OneNode, height: number): Promise<void> {
   await waitFor(`height ${height}`, async () => (await client.status()).height >= height, WAIT_MS_MAX);
 }
 
-/** Forging status of the first delegate that waits, as JSON with the reason for the wait; a text if none waits. */
+/**
+ * Forging status of the first delegate that must wait before it may forge, as JSON with the reason for the wait. If no
+ * delegate waits, the result is a text that says so.
+ */
 async function waitingOf(node: OneNode): Promise<string> {
   const response = await fetch(`${node.url}/api/node/status/forging`);
   const { data } = (await response.json()) as { readonly data: readonly { readonly waiting?: object }[] };

@@ -11,8 +11,8 @@ import { freePortRanges } from '../support/ports.ts';
 
 const EXAMPLES = join(packageDirectory(), 'docs', 'examples', 'scenarios');
 /**
- * A generous limit. Each step waits for the state that it expects, and the scenario is not at fault if the machine is
- * busy.
+ * Time limit for the run of a scenario. Each step waits for the state that it expects, and a busy machine makes the
+ * steps slow. The limit is therefore generous.
  */
 const RUN_MS_MAX = 400_000;
 

@@ -16,7 +16,7 @@ import { MachineWatch } from '../support/machine.ts';
 
 const STOP_MS_MAX = 3000;
 const KEPT_ALIVE = 5;
-/** A generous limit, because the node is not at fault if the machine is busy. */
+/** Time limit for each wait of the tests. The limit is generous, because a busy machine makes the node slow. */
 const START_MS_MAX = 150_000;
 
 let devnet: TestDevnet;
@@ -91,8 +91,8 @@ function startAlone(t: ExecutionContext): { readonly child: ChildProcess; readon
 }
 
 /**
- * Starts node 1 and waits until it has forged and has a peer. Then opens an SSE stream, idle HTTP connections, and a
- * connection with half a request.
+ * Starts node 1 and waits until it has forged and has a peer. Then opens an SSE stream, several HTTP connections that
+ * stay idle after one request, and a connection that sends only part of a request.
  */
 async function busyNode(t: ExecutionContext) {
   const { child, output } = startAlone(t);

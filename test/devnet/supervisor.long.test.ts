@@ -20,9 +20,11 @@ import type { Untyped } from '../support/untyped.ts';
 import { isAlive } from '../support/alive.ts';
 
 const NODES = 2;
-/** A generous limit, because the node is not at fault if the machine is busy. */
+/** Time limit for each wait of the tests. The limit is generous, because a busy machine makes the nodes slow. */
 const START_MS_MAX = 150_000;
-/** A generous limit, because the devnet is not at fault if the machine is busy. */
+/**
+ * Time limit for each devnet that ends by itself. The limit is generous, because a busy machine makes the devnet slow.
+ */
 const RUN_MS_MAX = 400_000;
 
 test.serial(

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/network-folder.ts';
 import { startOneNode, type OneNode } from '../support/one-node.ts';
 import { freePortRanges } from '../support/ports.ts';
 
-/** A generous limit, because the node is not at fault if the machine is busy. */
+/** Time limit for each wait of the test. The limit is generous, because a busy machine makes the nodes slow. */
 const WAIT_MS_MAX = 240_000;
 const FINAL_HEIGHT = 3;
 

@@ -5,7 +5,7 @@ import { BlockRejected } from '../../src/protocol/verdict.ts';
 /** Outcome of one implementation for an input. */
 export type Outcome =
   | { readonly accepted: true; readonly result: unknown }
-  /** @param why first reason, as the implementation words it */
+  /** @param why first reason for the refusal, in the words of the implementation */
   | { readonly accepted: false; readonly why: string };
 
 export interface Comparison {
@@ -13,7 +13,7 @@ export interface Comparison {
   readonly ours: Outcome;
   readonly reference: Outcome;
   /**
-   * Name of the difference, or undefined without a difference. Only targets (`target.ts`) that make their own
+   * Name of the difference, or undefined if there is no difference. Only targets (`target.ts`) that make their own
    * comparison set this member.
    */
   readonly difference?: string | undefined;
@@ -48,7 +48,8 @@ function reasonOf(error: unknown): string {
 
 /**
  * Name of a difference. The name is the same for inputs that differ only in numbers, ids and public keys. Undefined if
- * both sides accept with the same result, or if both refuse.
+ * both implementations accept the input with the same result, or if both refuse the input. If the target made its own
+ * comparison, the function returns the result of that comparison.
  */
 export function differenceOf(comparison: Comparison): string | undefined {
   if ('difference' in comparison) return comparison.difference;
@@ -64,7 +65,7 @@ export function differenceOf(comparison: Comparison): string | undefined {
 
 /**
  * Name of the difference between the first reasons of two refusals. Undefined if the reasons differ only in numbers,
- * ids and public keys, if one side accepts, or if the target made its own comparison.
+ * ids and public keys, if one implementation accepts the input, or if the target made its own comparison.
  */
 export function otherReason(comparison: Comparison): string | undefined {
   const { ours, reference } = comparison;

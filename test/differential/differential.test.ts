@@ -9,7 +9,7 @@ import { referencePackage } from './reference.ts';
 import { runTarget } from './runner.ts';
 import { targetsOf } from './targets.ts';
 
-/** Seed for the same cases in every run. `npm run differential` uses new cases in each run. */
+/** Fixed seed, so that each run of this test has the same cases. `npm run differential` uses new cases in each run. */
 const SEED = 3_000_002;
 const CASES = 700;
 

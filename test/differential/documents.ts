@@ -22,7 +22,10 @@ const TYPES = [8, 8, 9, 10, 11, 11, 12, 12];
 /** Timestamps at and beyond the bounds of a signed 32-bit integer, a fraction, and -0, which becomes 0 in JSON. */
 const ODD_TIMESTAMPS = [-(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1, 2 ** 31, 0.5, -0, 1e10];
 
-/** Returns a document that is valid or nearly valid if a node ignores the state of the chain. */
+/**
+ * Returns an unsigned document. The document would pass, or nearly pass, all checks that do not depend on the state of
+ * the chain if it were signed.
+ */
 export function anyDocument(
   reference: ReferencePackage,
   below: RandomBelow,
@@ -42,7 +45,10 @@ export function anyDocument(
 
 /** Ids for the assets of types 6 and 7. No node writes ids like the last three. */
 const IDS = ['1', '16641037988489082467', '18446744073709551615', '007', '18446744073709551616', '-1'];
-/** Recipients of type 7. The reference removes the last character and reads the rest as a number. */
+/**
+ * Recipients of transactions of type 7. The reference removes the last character of a recipient and reads the rest as a
+ * number.
+ */
 const OLDER_RECIPIENTS = [
   '1l',
   '1L',
@@ -71,8 +77,8 @@ const ICONS = [
 ];
 
 /**
- * Returns a document of type 5, 6 or 7 of generation 2. The document is valid or nearly valid if a node ignores the
- * state of the chain.
+ * Returns an unsigned document of type 5, 6 or 7 of generation 2. The document would pass, or nearly pass, all checks
+ * that do not depend on the state of the chain if it were signed.
  */
 export function anyOlderDocument(below: RandomBelow, sender = pick(PEOPLE, below)): Document {
   const type = 5 + below(3);

@@ -17,13 +17,15 @@ export interface Flags {
   readonly framework?: true;
   readonly examples?: true;
   readonly reasons?: true;
-  /** Lines of the file that `--replay` names. Each line contains a printed example. */
+  /** Lines of the file that `--replay` names. Each line contains an example that an earlier run has printed. */
   readonly replay?: readonly string[];
   readonly http?: true;
   readonly record?: string;
 }
 
-/** Exit code when nothing was compared: the command line was invalid, or the lab of `--http` could not be started. */
+/**
+ * Exit code when nothing was compared: the command line was invalid, or the nodes for `--http` could not be started.
+ */
 export const EXIT_NOTHING_COMPARED = 2;
 
 const CASES_MAX = 1_000_000_000;

@@ -8,12 +8,15 @@ import { HTTP_DIFFERENCES } from './http/known-http-differences.ts';
 export interface KnownDifference {
   /**
    * Matches names of differences. `comparison.ts` creates the names. For HTTP answers, the function `disagreement`
-   * creates them. Undefined for a difference that no case of the harness shows.
+   * creates them. Undefined for a difference that no case of `npm run differential` shows.
    */
   readonly matches?: RegExp;
-  /** Matches names of targets, by default all. */
+  /** Matches the names of the targets in which the difference may occur. Undefined means all targets. */
   readonly target?: RegExp;
-  /** Matches inputs, by default all. Without this pattern, one difference could hide another one with the same name. */
+  /**
+   * Matches the inputs that may cause the difference. Undefined means all inputs. Without this pattern, one difference
+   * could hide another one with the same name.
+   */
   readonly input?: RegExp;
   readonly reference: string;
   readonly here: string;

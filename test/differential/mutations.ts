@@ -140,8 +140,8 @@ export function textOf(document: unknown, below: RandomBelow): string {
   const names = typeof document === 'object' && document !== null ? Object.keys(document) : [];
   const name = below(2) === 0 && names.length > 0 ? pick(names, below) : pick(NAMES, below);
   const member = `${JSON.stringify(name)}:${JSON.stringify(pick(VALUES, below) ?? null)}`;
-  // The last of two members with the same name counts. A repeated member at the end of the document therefore replaces
-  // an earlier member.
+  // If an object has two members with the same name, a JSON parser uses the last one. A repeated member at the end of
+  // the document therefore replaces an earlier member.
   if (below(3) === 0) return `${text.slice(0, -1)},${member}}`;
   return `${text.slice(0, brace + 1)}${member},${text.slice(brace + 1)}`;
 }
@@ -191,7 +191,7 @@ export function repeatInOtherCase(transaction: Record<string, unknown>, below: R
   const object = pick(objects, below);
   const name = pick(Object.keys(object), below);
   const repeat = below(2) === 0 ? withCapital(name) : otherCase(name, below);
-  // The name has no letters, or both letter cases exist already.
+  // The name has no letters, or the object already has a member with the name in the other letter case.
   if (Object.hasOwn(object, repeat)) return;
   const value = object[name];
   object[repeat] = below(2) === 0 ? structuredClone(value) : oddValue(below);

@@ -1,4 +1,7 @@
-/** Key pairs of the accounts in the cases, and contents of their transactions. */
+/**
+ * Key pairs of the accounts that occur in the cases of the comparison, and assets for the transactions of these
+ * accounts.
+ */
 
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import { sha256 } from '../../src/crypto/hash.ts';
@@ -16,10 +19,10 @@ export interface Person {
 
 const ed25519 = defaultEd25519();
 
-/** Few accounts, so that the same ones often interact. */
+/** The number of accounts is small, so that several transactions of a case often involve the same account. */
 export const PEOPLE = personsNamed('person', 9);
 
-/** More delegates than an account may vote for. */
+/** There are more delegates than an account may vote for. */
 export const DELEGATES = personsNamed('delegate', 104);
 
 function personsNamed(name: string, length: number): readonly Person[] {
@@ -35,7 +38,10 @@ export function signatureOf(message: Uint8Array, { keyPair }: Person): string {
 }
 
 const NAMES = ['alice', 'bob', 'carol', 'a', 'user.name', 'n'.repeat(20)];
-/** Names and texts that can be signed, but may be invalid. */
+/**
+ * Unusual user names and texts for transactions. A transaction with such a name or text can be signed, but may be
+ * invalid.
+ */
 const ODD_TEXTS = [
   'Alice',
   ' alice',

@@ -4,7 +4,10 @@ import type { DifferenceClass, Report } from './runner.ts';
 
 const EXAMPLE_CHARACTERS_MAX = 10_000;
 const OUTCOME_CHARACTERS_MAX = 2_000;
-/** Maximum printed length of the first cell of a row on the page. This length is enough to find the row. */
+/**
+ * For a known difference, the report prints the beginning of the table row that lists the difference. At most this many
+ * characters are printed, which is enough to find the row.
+ */
 const ROW_CHARACTERS_MAX = 80;
 
 /** @param isEach whether to print examples of listed classes too */
@@ -36,14 +39,17 @@ export function unlistedOf({ classes }: Report): readonly DifferenceClass[] {
   return classes.filter(({ known }) => known === undefined);
 }
 
-/** Page, and first words of the row that lists a difference. */
+/** Returns the page that lists a known difference, and the beginning of the row on this page. */
 export function rowOf(target: string, reference: string): string {
   const page = target.includes(', http ') ? 'docs/http/interface-differences.md' : 'docs/protocol/rule-differences.md';
   const isLong = reference.length > ROW_CHARACTERS_MAX;
   return `"${reference.slice(0, ROW_CHARACTERS_MAX)}${isLong ? ' ...' : ''}" of ${page}`;
 }
 
-/** Shares of equal cases and of cases with a listed difference, and the number of other cases. */
+/**
+ * Returns the share of cases without a difference, the share of cases with a listed difference, and the number of all
+ * other cases.
+ */
 export function sharesOf({ cases, equal, listed }: Pick<Report, 'cases' | 'equal' | 'listed'>): string {
   const others = cases - equal - listed;
   return `${percentOf(equal, cases)} equal, ${percentOf(listed, cases)} listed (${listed}), ${others} not listed`;

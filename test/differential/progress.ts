@@ -3,7 +3,7 @@
 /** Time between two progress lines. */
 const PERIOD_MS = 10_000;
 
-/** Prints the number of cases at the start, and then a progress line at most every ten seconds. */
+/** Prints the number of cases at the start. Then prints at most one progress line in ten seconds. */
 export class Progress {
   readonly #name: string;
   #printedMs: number;

@@ -36,7 +36,7 @@ export interface HeaderFacts {
  * state of accounts.
  *
  * @returns id of the block
- * @throws Error or a list of errors
+ * @throws Error or a list of errors if the block is invalid
  */
 export type JudgeHeader = (block: JsonObject, tip: Tip) => Promise<string>;
 
@@ -54,7 +54,7 @@ const signature = { type: 'string', format: 'signature' };
 const hash = { type: 'string', format: 'hex' };
 const number = { type: 'object', format: 'amount' };
 
-/** Schema of the message that contains a block. */
+/** Schema of a block in the message with which a peer sends the block. */
 const MESSAGE = {
   type: 'object',
   required: ['id', 'height', 'timestamp', 'generatorPublicKey'],
@@ -208,8 +208,8 @@ export function headerDoubleOf(reference: ReferencePackage, facts: HeaderFacts):
 }
 
 /**
- * Returns the bytes that a block's id covers: its header with its signature. @throws Error if a member of the header
- * cannot be written as bytes
+ * Returns the bytes from which a block's id is computed: the header of the block, including the block signature.
+ * @throws Error if a member of the header cannot be written as bytes
  */
 export function headerBytesOf(reference: ReferencePackage, block: Readonly<Record<string, unknown>>): Buffer {
   const of = (name: string, size: number, endian: 'little' | 'big' = 'little'): Buffer =>

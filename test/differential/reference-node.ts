@@ -36,9 +36,15 @@ export interface Handlers {
   verify(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<void>;
   /** Checks a single transaction and returns the verdict. */
   judge(transaction: ReferenceTransaction, table: AccountTable): Promise<ReferenceResponse>;
-  /** Applies the transactions to the table, in their order. @throws the errors of one transaction that fails */
+  /**
+   * Applies the transactions to the table, in their order. @throws the errors of one failed transaction, if any
+   * transaction fails
+   */
   apply(transactions: readonly ReferenceTransaction[], table: AccountTable): Promise<readonly RoundEntry[]>;
-  /** Checks the payload as a whole. @throws Error */
+  /**
+   * Checks the payload as a whole. @throws Error if a transaction occurs twice, or if the payload does not match the
+   * header
+   */
   validatePayload(transactions: readonly ReferenceTransaction[], header: PayloadHeader): void;
 }
 

@@ -115,7 +115,7 @@ function answerSignatures(nacl: Nacl): void {
 
 /**
  * Creates a transaction of the reference from a document, as the reference's node does. @throws Error for an unknown
- * type, and each error of the constructor
+ * type; errors of the constructor
  */
 export function referenceTransaction(
   { classOf, generation }: ReferencePackage,

@@ -1,6 +1,7 @@
 /**
- * Blocks in which transactions depend on earlier ones. For example, a block registers a second signature or a
- * multisignature group and then uses it, or registers one delegate name twice.
+ * Blocks in which transactions depend on earlier ones. For example, one transaction registers a second signature or a
+ * multisignature group, and a later transaction of the block uses it. In another example, two transactions register the
+ * same delegate name.
  */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -39,9 +40,9 @@ const FEES: Readonly<Record<number, bigint>> = {
 };
 const AMOUNTS = [1n, 10_000_000n, 490_000_000n, 500_000_000n, 2_500_000_000n];
 const STEPS_MAX = 6;
-/** Numbers of votes in a transaction. The limit is 33. */
+/** Possible numbers of votes in one transaction. The protocol allows at most 33. */
 const VOTES = [1, 2, 32, 33, 34];
-/** Numbers of earlier votes of an account. The limit is 101. */
+/** Possible numbers of delegates for which an account has voted before the block. The protocol allows at most 101. */
 const VOTES_BEFORE = [0, 1, 67, 68, 69, 99, 100, 101];
 
 export function anySequence(reference: ReferencePackage, below: RandomBelow): BlockContent {
@@ -100,7 +101,8 @@ function anyStep(reference: ReferencePackage, actor: Actor, hasManyAccounts: boo
     ...(isSecond ? { senderId: sender.address, ...inGeneration2(type, asset, sender) } : { asset }),
   };
   const named = namedMembers(document);
-  // Sometimes sign without the second passphrase, without the members, or with an unregistered second passphrase.
+  // Sometimes sign without the second passphrase, without signatures of the members, or with an unregistered second
+  // passphrase.
   const second = pick([actor.second, actor.second, actor.second, undefined, PEOPLE[8]], below);
   const group = below(5) === 0 ? [] : actor.group;
   const members = [...new Set([...group, ...named])].filter(() => below(12) > 0);
@@ -143,7 +145,7 @@ function anyAssetOf(
 
 /**
  * Returns votes for delegates with or without an earlier vote of the sender, for other actors, or for the sender
- * itself. Some votes occur twice or in both directions.
+ * itself. Some votes occur twice. For some delegates, the result contains both a vote and a withdrawal of a vote.
  */
 function anyVotes(sender: Person, hasManyAccounts: boolean, below: RandomBelow): string[] {
   const people = hasManyAccounts ? DELEGATES : ACTORS;

@@ -35,7 +35,7 @@ interface Case {
 
 const COUNT_MAX = 5;
 
-/** Blocks of independent transactions of random accounts. */
+/** Target for blocks whose transactions come from random accounts and do not depend on each other. */
 export function blockTarget(reference: ReferencePackage, handlers: Handlers): Target {
   return targetOf(`generation ${reference.generation}, blocks`, reference, handlers, anyContent);
 
@@ -100,12 +100,12 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   }
 }
 
-/** Blocks of transactions that build on each other. */
+/** Target for blocks in which some transactions depend on earlier transactions of the block. */
 export function sequenceTarget(reference: ReferencePackage, handlers: Handlers): Target {
   const target = targetOf(`generation ${reference.generation}, sequences`, reference, handlers, (below) =>
     anySequence(reference, below),
   );
-  // A case of this target takes as long as three cases of another target.
+  // A case of this target takes as long as three cases of another target, so this target gets fewer cases.
   return { ...target, weight: 0.4 };
 }
 
@@ -144,7 +144,7 @@ function targetOf(
       totalAmount = amount.toString();
       totalFee = fee.toString();
     } catch {
-      // No block can contain these transactions.
+      // The reference cannot read one of the transactions, so no valid block can contain them.
     }
     if (below(15) === 0)
       totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
@@ -229,8 +229,8 @@ function targetOf(
 }
 
 /**
- * Returns the JSON that the database stores for the asset. For a transfer with data, the database stores only the data,
- * in a separate column.
+ * Returns the JSON that the database stores for the asset. For a transfer with data, the result is null, because the
+ * database stores only the data, in a separate column.
  */
 function storedAsset(transaction: ReferenceTransaction): Json {
   const asset = (transaction.toJSON()['asset'] ?? null) as Json;

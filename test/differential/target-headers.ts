@@ -1,6 +1,6 @@
 /**
- * Compares the checks of received blocks that need no chain state except the tip. The cases contain header members in
- * odd forms, and several faults in one block.
+ * Compares those checks of a received block that need no chain state except the tip. The blocks have header members in
+ * odd forms, and some blocks have several faults.
  */
 
 import { sha256, sha256Hex } from '../../src/crypto/hash.ts';
@@ -125,7 +125,7 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
         payloadHash: sha256Hex(Buffer.concat(made.map((each) => each.getBytes()))),
       };
     } catch {
-      // No block can contain these transactions.
+      // The reference cannot read one of the transactions, so no valid block can contain them.
       return { totalAmount: '0', totalFee: '0', payloadHash: '00'.repeat(32) };
     }
   }
@@ -153,7 +153,10 @@ export function headerTarget(reference: ReferencePackage, { judgeHeader }: Handl
     }
   }
 
-  /** Signs a block that has no signature. If its header cannot be written as bytes, the signature is invalid. */
+  /**
+   * Signs a block that has no signature. If the header of the block cannot be written as bytes, the signature is
+   * invalid.
+   */
   function signBlock(block: Document): void {
     const json = JSON.parse(JSON.stringify(block)) as Document;
     const transactions = Array.isArray(json['transactions']) ? json['transactions'] : [];

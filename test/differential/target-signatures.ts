@@ -97,8 +97,8 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
 }
 
 /**
- * Of the errors about signatures that belong to no member, keeps only the first, because this node stops at the first
- * such error. Keeps all other errors.
+ * Returns the error messages without some of the messages about signatures that belong to no member. Only the first of
+ * these messages stays, because this node stops at the first such error.
  */
 function sought(messages: readonly string[]): readonly string[] {
   const isOfNobody = (message: string): boolean => message.startsWith('failed to validate signature');
@@ -107,7 +107,8 @@ function sought(messages: readonly string[]): readonly string[] {
 
 function corrupted(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
-  // A key in two letter cases makes equal signatures, which both sides refuse. Usually change one of the signatures.
+  // If a key occurs in two letter cases, the list contains two equal signatures, which both sides refuse. Usually
+  // change the letter case of one of the two.
   for (const [at, each] of list.entries()) {
     if (list.indexOf(each) < at && below(3) > 0) signatures[at] = otherCase(each, below);
   }

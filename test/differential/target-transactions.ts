@@ -79,7 +79,7 @@ function targetOf(
 /** Members of a transaction's JSON that depend on the chain, the time or the node. */
 const REMARKS = ['blockId', 'height', 'confirmations', 'receivedAt', 'relays'];
 
-/** Members of a transaction that all nodes of the network share. */
+/** Returns the members of a transaction's JSON that are the same on all nodes of the network. */
 function keptOf(json: object): unknown {
   const kept = JSON.parse(JSON.stringify(json)) as Record<string, unknown>;
   for (const name of REMARKS) delete kept[name];

@@ -14,6 +14,6 @@ export interface Target {
   readonly concurrency?: number;
   /** Makes a random case synchronously, then runs it on both sides. */
   compare(below: RandomBelow): Promise<Comparison>;
-  /** Runs a printed case on both sides. */
+  /** Runs a case on both sides. `input` is the case in the form in which a run prints it. */
   compareText(input: string): Promise<Comparison>;
 }

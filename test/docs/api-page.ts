@@ -148,7 +148,7 @@ function textOf(node: ts.Node, source: ts.SourceFile): string {
   return flat(
     node
       .getText(source)
-      // Comments inside a type are only for readers of the source.
+      // Remove the comments inside a type, because they are only for readers of the source.
       .replace(/\/\*\*[\s\S]*?\*\//g, '')
       .replaceAll('readonly ', '')
       .replace(/^\s*\| /, '')

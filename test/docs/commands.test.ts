@@ -28,7 +28,7 @@ const GUIDES = Object.entries(GUIDE_RUNNERS).map(([page, runner]) => ({
   text: stepsOf(page).flatMap((step) => (step.kind === 'stop' ? [] : [step.text.replaceAll(/\s+/g, ' ')])),
 }));
 
-/** Values for the placeholders of the docs in this run. */
+/** Values that replace the placeholders in the commands of the docs. */
 interface Places {
   readonly node: string;
   readonly http: number;
@@ -110,7 +110,10 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   ],
 };
 
-/** Several tests, one for each number of delegates. Their titles have this part in common. */
+/**
+ * Stands for several tests, one for each number of delegates. `title` is the part that the titles of these tests have
+ * in common.
+ */
 const OWN_NETWORK: Runner = {
   file: 'devnet/own-network.long.test.ts',
   title: 'delegates forges blocks (',
@@ -332,7 +335,7 @@ test.serial(HERE.title, async (t) => {
   }
 });
 
-/** Whether a node that the command `JOINING` starts follows the devnet. */
+/** Starts a node with the command `JOINING`, and returns whether the node downloads the blocks of the devnet. */
 async function joins(wsPort: number, folder: string): Promise<boolean> {
   const ports = await freePortRanges(1);
   const places: readonly (readonly [string, string])[] = [

@@ -104,7 +104,7 @@ export const FLAGS_IN: Readonly<Record<string, readonly string[]>> = {
   devnet: ['../src/cli/command.ts', '../src/cli/program.ts'],
 };
 
-/** Guides whose commands are run unchanged. */
+/** Guides whose commands are run unchanged, each with the file that runs them. */
 export const GUIDE_RUNNERS: Readonly<Record<string, Runner>> = {
   'forge.md': GUIDE,
   'exchanges.md': { file: 'guide/guide.long.test.ts', title: "walkPage(t, 'exchanges.md'" },

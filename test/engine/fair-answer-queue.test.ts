@@ -7,7 +7,7 @@ import { FakeClock, settle } from './peers/support.ts';
 
 const TIP = { kind: 'tip' } as const satisfies PeerRequest;
 
-/** A queue with a clock that the test advances during the work. */
+/** A queue with its own clock. With `spend`, a test simulates the time that an answer takes. */
 function queueOf(answer: TransportHandlers['answer'], isNamed: (peerId: string) => boolean = () => false) {
   const timers = new FakeClock();
   let workedMs = 0;

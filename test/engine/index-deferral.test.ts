@@ -48,7 +48,10 @@ function setUpDeferral() {
       return { cancel: () => clearImmediate(immediate) };
     },
   };
-  /** Fires the timers, and waits for 20 iterations of the event loop. Work that need not wait for the queue ends within them. */
+  /**
+   * Fires the timers, and waits for 20 iterations of the event loop. Work that does not have to wait for `queue.idle`
+   * ends within these iterations.
+   */
   const pass = async (): Promise<void> => {
     for (const work of [...timers]) {
       timers.delete(work);

@@ -59,7 +59,10 @@ export interface FuzzOptions {
  * The fastest run counts.
  */
 export const INPUT_MS_MAX = 1_000;
-/** Maximum growth of the memory in use while one target runs. Bounded caches and compiled code cause some growth. */
+/**
+ * Maximum growth of the memory in use while one target runs, measured after the first inputs (`warmUp`). Bounded caches
+ * and compiled code cause some growth.
+ */
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 const LOOKS_MAX = 100;
 const LOOK_EVERY_MS = 100;
@@ -130,7 +133,10 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Target
   };
 }
 
-/** Runs one input. `fault` describes the fault of the decoder; undefined if the decoder has shown no fault. */
+/**
+ * Runs the decoder on one input. `fault` describes the fault of the decoder. `fault` is undefined if the decoder has
+ * shown no fault.
+ */
 export async function outcomeOf(
   target: Target,
   input: Buffer,

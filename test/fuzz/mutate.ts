@@ -5,7 +5,7 @@
 
 /** Largest size of a created input, in bytes. */
 const BYTES_MAX = 256 * 1024;
-/** Largest number of repetitions of a part. */
+/** Largest number of times that a part of an input is repeated. */
 const REPEATS_MAX = 2_000;
 
 const TOKENS = [

@@ -90,7 +90,7 @@ function routed(routes: readonly Route[], method: string, target: string) {
 }
 
 /**
- * Parses a body. Returns `{}` for a body that is no object or list in JSON, because Express passes only objects and
+ * Parses a body. Returns `{}` if the body is not a JSON object or a JSON list, because Express passes only objects and
  * lists to a route.
  */
 function jsonOf(text: string): unknown {
@@ -102,7 +102,10 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Target for raw bytes on the listener. The server must not answer with status 500, or with any of 502 to 509. */
+/**
+ * Target for raw bytes that a client sends to the HTTP server. The server must not answer with status 500, or with any
+ * of 502 to 509.
+ */
 export async function httpSocketTarget(): Promise<Target> {
   const events = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
   const server = createHttpServer(fakeNode(3).api, { port: 0, address: '127.0.0.1', events });

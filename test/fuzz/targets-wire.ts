@@ -277,7 +277,7 @@ function bookTarget(): Target {
     run(input) {
       const loaded = new PeerBook(options);
       const outcome = loaded.load(input);
-      // A loaded book can be saved and loaded again.
+      // If a book was loaded, it must be possible to save and load it again.
       if (!new PeerBook(options).load(loaded.toNote())) throw new Error('the book cannot read its own note');
       return `${outcome} ${loaded.peers('new').length} ${loaded.peers('tried').length} ${loaded.bans().length}`;
     },
@@ -305,7 +305,10 @@ function jsonText(input: Buffer): string {
   }
 }
 
-/** Target for bytes on an open socket: an upgrade request, then arbitrary data. The listener must survive. */
+/**
+ * Target for raw bytes that a client sends to the port for peers: usually an upgrade request, and then arbitrary data.
+ * After each input, the listener must still accept connections.
+ */
 export async function socketTarget(): Promise<Target> {
   const node = await startNode({}, { arrivalsPerIpMax: Infinity });
   const { wsPort } = node.address;

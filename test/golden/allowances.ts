@@ -1,6 +1,6 @@
 /**
- * Allowed differences from recorded answers, each with its reason. `docs/http/interface-differences.md` describes the
- * intended differences for clients.
+ * Allowed differences between our answers and the recorded answers of lisk-sdk nodes, each with its reason.
+ * `docs/http/interface-differences.md` describes the intended differences for clients.
  */
 
 import type { Allowance } from './answer-diff.ts';
@@ -86,7 +86,7 @@ export const STRICT_ALLOWANCES: readonly Allowance[] = [
   },
 ];
 
-/** Allowed differences from recorded exchanges with a live devnet (`compare-cases.ts`). */
+/** Allowed differences between our answers and the recorded answers of a live devnet (`compare-cases.ts`). */
 const ALL_CASE_ALLOWANCES: readonly Allowance[] = [
   {
     reason: "Each generation takes the other's names of sorts as well.",

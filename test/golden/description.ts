@@ -124,7 +124,7 @@ function byBraces(path: string): number {
   return path.includes('{') ? 1 : 0;
 }
 
-/** Returns the schema, changed so that objects may have no other members than the named ones. */
+/** Returns a copy of the schema. In the copy, an object may have no members other than those that the schema lists. */
 function closed(node: Untyped): Untyped {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== 'object' || node === null) return node;

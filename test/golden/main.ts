@@ -1,10 +1,10 @@
 /**
  * `npm run golden -- --dir DIR [--all] [--processes N] [--write-members FILE] [--write-parameters FILE]`: compares our
- * accounts and answers with those of a recorded node. The command also compares the strict dialect with the API
- * description in the package of lisk-sdk.
+ * accounts and answers with those that were recorded from a lisk-sdk node. The command also compares the strict dialect
+ * with the API description in the package of lisk-sdk.
  *
- * DIR contains `gen2` and `gen3`, or is one of them. Each has `chain.ndjson.gz`, `accounts.ndjson.gz`,
- * `answers.ndjson.gz` and `devnet-cases.ndjson`.
+ * DIR contains the folders `gen2` and `gen3`, or is one of these folders. Each of the two folders has
+ * `chain.ndjson.gz`, `accounts.ndjson.gz`, `answers.ndjson.gz` and `devnet-cases.ndjson`.
  */
 
 import { existsSync, writeFileSync } from 'node:fs';

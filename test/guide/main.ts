@@ -1,7 +1,7 @@
 /**
  * `npm run guide [-- --generation N]`: runs the whole guide for delegates on a devnet of four nodes. Checks that no two
- * headers that the delegate signed contradict each other, also across its three data folders. Takes up to half an hour,
- * with slots of two seconds.
+ * headers that the delegate signed contradict each other. The check covers the headers from all three data folders of
+ * the guide. The command takes up to half an hour, with slots of two seconds.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -103,7 +103,7 @@ function environment(directory: string): NodeJS.ProcessEnv {
     PATH: [join(directory, 'bin'), path].join(delimiter),
     HOME: directory,
     BLOOMERY_HOME: join(directory, 'home'),
-    // The nodes end by themselves if the walk is killed.
+    // With this variable, the nodes end by themselves if the walk is killed.
     BLOOMERY_SUPERVISED: '1',
     // The time limit is long, because tests of other files run on the same processors.
     BLOOMERY_NODE_TIMEOUT_S: '60',

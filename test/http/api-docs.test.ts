@@ -24,7 +24,10 @@ async function start(t: ExecutionContext, options: Partial<HttpOptions> = {}): P
   return `http://127.0.0.1:${port}`;
 }
 
-/** Uses a connection of its own, because the node may close an idle connection just when it is used again. */
+/**
+ * Sends each request over a new connection, because the node may close an idle connection just when a client uses it
+ * again.
+ */
 function get(url: string, init: RequestInit = {}): Promise<Response> {
   return fetch(url, { ...init, headers: { connection: 'close', ...init.headers } });
 }

@@ -23,7 +23,10 @@ export interface Exchange {
 /** @returns the fault of an answer, or undefined if it matches the document */
 export type Contract = (exchange: Exchange) => string | undefined;
 
-/** Refusals before any route: access, unreadable bodies, unknown paths. */
+/**
+ * Schemas of the refusals that the server sends before a route handles the request. Such refusals are, for example,
+ * those for a client without access, an unreadable body, or an unknown path.
+ */
 const IN_FRONT: Readonly<Record<number, Schema>> = {
   400: INVALID_OR_UNREADABLE,
   403: REFUSED,

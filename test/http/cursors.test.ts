@@ -10,7 +10,7 @@ import type { Untyped } from '../support/untyped.ts';
 import { Dice, nextStep, PEOPLE } from '../store/world.ts';
 import { fakeNode, serve } from './fake-node.ts';
 
-/** A node with a chain of random blocks. `grow` appends more. */
+/** A node with a chain of random blocks. `grow` appends more blocks. */
 async function setUpNode(t: ExecutionContext, generation: 2 | 3) {
   const params = paramsWith({ generation });
   const store = openMemoryChainStore({ codec: FAKE_CODEC, params, shortListMax: 5 });

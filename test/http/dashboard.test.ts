@@ -56,7 +56,8 @@ test('the page tells browsers to load nothing from other origins', async (t) => 
   t.regex(policy, /default-src 'none'/);
   t.regex(policy, /frame-ancestors 'none'/);
   t.notRegex(policy, /unsafe|\*(?!;|$)|https:/);
-  // The files may contain the XML namespaces of SVG and MathML, which no browser requests, and the loopback address.
+  // The files may contain the loopback address, and the addresses of the XML namespaces of SVG and MathML. No browser
+  // requests the addresses of XML namespaces.
   for (const file of readdirSync(join(DIRECTORY, 'assets'))) {
     const text = readFileSync(join(DIRECTORY, 'assets', file), 'utf8');
     const addresses = [...text.matchAll(/https?:\/\/[\w.-]+/g)].map(([address]) => address);

@@ -67,7 +67,8 @@ export async function setUpEvents(
   const queries = createQueries(store, params);
   const api: LocalNodeApi = {
     ...fake.api,
-    // Reading processes use this function too, instead of the function of the fake node.
+    // Replaces the function of the fake node with the real `readyOf`, because reading processes use the real `readyOf`
+    // too.
     readyOf,
     receivedAtOf,
     confirmedTimes: () =>
@@ -175,7 +176,8 @@ export async function rebuildChain(
   fixture.append(1);
   const tip = fixture.blocks.at(-1);
   const expected = fixture.blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id)).sort();
-  // Reconnects like real clients. A stream can end, because the reader pool replaces a reader that stops responding.
+  // Reconnects the subscribers, as real clients reconnect. A stream can end, because the reader pool replaces a reader
+  // that stops responding.
   const comeBack = (): void => {
     for (const [index, subscriber] of subscribers.entries())
       if (!subscriber.isConnected) connect(subscriber, index).catch(() => undefined);

@@ -215,7 +215,7 @@ test('many new peers are reported completely, after several reads of the peer li
   for (let port = 1; port <= 3 * CHANGES_PER_LOOK_MAX; port += 1)
     peers.push({ info: { ip: '192.0.2.9', wsPort: port }, state: 'connected' });
   await until(() => sink?.count('peers/connected') === peers.length, 'the peers');
-  // Counts reads instead of writes. On a slow machine, the hub may write the events of several reads together.
+  // The test counts reads instead of writes. On a slow machine, the hub may write the events of several reads together.
   t.true(reads.peers >= 3);
   peers.length = 0;
   await until(() => sink?.count('peers/disconnected') === 3 * CHANGES_PER_LOOK_MAX, 'their leaving');

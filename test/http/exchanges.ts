@@ -23,7 +23,10 @@ const TRANSACTION = {
   recipientId: '1L',
 };
 
-/** Splits the members of a transaction by generation. */
+/**
+ * The members of a transaction whose form depends on the generation, and the members that both generations have
+ * (`OF_BOTH`).
+ */
 const { asset, amount, fee, recipientId, ...OF_BOTH } = TRANSACTION;
 const TRANSACTIONS = {
   2: { ...OF_BOTH, type: 0, amount, fee, recipientId, asset: {} },
@@ -38,12 +41,15 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /node/status/forging': { publicKey: ALICE_KEY, password: 'elephant', forging: true },
 };
 
-/** Routes without an exchange: a stream never ends, and the OpenAPI document and its page are long. */
+/**
+ * Paths to which `exchanges` sends no request. The event stream never ends. The OpenAPI document and its page are too
+ * long for an example.
+ */
 const WITHOUT_EXCHANGE = ['/events', '/spec', '/docs'];
 
 /**
- * Sends a request to every operation of each generation, except the routes of `WITHOUT_EXCHANGE`. Fails the test if an
- * answer has another status than 200.
+ * Sends a request for every operation (method and path) to a fake node of each generation. Skips the paths in
+ * `WITHOUT_EXCHANGE`. Fails the test if an answer has another status than 200.
  */
 export async function exchanges(t: ExecutionContext): Promise<readonly Example[]> {
   const asks = { '2': await serve(t, populatedNode(2)), '3': await serve(t, populatedNode(3)) };

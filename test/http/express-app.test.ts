@@ -144,7 +144,7 @@ test('a POST can override its method with any other, and the first of several co
   const forging = withBody({ publicKey: '', password: 'elephant', forging: true });
   const headers = { ...(forging.headers as object), 'X-HTTP-Method-Override': ' put , GET' };
   t.is((await ask('/api/node/status/forging', { ...forging, headers })).status, 200);
-  // An unknown method in the header has no effect.
+  // If the header `X-HTTP-Method-Override` contains an unknown method, the request remains a POST.
   t.is((await ask('/api/node/status', as('nothing'))).status, 405);
 });
 
@@ -275,7 +275,7 @@ test('a page of another site cannot read data that is reserved for this machine,
     for (const origin of ['https://elsewhere.test', 'http://127.0.0.1.elsewhere.test', ...others]) {
       t.is((await ask(path, { headers: { origin } })).status, 403, `${path} ${origin}`);
     }
-    // Browsers send `Sec-Fetch-Site` also for images and other parts that a page loads.
+    // If a page loads an image or another part, the browser may send no `Origin` header, but it sends `Sec-Fetch-Site`.
     for (const [site, status] of [
       ['cross-site', 403],
       ['same-site', 403],
@@ -339,7 +339,7 @@ test('with a trusted proxy, a request under a foreign host name does not count a
 test('an untrusted proxy on this machine does not count as this machine, however it shows', async (t) => {
   const statusOf = await serveBare(t);
   for (const path of RESERVED) {
-    // Host header with the name or address of the proxy.
+    // Some proxies pass on the Host header of the client, which contains the name or address of the proxy.
     for (const host of ['203.0.113.7', '203.0.113.7:4000', '[2001:db8::1]', 'node.example.org']) {
       t.is(await statusOf(path, { headers: { host } }), 403, `${path} ${host}`);
     }
@@ -347,7 +347,8 @@ test('an untrusted proxy on this machine does not count as this machine, however
       t.is(await statusOf(path, { headers: { [name]: '127.0.0.1' } }), 403, `${path} ${name}`);
     }
   }
-  // The defaults of nginx: HTTP/1.0, the node's address as Host, `Connection: close`, and no additional header.
+  // By default, nginx before version 1.29.7 sends requests of HTTP/1.0 with the node's address as Host and with
+  // `Connection: close`. It adds no header that reveals the proxy.
   const proxied = await bytesOf(
     t,
     `GET ${RESERVED[0] ?? ''} HTTP/1.0\r\nHost: 127.0.0.1:4000\r\nConnection: close\r\n\r\n`,
@@ -449,7 +450,8 @@ test('a port that browsers block is reported', async (t) => {
     ...SILENT,
     log: (level, code, _text, fields) => logged.push([`${level} ${code}`, fields]),
   };
-  // These are ports that browsers block and that need no privileges. The test uses one that is free.
+  // Browsers block these four ports, and a process without privileges can listen on them. The test uses the first port
+  // that is free.
   for (const port of [6665, 6666, 6667, 6668]) {
     const server = createHttpServer(fakeNode(3).api, { port, address: '127.0.0.1', observer });
     const isOpen = await server.start().then(

@@ -136,7 +136,8 @@ test('a non-forging node without peers is ready only while no block can have pas
   const status = fake.api.status();
   const since = (secondsSinceEpoch: number) => () => ({ ...status, secondsSinceEpoch, networkHeight: 0 });
   fake.forging = [{ publicKey: 'ab'.repeat(32), forging: false }];
-  // The tip (timestamp 200) may be 30 s old: three slots (`FOLLOWER_TIP_AGE_SLOTS_MAX`).
+  // The tip has the timestamp 200. If a node does not forge and has no peers, the node is ready until the tip is older
+  // than 30 s, which is three slots (`FOLLOWER_TIP_AGE_SLOTS_MAX`).
   fake.api.status = since(230);
   t.is((await ask('/readyz')).status, 200);
   fake.api.status = since(231);
@@ -160,7 +161,8 @@ test('a node with an old last block is ready only beside peers that report its h
   const unheard = await ask('/readyz');
   t.is(unheard.status, 503);
   t.like(unheard.body, { reason: 'No connected peer has sent its height yet, and the last block is 31 s old.' });
-  // Each height has one peer. In case of such a tie, the network height is the lower height.
+  // One peer is at height 2, and one is at height 6. In this tie, `networkHeight` is the lower height, 2. The node is
+  // not ready all the same, because half of the peers are 4 blocks ahead.
   fake.peers = [peer(5000, 2), peer(5001, 6)];
   const behind = await ask('/readyz');
   t.is(behind.status, 503);
@@ -204,7 +206,8 @@ test('the root path lists the pages and the paths, each of which answers', async
     }
     const { body } = await ask('/api');
     const { data } = body as Untyped as { data: { pages: { docs: string; spec: string }; paths: { path: string }[] } };
-    // A stream never ends, and the lists of votes and voters need an account.
+    // The test does not request the event stream, because it never ends. It does not request the lists of votes and
+    // voters, because these requests must name an account.
     const askable = data.paths.filter(({ path }) => !/events$|vote/.test(path)).map(({ path }) => path);
     for (const path of [...askable, data.pages.docs, data.pages.spec]) t.is((await ask(path)).status, 200, path);
   }

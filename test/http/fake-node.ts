@@ -1,4 +1,7 @@
-/** A fake node with a few accounts and two blocks. `asked` records queries, and a test may replace the answers. */
+/**
+ * A fake node with a few accounts and two blocks. The list `asked` records the queries that reach the node. A test may
+ * replace some answers of the node.
+ */
 
 import { METHODS } from 'node:http';
 import type { ExecutionContext } from 'ava';
@@ -162,7 +165,7 @@ const TYPES: Readonly<Record<Generation, Readonly<Record<Payload['kind'], number
     inTransfer: 6,
     outTransfer: 7,
   },
-  // Generation 3 has no type for dapps. 99 is an unknown type.
+  // Generation 3 has no new types for dapps, so this table contains the unknown type 99.
   3: {
     transfer: 8,
     secondSignature: 9,
@@ -214,7 +217,7 @@ export interface Fake {
   readonly receivedAtMs: Map<string, number>;
   readonly signers: Map<string, GroupSigners>;
   reorgs: NodeStatus['reorgs'];
-  /** Error that the query `accounts` throws, if set. */
+  /** If this member is set, the query `accounts` throws this error. */
   failure: Error | undefined;
 }
 
@@ -351,7 +354,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Parsed body. Undefined if the body is not JSON. */
+  /** The parsed JSON body of the answer. Undefined if the body is not JSON. */
   readonly body: unknown;
 }
 
@@ -402,7 +405,7 @@ export function askAt(
   };
 }
 
-/** Builds a request with a JSON body, by default a POST. */
+/** Builds a request with a JSON body. The default method is POST. */
 export function withBody(body: unknown, method: 'POST' | 'PUT' = 'POST'): RequestInit {
   return { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }

@@ -1,4 +1,7 @@
-/** A node whose chain is in a folder and does not grow. Reading processes answer the HTTP requests. */
+/**
+ * A node whose chain is in a folder and does not grow. If `processes` is more than 0, reading processes answer the HTTP
+ * requests.
+ */
 
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';

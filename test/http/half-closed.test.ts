@@ -1,4 +1,7 @@
-/** Clients that end their side of a connection after their last request, as `nc -N` does, and read the answers. */
+/**
+ * Tests clients that end their side of a connection after their last request, as `nc -N` does. These clients still read
+ * the answers.
+ */
 
 import test from 'ava';
 import { requestBytes, serveBytes, STRANGER } from './bare-client.ts';

@@ -17,7 +17,7 @@ export class ManualClock implements MonotonicClock {
     return { cancel: () => void this.#timers.delete(timer) };
   }
 
-  /** Moves the clock forward and runs the timers that are due. */
+  /** Moves the clock forward by `ms`, and runs each timer that falls due in this time. */
   pass(ms: number): void {
     const endMs = this.#nowMs + ms;
     for (let due = this.#first(endMs); due !== undefined; due = this.#first(endMs)) {

@@ -1,4 +1,4 @@
-/** Requests that no honest client sends. */
+/** Sends random requests with parameter values and bodies that no honest client sends. */
 
 import type { ExecutionContext } from 'ava';
 import { allRoutes } from '../../src/http/routes/all.ts';
@@ -33,10 +33,10 @@ const oddBody = fc.oneof(
   fc.constantFrom('', '{', '[]', '{"__proto__":{"id":1}}', '{"id":1e999}'),
 );
 
-/** Options that allow no event streams, because a stream would keep its request open. */
+/** Options of the event streams that allow no subscribers. The answer to a subscriber would never end. */
 export const NO_STREAMS = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
 
-/** Replaces lone surrogates, which no request can carry. */
+/** Replaces surrogates without a partner, because UTF-8 cannot represent them. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8');
 
 /** Sends `runs` random requests. `ask` checks that each answer matches the OpenAPI document. */
@@ -67,7 +67,7 @@ export async function sendOddRequests(
       const headers = { 'content-type': 'application/json' };
       const init = method === 'GET' ? {} : { method, headers, body: wellFormed(body) };
       const answer = await ask(`/api${path}?${query.join('&')}`, init);
-      // `ask` has checked the rest of the answer.
+      // Checks only the status here, because `ask` has compared the answer with the OpenAPI document.
       return answer.status < 500 || (answer.status === 503 && mayBeBusy(route));
     }),
     { numRuns: runs },
@@ -76,8 +76,8 @@ export async function sendOddRequests(
 }
 
 /**
- * Returns true for routes that may answer 503: event streams, if there are too many subscribers, and routes of kind
- * `plain` that declare this status, such as `/readyz`.
+ * Returns whether a route may answer with status 503. An event stream does so if there are too many subscribers. A
+ * route of kind `plain`, such as `/readyz`, may do so if it declares this status.
  */
 function mayBeBusy(route: Route): boolean {
   return route.kind === 'stream' || (route.kind === 'plain' && 503 in route.answers);

@@ -35,7 +35,8 @@ for (const generation of [2, 3] as const) {
     const paths = new Set<string>();
     for (const file of readdirSync(directory)) {
       for (const { target, ...init } of commandsOf(readFileSync(join(directory, file), 'utf8'))) {
-        // Waits only for the response headers, because an event stream never ends.
+        // The promise of `fetch` resolves when the response headers arrive. The test does not wait for the body,
+        // because the body of an event stream never ends.
         const ended = new AbortController();
         const response = await fetch(`http://127.0.0.1:${port}${target}`, { ...init, signal: ended.signal });
         t.is(response.status, 200, `${file}: ${target}`);

@@ -1,6 +1,6 @@
 /**
- * Generates the reference pages of the HTTP API, one for each resource. The sources are the declarations of the routes,
- * and exchanges with a fake node.
+ * Generates the reference pages of the HTTP API, one for each resource. The content of a page comes from the
+ * declarations of the routes, and from requests to a fake node and its answers.
  */
 
 import type { OpenApiDocument, Operation } from '../../src/http/openapi.ts';
@@ -42,7 +42,7 @@ export function pageOf(resource: string, document: OpenApiDocument, examples: re
 
 /** A request that a page shows to its readers. */
 export interface Command {
-  /** Path and query. */
+  /** The path and the query of the request, for example `/api/blocks?limit=1`. */
   readonly target: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -53,8 +53,9 @@ const COMMAND =
   /^curl(?: -N)?(?: -X ([A-Z]+))?(?: -H '([^:']+): ([^']+)')?(?: -d '([^']+)')? 'http:\/\/127\.0\.0\.1:4000([^']*)'$/;
 
 /**
- * Returns the commands in the shell snippets of a page, one for each line. @throws Error for a line that is not a
- * command
+ * Parses each line in the shell snippets of a page as a `curl` command, and returns these commands.
+ *
+ * @throws Error if a line is not a `curl` command of the expected form
  */
 export function commandsOf(page: string): readonly Command[] {
   return [...page.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, snippet = '']) =>

@@ -59,7 +59,10 @@ const fraction = ['INVALID_TYPE', 'Expected type integer but found type number']
 
 const LONG_DIGITS = '9'.repeat(23);
 
-/** Targets that both generations and both dialects refuse, each with the whole body of the answer. */
+/**
+ * Request targets that nodes of both generations refuse in both dialects. Each target stands with the whole body of the
+ * answer.
+ */
 const REFUSED: readonly (readonly [target: string, body: object])[] = [
   ['/accounts?limit=0', refusal('limit', [below(0, 1)])],
   ['/accounts?limit=101', refusal('limit', [above(101, 100)])],
@@ -251,7 +254,7 @@ test('an answer header names each ignored parameter', async (t) => {
     ['/api/node/status/forging?publicKey=', 'publicKey'],
     [`/api/accounts/${ALICE.address}/multisignature_memberships?limit=1`, 'limit'],
   ] as const) {
-    // The response cache must not change the header of the second answer.
+    // The second answer may come from the response cache, but it must have the same header.
     t.is(await ignoredNames(target), names, target);
     t.is(await ignoredNames(target), names, target);
   }
@@ -315,7 +318,7 @@ test('the digest of a height other than the tip is refused', async (t) => {
   t.is((await ask('/api/node/digest?heigth=1')).status, 400);
 });
 
-/** Sends a request, and returns the argument of the latest query to the chain of the fake node (`asked`). */
+/** Sends a request, and returns the first argument of the latest query in the list `asked` of the fake node. */
 async function askedBy(ask: Ask, fake: Fake, target: string): Promise<unknown> {
   await ask(target);
   return fake.asked.at(-1)?.[1];

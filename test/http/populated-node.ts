@@ -1,4 +1,7 @@
-/** A fake node that contains at least one item of each kind, for examples and for checks of answer shapes. */
+/**
+ * A fake node that contains at least one item of each kind that the HTTP interface lists. Tests use this node to
+ * generate examples and to check the shapes of answers.
+ */
 
 import type { PeerInfo } from '../../src/ports/transport.ts';
 import type { Generation } from '../../src/protocol/params.ts';

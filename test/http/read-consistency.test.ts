@@ -1,4 +1,7 @@
-/** Tests the HTTP headers that name the block of an answer, and requests that wait for a height (`minHeight`). */
+/**
+ * Tests the HTTP headers that name the block whose state the answer shows. Also tests requests that wait until the
+ * chain has a given height (`minHeight`).
+ */
 
 import test, { type ExecutionContext } from 'ava';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -35,7 +38,7 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   return {
     clock,
     listeners,
-    /** Sets a function that runs after each answered status, in the same iteration of the event loop. */
+    /** Sets a function that runs after each call of `status`, in the same iteration of the event loop. */
     afterStatus: (work: () => void) => (afterStatus = work),
     ask: (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init),
     grow: (height: number) => {
@@ -45,7 +48,11 @@ async function growing(t: ExecutionContext, options: Partial<HttpOptions> = {}) 
   };
 }
 
-/** Resolves when a request waits for a height. @throws Error if no request waits within about ten seconds */
+/**
+ * Resolves as soon as at least one request waits for a height.
+ *
+ * @throws Error if no request waits within about ten seconds
+ */
 async function untilWaiting(listeners: ReadonlySet<NodeListener>): Promise<void> {
   for (let looks = 0; listeners.size === 0; looks += 1) {
     if (looks > 2000) throw new Error('no request waits');
@@ -67,8 +74,8 @@ test('each answer in an envelope names its block; answers about the chain also h
 
 test('a client with the answer of the current block gets 304 without a body, until the chain changes', async (t) => {
   const { ask, grow } = await growing(t);
-  // The response cache answers the requests for the second list entry. The slow path (Express) answers the requests for
-  // the third entry.
+  // The second path equals the first one, so the response cache answers its requests. The slow path (Express) answers
+  // the requests for the third path.
   for (const path of ['/api/accounts', '/api/accounts', '/api/accounts/?limit=1']) {
     const etag = (await ask(path)).headers.get('etag') ?? '';
     const same = await ask(path, { headers: { 'if-none-match': `"other", ${etag}` } });

@@ -80,7 +80,7 @@ interface RequestHead {
   readonly isComplete?: boolean;
 }
 
-/** A request of node:http whose headers have arrived. */
+/** Returns an object like a request of node:http whose headers have arrived. */
 function requestOf({ contentLength, isChunked = false, isComplete = false }: RequestHead): GatedRequest {
   const headers = {
     ...(contentLength !== undefined && { 'content-length': String(contentLength) }),

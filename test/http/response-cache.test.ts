@@ -99,7 +99,10 @@ test('a later request for the node status gets the new height', async (t) => {
   t.is(second.data.height, height + 1);
 });
 
-/** Removes the headers about the length, because the slow path sends a compressed body without a known length. */
+/**
+ * Removes the two headers about the length of the body. If the slow path compresses a body, it sends the body in
+ * chunks, without the header `content-length`.
+ */
 function comparable({ headers }: RawAnswer): object {
   const { 'transfer-encoding': _pieces, 'content-length': _length, ...others } = headers;
   return others;
@@ -187,7 +190,8 @@ test('compressed answers count towards the limit of the cache', (t) => {
   const left = Array.from({ length: most }, (_, page) => cache.find(`/${page}`)).filter(
     (answer) => answer !== undefined,
   );
-  // Random bytes do not compress, so each answer takes 200,000 bytes twice: plain and compressed.
+  // Random bytes do not become smaller by compression. The cache therefore keeps about 200,000 bytes of each answer
+  // twice, in plain and in compressed form.
   t.true(left.length * 400_000 <= CACHED_BYTES_MAX, String(left.length));
   t.true(left.length * 400_000 >= 0.9 * CACHED_BYTES_MAX, String(left.length));
 });

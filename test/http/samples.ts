@@ -1,4 +1,4 @@
-/** Valid and invalid values of declared parameters. */
+/** Returns a valid value and an invalid value for each declared parameter of a route. */
 
 import type { Parameter } from '../../src/http/route.ts';
 import type { Format } from '../../src/http/formats.ts';
@@ -33,7 +33,8 @@ const REFUSED: Partial<Record<Format, string>> = {
 
 export function takenValue({ name, schema }: Parameter): string {
   if (name === 'lastEventId') return '1.0';
-  // The height of the fake node's tip: the node knows the digest of its state only at the tip.
+  // For the path `/node/digest`, a height is valid only if it is the height of the tip, because the node knows the
+  // digest of its state only at the tip. The tip of the fake node has the height 2.
   if (name === 'height') return '2';
   if (name === 'types') return 'blocks/new';
   if (schema.enum !== undefined) return schema.enum[0] ?? '';
@@ -47,6 +48,7 @@ export function refusedValue({ schema }: Parameter): string {
   if (schema.type === 'boolean') return '1';
   if (schema.format !== undefined) return REFUSED[schema.format] ?? '';
   if (schema.type === 'integer') return 'x';
-  // A query value in the form of an integer counts as a number, so a text parameter refuses this value.
+  // If a query value has the form of an integer, the node parses it as a number, so a text parameter refuses this
+  // value.
   return schema.maxLength === undefined ? '123' : 'x'.repeat(schema.maxLength + 1);
 }

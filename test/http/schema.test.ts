@@ -14,7 +14,8 @@ const FORMATS: Readonly<Record<string, { accepted: unknown[]; refused: unknown[]
   hex: { accepted: ['', 'a', 'aBc0'], refused: ['xyz', '0x1'] },
   username: { accepted: ['', 'genesis_1', 'A!@$&_.9'], refused: ['a b', 'ä', '%', '-'] },
   additionalData: { accepted: ['', 'x'.repeat(64), 'é'.repeat(32)], refused: ['é'.repeat(33), '💣'.repeat(17)] },
-  // The results of `ip.isV4Format` in the reference.
+  // The reference checks this format with the function `ip.isV4Format`. The two lists show the results of this
+  // function.
   ip: {
     accepted: ['127.0.0.1', '255.255.255.255', '256.1.1.1', '01.2.3.4'],
     refused: ['', '1000.1.1.1', '1.2.3', '1.2.3.4.5', '1.2.3.4\n', '::1', 'localhost'],

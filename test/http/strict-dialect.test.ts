@@ -1,4 +1,6 @@
-/** Tests what `strictDialect` guarantees: the reference's API description names every member of every answer. */
+/**
+ * Tests that a node with `strictDialect` sends only members that the reference's API description names for the answer.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +11,15 @@ import { populatedNode } from './populated-node.ts';
 
 type Members = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
 
-/** Names of members by generation, method and path. See `test/vectors/http`. */
+/**
+ * Names of the members of each answer, by generation and by method and path of the request.
+ * `test/vectors/http/README.md` describes the file.
+ */
 const MEMBERS = JSON.parse(
   readFileSync(join(packageDirectory(), 'test', 'vectors', 'http', 'members.json'), 'utf8'),
 ) as Members;
 
-/** Request target for each GET operation of the description, except `GET /spec`. */
+/** The request target for each GET operation that the reference's API description contains, except `GET /spec`. */
 const TARGETS: Readonly<Record<string, string>> = {
   'GET /accounts': '/accounts',
   'GET /accounts/{address}/multisignature_groups': `/accounts/${GROUP.address}/multisignature_groups`,
@@ -34,7 +39,10 @@ const TARGETS: Readonly<Record<string, string>> = {
   'GET /votes': `/votes?address=${ALICE.address}`,
 };
 
-/** Paths of all members of a value, with `[]` for the items of a list. Assets and links may have any members. */
+/**
+ * Returns the paths of all members of a JSON value, with `[]` for the items of a list. Leaves out the members of
+ * `asset` and `links`, which may have any names.
+ */
 function membersOf(value: unknown, at = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((each) => membersOf(each, `${at}[]`));
   if (typeof value !== 'object' || value === null || /(^|\.)(asset|links)$/.test(at)) return [];
@@ -44,7 +52,7 @@ function membersOf(value: unknown, at = ''): string[] {
   });
 }
 
-/** A node whose answers contain many members that this project adds. */
+/** Returns a fake node whose answers in the extended dialect contain many members that the reference does not have. */
 function nodeWithAllMembers(generation: 2 | 3) {
   const fake = populatedNode(generation);
   fake.reorgs = { count: 1, latest: [{ timeMs: 0, commonHeight: 1, revertedBlocks: 1 }] };

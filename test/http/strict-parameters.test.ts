@@ -12,7 +12,10 @@ import type { Route } from '../../src/http/route.ts';
 
 type Names = Readonly<Record<'2' | '3', Readonly<Record<string, readonly string[]>>>>;
 
-/** Names of parameters by generation, method and path. See `test/vectors/http`. */
+/**
+ * Names of the parameters, and values of `sort`, by generation and by method and path of the request.
+ * `test/vectors/http/README.md` describes the file.
+ */
 const NAMES = JSON.parse(
   readFileSync(join(packageDirectory(), 'test', 'vectors', 'http', 'parameters.json'), 'utf8'),
 ) as Names;

@@ -32,7 +32,10 @@ const BODIES = {
 const refusal = (code: string, message: string, errors: Extract<SubmitResult, { accepted: false }>['errors'] = []) =>
   ({ accepted: false, code, message, errors }) as const;
 
-/** Codes, paths and messages of the inner errors in a 400 answer about an invalid body. */
+/**
+ * Returns the code, the path and the message of each inner error in a 400 answer. The answer must be about an invalid
+ * request body.
+ */
 function innerOf(body: unknown): string[] {
   const { errors } = body as { errors: { errors: { code: string; message: string; path: string[] }[] }[] };
   return (errors.at(-1)?.errors ?? []).map(({ code, message, path }) => `${code} ${path.join('.')} ${message}`);

@@ -1,6 +1,7 @@
 /**
- * Interop cases by letter. Real nodes are nodes of lisk-sdk. The cases of a group share a world (`world.ts`). Cases (e)
- * and (f) continue the network of case (d), in which the delegates are spread over five nodes.
+ * The interop cases, each with a letter. In each case, nodes of lisk-sdk (real nodes) and nodes of this project run in
+ * one network. The cases of a group use the same network and the same other resources, which are called a world
+ * (`world.ts`). Cases (e) and (f) continue the network of case (d), in which the delegates are spread over five nodes.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';
@@ -16,7 +17,10 @@ import type { World } from './world.ts';
 export interface InteropCase {
   readonly letter: string;
   readonly title: string;
-  /** @returns text for the column "figures" in the results @throws Error that names the first failed check */
+  /**
+   * @returns the text for the column "figures" in the table of results
+   * @throws Error that names the first failed check
+   */
   run(): Promise<string>;
 }
 

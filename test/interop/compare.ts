@@ -12,7 +12,8 @@ export interface Agreement {
 }
 
 /**
- * Allowed differences between two nodes of one chain, in addition to those of `docs/http/interface-differences.md`.
+ * Differences that are allowed between the answers of two nodes with the same chain.
+ * `docs/http/interface-differences.md` lists the other allowed differences.
  */
 const LOCAL: readonly Allowance[] = [
   { reason: 'What a node knows of others is its own affair.', path: /^data\.(consensus|networkHeight)$/ },
@@ -24,7 +25,7 @@ const ALLOWED = [...ALLOWANCES, ...LOCAL];
 const PAGE = 100;
 const COMPLAINTS_MAX = 8;
 
-/** @throws Error with the first differences, if there are any that are not allowed */
+/** @throws Error with the first differences that are not allowed, if there are such differences */
 export async function compareNodes(reference: InteropNode, other: InteropNode): Promise<Agreement> {
   const complaints: string[] = [];
   let answers = 0;
@@ -85,7 +86,9 @@ function byId(answer: Untyped): unknown {
   return { ...answer, data };
 }
 
-/** Order of the delegates in the round, independent of the current slot. */
+/**
+ * Returns the order of the delegates in the round. The result does not depend on the slot in which the node answered.
+ */
 function orderOfForgers(answer: Untyped): unknown {
   const places = answer.data.map(({ publicKey, nextSlot }: Untyped) => [nextSlot % answer.data.length, publicKey]);
   return Object.fromEntries(places);

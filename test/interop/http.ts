@@ -23,7 +23,7 @@ export interface Answer {
   readonly body: Untyped;
 }
 
-/** @param path path below `/api/`, with its query */
+/** @param path the part of the request target after `/api/`, with the query */
 export async function answerOf(url: string, path: string, options: RequestOptions = {}): Promise<Answer> {
   const { method = 'GET', body } = options;
   const response = await fetch(`${url}/api/${path}`, {
@@ -45,7 +45,7 @@ export async function statusOf(url: string): Promise<NodeStatus> {
   return (await ask(url, 'node/status')).data;
 }
 
-/** Id of the block at a height. Undefined if the node has no such block. */
+/** Returns the id of the block at a height, or undefined if the node has no block at this height. */
 export async function blockIdAt(url: string, height: number): Promise<string | undefined> {
   return (await ask(url, `blocks?height=${height}`)).data[0]?.id;
 }

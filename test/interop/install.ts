@@ -29,11 +29,11 @@ const VERSIONS: Readonly<Record<Generation, { readonly sdk: string; readonly nod
   2: { sdk: '2.3.8', node: '10.24.1' },
   3: { sdk: '3.0.2', node: '12.22.12' },
 };
-/** Debian packages of the PostgreSQL server, for machines on which it is not installed. */
+/** Debian packages that are downloaded if PostgreSQL is not installed on this machine. */
 const DEBIAN_PACKAGES = ['postgresql-15', 'postgresql-client-15', 'libpq5'];
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Path of a file in the folder `real/`, whose files are not compiled. */
+/** Returns the path of a file in the source folder `test/interop/real/`. The build compiles no file of this folder. */
 export function realFile(name: string): string {
   return join(REAL, name);
 }
@@ -43,7 +43,7 @@ export function defaultCacheFolder(): string {
   return join(caches === undefined || caches === '' ? join(homedir(), '.cache') : caches, 'bloomery-interop');
 }
 
-/** @throws Error that names what could not be installed */
+/** @throws Error if the machine is not Linux on x64, or if a download or an installation fails */
 export async function installRelease(
   generation: Generation,
   cache: string,
@@ -76,15 +76,17 @@ export async function installRelease(
 }
 
 /**
- * Returns the folder with the PostgreSQL programs of this machine, and their environment. If PostgreSQL is not
- * installed, downloads and unpacks Debian's packages.
+ * Returns the folder with the PostgreSQL programs of this machine, and the environment variables that these programs
+ * need. If PostgreSQL is not installed, downloads and unpacks Debian's packages, and returns the folder with their
+ * programs.
  *
  * @throws Error if PostgreSQL is not installed and cannot be downloaded
  */
 export async function installPostgres(cache: string, log: (line: string) => void): Promise<PostgresPlace> {
   const installed = installedPostgres();
   if (installed !== undefined) return { bin: installed, env: {} };
-  // If this process runs as root, the PostgreSQL server runs as another user, who cannot read root's cache folder.
+  // If this process runs as root, the test starts the PostgreSQL server as another user. This user cannot read the
+  // cache folder of root, so the programs must be in the folder for temporary files.
   const folder = process.getuid?.() === 0 ? join(tmpdir(), 'bloomery-interop-postgresql') : join(cache, 'postgresql');
   const root = join(folder, 'root');
   const bin = join(root, 'usr/lib/postgresql/15/bin');
@@ -114,7 +116,10 @@ function installedPostgres(): string | undefined {
   return places.find((place) => ['initdb', 'postgres', 'psql'].every((tool) => existsSync(join(place, tool))));
 }
 
-/** Creates a folder with the files that `work` writes. If `work` fails, the folder does not change. */
+/**
+ * Lets `work` write files into a temporary folder, and then replaces `folder` by the temporary folder. If `work` fails,
+ * `folder` does not change.
+ */
 async function whole(folder: string, work: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${folder}.${process.pid}`;
   mkdirSync(draft, { recursive: true });
@@ -133,8 +138,9 @@ function npm(args: readonly string[], cwd: string): Promise<{ stdout: string }> 
 }
 
 /**
- * Writes a substitute for the package `lisk-newrelic`, so that npm does not need git: release 2.3.8 depends on this
- * package by a git URL. The release loads the package only with a licence key of New Relic.
+ * Writes a substitute for the package `lisk-newrelic`. Release 2.3.8 names this package by a git URL, for which npm
+ * would need git. The substitute is enough, because the release loads the package only if a licence key of New Relic is
+ * configured.
  */
 function writeMissingPackage(folder: string): void {
   mkdirSync(folder);

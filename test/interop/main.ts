@@ -28,7 +28,10 @@ interface Row {
 }
 
 const rows: Row[] = [];
-/** Ends all processes of the present world, also while its database server starts. */
+/**
+ * Ends all processes of the world in which cases are running. The world sets it before it starts its database server.
+ * Undefined while no world exists.
+ */
 let closeWorld: (() => Promise<void>) | undefined;
 let interrupted = false;
 const log = (line: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
@@ -64,7 +67,10 @@ try {
   process.exitCode = 1;
 }
 
-/** Runs cases that share a world. After a failure the remaining cases would prove nothing, so they are not run. */
+/**
+ * Runs the cases of a group, one after another, in a new world. If a case fails, the remaining cases of the group would
+ * prove nothing, so they are not run.
+ */
 async function runGroup(letters: readonly Letter[], options: WorldOptions): Promise<void> {
   const { generation } = options.release;
   const place = await makeWorld({ ...options, begun: (close) => (closeWorld = close) });

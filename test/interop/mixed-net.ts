@@ -1,4 +1,7 @@
-/** Two real nodes (of lisk-sdk) and three of ours that share the delegates. Each node is behind a proxy. */
+/**
+ * A network of two real nodes (of lisk-sdk) and three of ours. Each node forges with a part of the delegates. The other
+ * nodes connect to a node through its proxy, which can refuse their connections.
+ */
 
 import type { ForgerEntry } from '../../src/config/network.ts';
 import { compareNodes } from './compare.ts';
@@ -52,8 +55,9 @@ export class MixedNet {
   }
 
   /**
-   * Starts a node. On a real node of generation 2, the test enables forging over HTTP, as operators do. With `force`,
-   * such a node would forge without consensus and never leave its own branch.
+   * Starts a node and its forging. The option `force` makes a node forge from its start. A real node of generation 2
+   * gets no `force`, because it would then forge without consensus and never leave its own branch. The test enables
+   * forging on this node over HTTP instead, as operators do.
    */
   async startNode(node: InteropNode): Promise<void> {
     const peers = this.nodes.filter((other) => other !== node).map(({ address }) => address);
@@ -64,9 +68,9 @@ export class MixedNet {
   }
 
   /**
-   * Waits for height 10 in generation 2. In generation 3, waits for a height from which release 3.0.2 can restart and
-   * revert: this release cannot start with its tip at heights 101 to 201, and cannot revert a tip at heights 102 to
-   * 202.
+   * Waits for height 10 in generation 2. In generation 3, waits for height 205, because release 3.0.2 has two faults at
+   * lower heights. It cannot start if the height of its tip is 101 to 201, and it cannot revert its tip if the height
+   * is 102 to 202.
    */
   async pastFirstRounds(): Promise<void> {
     const height = this.world.generation === 3 ? 205 : 10;
@@ -74,7 +78,10 @@ export class MixedNet {
     await untilCommonBlock(this.nodes, height, MEET_MS_MAX);
   }
 
-  /** Cuts the connections between two groups of nodes. */
+  /**
+   * Closes all connections between two groups of nodes, and refuses new ones until the next call of `cut` or `heal`. In
+   * generation 2, also keeps our nodes from dialling real nodes (see `#neverDialling`).
+   */
   cut(one: readonly InteropNode[], other: readonly InteropNode[]): void {
     this.nodes.forEach((node, index) => {
       const strangers = one.includes(node) ? other : other.includes(node) ? one : [];
@@ -88,15 +95,18 @@ export class MixedNet {
   }
 
   /**
-   * Nodes that must not dial the given node. A real node of generation 2 measures consensus only over peers that it
-   * dialled itself, and two nodes have only one connection between them. Our nodes reconnect immediately, so they
-   * would dial before the real node does.
+   * Nodes that must not dial the given node. A real node of generation 2 computes consensus only over the peers that it
+   * dialled itself. Two nodes keep only one connection to each other. If our nodes could dial the real node, they would
+   * do so before it dials them, so it would have no peers for its consensus.
    */
   #neverDialling(node: InteropNode): readonly InteropNode[] {
     return this.world.generation === 2 && node.kind === 'real' ? this.ours : [];
   }
 
-  /** Stops forging, compares all nodes with the first real node, and starts forging again. */
+  /**
+   * Stops forging on all nodes, compares the answers of each other node with the answers of the first real node, and
+   * starts forging again.
+   */
   async compare(): Promise<string> {
     const { height } = await restTogether(this.nodes, (forging) => this.#setForging(forging));
     const [reference, ...others] = this.nodes;
@@ -122,7 +132,10 @@ export class MixedNet {
   }
 }
 
-/** Time limit for a number of blocks, in milliseconds: one minute, and two slots for each block. */
+/**
+ * Returns the time limit in milliseconds for forging a number of blocks. The limit is one minute, plus the time of two
+ * slots for each block.
+ */
 export function blocksMs(blocks: number): number {
   return 60_000 + blocks * BLOCK_TIME_S * 2 * 1000;
 }

@@ -1,4 +1,7 @@
-/** Real nodes (of lisk-sdk) and our nodes of a world, with the same interface `InteropNode`. */
+/**
+ * Creates and controls the nodes of a world. Real nodes (of lisk-sdk) and our nodes have the same interface
+ * `InteropNode`.
+ */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +27,7 @@ export interface InteropNode {
   /** Local address on which the node listens. */
   readonly bindIp: string;
   readonly logFile: string;
-  /** Starts or restarts the node and waits until it answers. */
+  /** Starts or restarts the node, and resolves when the node answers an HTTP request. */
   start(setup: NodeSetup): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -37,11 +40,14 @@ export interface NodeSetup {
   readonly delegates?: readonly ForgerEntry[];
   /** Whether the delegates forge as soon as the node runs, even without consensus. True by default. */
   readonly force?: boolean;
-  /** Number of past slots that the node runs through first, faster than in real time. */
+  /**
+   * If this member is set, the clock of the node starts this number of slots in the past, and runs faster than real
+   * time.
+   */
   readonly pastSlots?: number;
   /** Options of our HTTP server that differ from the defaults. Real nodes ignore this member. */
   readonly http?: object;
-  /** Whether the node runs without a connection to any peer. Real nodes ignore this member. */
+  /** Whether the node connects to no peers. Real nodes ignore this member. */
   readonly isAlone?: boolean;
 }
 
@@ -52,7 +58,10 @@ export interface NodePlace {
   readonly ip?: string;
 }
 
-/** Speed of past slots, where 1 is real time. At 8, a slot takes 0.25 s, which a busy machine can still follow. */
+/**
+ * Speed of the clock in past slots, as a multiple of real time. At speed 8, a slot takes 0.25 s. This is long enough to
+ * forge a block even on a busy machine.
+ */
 const SPEED = 8;
 const ANSWER_MS_MAX = 180_000;
 let count = 0;
@@ -148,7 +157,10 @@ function startReal(world: World, seat: Seat, setup: NodeSetup, logFile: string):
   });
 }
 
-/** Options of `new Application` of lisk-sdk, for both releases. All other options keep their defaults. */
+/**
+ * Returns the options for the constructor `Application` of lisk-sdk, in a form that both releases accept. All other
+ * options keep their defaults.
+ */
 function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
   const { network, generation, postgres, release } = world;
   const { params } = network;
@@ -174,7 +186,7 @@ function realConfig(world: World, seat: Seat, setup: NodeSetup): object {
         ...(generation === 3 ? { DELEGATE_LIST_ROUND_OFFSET: 2 } : {}),
       },
     },
-    // File names are relative to the folder in which the node runs.
+    // The names of the log files are relative to the working directory of the node's process.
     components: {
       logger: { fileLogLevel: 'debug', consoleLogLevel: 'none', logFileName: 'node.log' },
       storage: {

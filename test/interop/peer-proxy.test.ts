@@ -29,7 +29,10 @@ test('a proxy refuses an unknown peer', async (t) => {
   await t.throwsAsync(dial(DIALLER_PORT + 1));
 });
 
-/** Starts a server that stands for a node and answers any data, and a proxy in front of it. */
+/**
+ * Starts a server in the place of a node, and a proxy in front of this server. The server answers the first data of
+ * each connection.
+ */
 async function proxied(t: ExecutionContext) {
   const node = createServer((socket) => {
     socket.once('data', (chunk) => {
@@ -48,7 +51,10 @@ async function proxied(t: ExecutionContext) {
     proxy.close();
     node.close();
   });
-  /** Rejects if the connection ends before data reaches the node. */
+  /**
+   * Connects to the proxy as the node with the port `from`. Resolves when data reaches the server, and rejects if the
+   * connection ends before.
+   */
   const dial = async (from: number) => {
     const socket: Socket = connect(wsPort, '127.0.1.8');
     t.teardown(() => void socket.destroy());

@@ -1,20 +1,21 @@
 /**
  * A proxy of one node, at the address that other nodes dial. The proxy forwards connections to the address on which its
- * node listens, but refuses nodes that a test has cut off from this node (`refuse`). The proxy identifies the dialling
- * node by the port in the upgrade request (`wsPort=...`), and connects from the proxy address of the dialling node. So
- * every node has one address, as if each node ran on its own machine.
+ * node listens. It refuses connections from the nodes that a test has cut off from this node (`refuse`). The proxy
+ * identifies the dialling node by the port in the upgrade request (`wsPort=...`). Its connection to its node comes from
+ * the address at which the proxy of the dialling node listens. So the nodes see only one address of each other node, as
+ * if each node ran on its own machine.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Maximum length of the first line of an upgrade request. */
+/** The proxy waits at most for this number of bytes until it has the whole first line of an upgrade request. */
 const REQUEST_LINE_BYTES_MAX = 64 * 1024;
 
 export interface ProxiedNode {
   readonly wsPort: number;
-  /** Loopback address that other nodes dial. */
+  /** Loopback address that other nodes dial, and on which the proxy listens. */
   readonly ip: string;
-  /** Address on which the node listens, at the same port. */
+  /** Address on which the node itself listens, with the same port as the proxy. */
   readonly bindIp: string;
 }
 
@@ -31,7 +32,7 @@ export class PeerProxy {
     this.#ipOfPort = ipOfPort;
   }
 
-  /** @param ipOfPort proxy address of each node, by the `wsPort` that the node announces */
+  /** @param ipOfPort for the `wsPort` that each node announces, the address at which the proxy of this node listens */
   static async open(node: ProxiedNode, ipOfPort: ReadonlyMap<number, string>): Promise<PeerProxy> {
     const server = createServer();
     const proxy = new PeerProxy(server, node, ipOfPort);
@@ -43,7 +44,10 @@ export class PeerProxy {
     return proxy;
   }
 
-  /** Closes the connections from the nodes with these ports, and refuses their new connections until the next call. */
+  /**
+   * Closes the connections from the nodes that announce one of these ports as `wsPort`. Also refuses new connections
+   * from these nodes until the next call of `refuse`.
+   */
   refuse(ports: readonly number[]): void {
     this.#refused = new Set(ports);
     for (const { from, ends } of this.#links) {

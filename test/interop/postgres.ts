@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server for this run only. It listens on the loopback address, stores its data in a temporary folder,
- * trusts every client, and guarantees no durability.
+ * Starts a PostgreSQL server for the nodes of one world. The server listens on the loopback address, stores its data in
+ * a temporary folder, accepts every client without a password, and may lose data if it is killed.
  */
 
 import { execFile } from 'node:child_process';
@@ -27,7 +27,10 @@ export interface Postgres {
 const run = promisify(execFile);
 const USER = 'interop';
 const START_MS_MAX = 30_000;
-/** Enough for several nodes: a node of the reference keeps about 75 connections open. */
+/**
+ * Maximum number of connections to the server. The number is enough for five nodes of the reference, because each node
+ * keeps about 75 connections open.
+ */
 const CONNECTIONS_MAX = 400;
 
 /** @throws Error if `initdb` fails or the server does not accept a query within 30 seconds */
@@ -52,7 +55,8 @@ export async function startPostgres(
     command: join(place.bin, 'postgres'),
     args: ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
     logFile: join(folder, 'postgres.log'),
-    // With SIGINT the server stops without waiting for its clients.
+    // After SIGINT, PostgreSQL disconnects its clients and stops. After SIGTERM, it would wait until the clients
+    // disconnect.
     stopSignal: 'SIGINT',
     cwd: '/',
     env: { LC_ALL: 'C', ...place.env },
@@ -87,7 +91,10 @@ export async function startPostgres(
   };
 }
 
-/** Returns the user for PostgreSQL, which refuses to run as root. Undefined if this process does not run as root. */
+/**
+ * Returns another user as which PostgreSQL runs if this process runs as root, because PostgreSQL refuses to run as
+ * root. Returns undefined if this process does not run as root.
+ */
 async function otherUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {

@@ -1,6 +1,6 @@
 /**
- * Starts the processes of a run, and writes their output to log files. When this process exits, it kills the processes
- * that still run.
+ * Starts child processes, such as nodes and the database server, and writes their output to log files. When this
+ * process exits, it kills the child processes that still run.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -13,17 +13,23 @@ export interface StartRequest {
   readonly logFile: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** User that runs the process, by default the user of this process. */
+  /** User as which the child process runs. The default is the user of this process. */
   readonly user?: { readonly uid: number; readonly gid: number };
-  /** Signal that asks the process to stop. */
+  /** Signal that asks the child process to stop. */
   readonly stopSignal: NodeJS.Signals;
-  /** Opens an IPC channel, through which the child notices the end of this process. */
+  /**
+   * Whether to open an IPC channel to the child process. The child process notices the end of this process because the
+   * channel closes.
+   */
   readonly channel?: boolean;
 }
 
 export interface RunningProcess {
   readonly pid: number;
-  /** Resolves with the exit code or signal when the process has ended. */
+  /**
+   * Resolves when the process has ended, with text that contains its exit code or the signal that ended it. If the
+   * process cannot start, resolves with the message of the error.
+   */
   readonly ended: Promise<string>;
   isRunning(): boolean;
   /** Asks the process to stop, and kills it if it still runs after 15 seconds. */
@@ -37,14 +43,15 @@ interface Entry {
   readonly stopSignal: NodeJS.Signals;
 }
 
-/** Time within which a process must stop. */
+/** If a process still runs this long after its stop signal, it is killed. */
 const STOP_MS_MAX = 15_000;
 
 export class Processes {
   readonly #running = new Set<Entry>();
 
   constructor() {
-    // A handler of `exit` cannot wait for a promise, so kill all processes immediately.
+    // A handler of the event `exit` cannot wait for a promise, so it cannot wait until the processes stop by
+    // themselves. It kills them instead.
     process.on('exit', () => {
       for (const { child } of this.#running) child.kill('SIGKILL');
     });
@@ -78,7 +85,10 @@ export class Processes {
     };
   }
 
-  /** Ends all running processes in reverse order of their start, because later ones may need earlier ones. */
+  /**
+   * Stops all running processes, one after another, in reverse order of their start. A process may need another process
+   * that started before it; for example, a node needs its database server.
+   */
   async endAll(): Promise<void> {
     for (const entry of [...this.#running].reverse()) await stop(entry);
   }

@@ -1,4 +1,4 @@
-/** Makes nodes stop at the same tip, so that they can be compared. */
+/** Makes nodes stop forging at the same tip, so that a test can compare their answers. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tip } from './http.ts';
@@ -7,12 +7,16 @@ import { untilSameTip } from './waiting.ts';
 
 const ATTEMPTS_MAX = 4;
 const TIP_MS_MAX = 20_000;
-/** Time in which the nodes forge further blocks, so that a node that missed the last block gets it. */
+/**
+ * If the nodes do not reach the same tip, they forge for this time. A node that missed a block gets this block together
+ * with the next blocks.
+ */
 const GO_ON_MS = 10_000;
 
 /**
- * Stops forging, and waits until all nodes have the same tip. A reference node that syncs while the last block arrives
- * learns of that block only from the next one. In that case all nodes forge for a while and stop again.
+ * Stops forging, and resolves with the tip when all nodes have the same tip. If the last block arrives while a node of
+ * the reference syncs, this node gets the block only after the next block has been forged. If the nodes do not have the
+ * same tip after 20 s, all nodes forge for ten seconds and stop again. After four attempts, the function throws.
  *
  * @param setForging enables or disables all delegates of all nodes
  */

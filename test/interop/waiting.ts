@@ -1,4 +1,7 @@
-/** Waits for conditions, with a deadline and a description. */
+/**
+ * Functions that repeat a check until it succeeds. They throw an error with a description if no check succeeds before a
+ * deadline.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { blockIdAt, statusOf, tipOf, type Tip } from './http.ts';
@@ -6,7 +9,11 @@ import type { InteropNode } from './nodes.ts';
 
 const POLL_MS = 300;
 
-/** @throws Error with `what` and the reason from the last attempt, if no attempt succeeds before the deadline */
+/**
+ * Calls `attempt` every 300 ms until it returns a value other than undefined and false, and returns this value.
+ *
+ * @throws Error with `what` and the error of the last attempt, if no attempt succeeds before the deadline
+ */
 export async function eventually<T>(
   what: string,
   deadlineMs: number,
@@ -43,7 +50,7 @@ export async function untilHeight(node: InteropNode | undefined, height: number,
   });
 }
 
-/** Resolves with the tip when all nodes have the same tip at one moment. */
+/** Resolves with the tip as soon as all nodes report the same tip. */
 export function untilSameTip(nodes: readonly InteropNode[], deadlineMs: number): Promise<Tip> {
   return eventually(`one tip of ${namesOf(nodes)}`, deadlineMs, async () => {
     const tips = await Promise.all(nodes.map((node) => tipOf(node.url)));

@@ -1,4 +1,7 @@
-/** Creates transactions of every type with the client library of the generation and posts them to the nodes. */
+/**
+ * Creates transactions of every type, and posts them to the nodes of a world. Uses the client library of lisk-sdk for
+ * the generation of the network.
+ */
 
 import { createRequire } from 'node:module';
 import type { KnownAccount } from '../../src/cli/genesis/accounts-file.ts';
@@ -12,13 +15,13 @@ const load = createRequire(import.meta.url);
 const LSK = 100_000_000n;
 const INCLUSION_MS_MAX = 120_000;
 /**
- * Time limit until a node accepts the signature of a group member. A node refuses the signature until it has the
- * transaction, and the nodes announce their transactions every five seconds.
+ * Time in which a node must accept the signature that a group member has made for a transaction. A node refuses the
+ * signature until it has received the transaction. Nodes announce new transactions to each other every five seconds.
  */
 const KNOWN_MS_MAX = 60_000;
 
 export class Wallet {
-  /** Ids of the transactions that are in blocks of all nodes, or whose inclusion the wallet awaits. */
+  /** Ids of the transactions that all nodes have in a block, or for which the wallet still waits. */
   readonly sent: string[] = [];
   readonly #world: World;
   readonly #nodes: readonly InteropNode[];
@@ -48,10 +51,11 @@ export class Wallet {
 
   /**
    * Posts transactions of each type. Among them are a transfer with data, a transfer with a second passphrase, an
-   * unvote, the registration of a group whose members sign at different nodes, and a transfer of this group. Resolves
-   * when all transactions are in blocks of all nodes.
+   * unvote, the registration of a group, and a transfer of this group. The members of the group send their signatures
+   * to different nodes. Resolves when all transactions are in blocks of all nodes.
    *
-   * @param first number in the name (`account_<number>`) of the first of five accounts that have sent nothing yet
+   * @param first the accounts have names of the form `account_<number>`. The function uses five accounts with
+   * consecutive numbers from `first` on, none of which may have sent a transaction before.
    */
   async everyType(first: number): Promise<void> {
     const [alice, bob, carol, dave, erin] = [0, 1, 2, 3, 4].map((index) =>
@@ -80,7 +84,10 @@ export class Wallet {
     await this.#includeWithSignatures(this.transfer(erin, carol, LSK), [alice, dave]);
   }
 
-  /** Posts the transactions to the nodes in turn. Resolves when all transactions are in blocks of all nodes. */
+  /**
+   * Posts each transaction to one node, and takes the nodes in turn. Resolves when all nodes have all these
+   * transactions in blocks.
+   */
   async include(transactions: readonly Untyped[]): Promise<void> {
     for (const transaction of transactions) await this.#post(transaction);
     for (const { id } of transactions) await this.#included(id);
@@ -114,7 +121,7 @@ export class Wallet {
     });
   }
 
-  /** Creates a transaction. @param kind name of the function of the client library */
+  /** Creates a transaction. @param kind name of the function in the client library that creates the transaction */
   make(kind: string, input: object): Untyped {
     return this.#library[kind]({ ...input, ...this.#common });
   }

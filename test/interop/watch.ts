@@ -17,12 +17,15 @@ const REORGS = ['CHAIN_REORG', 'TIE_BROKEN'];
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
 const REAL_REORG = /Deleted a block from the chain/;
 
-/** Log lines about penalties and bans that a node imposed. For our nodes, all lines with a code of `CHARGES`. */
+/**
+ * For a real node, returns the log lines about its penalties and bans. For one of our nodes, returns the log lines with
+ * a code of `CHARGES`.
+ */
 export function chargesOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_CHARGE.test(line) : has(line, CHARGES)));
 }
 
-/** Log lines about blocks that a node reverted. */
+/** Returns the log lines in which a node reports that it has reverted blocks. */
 export function reorgsOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_REORG.test(line) : has(line, REORGS)));
 }

@@ -1,4 +1,7 @@
-/** A world is what interop cases of one generation need: a new network, a folder, a database server, and nodes. */
+/**
+ * A world contains the resources for one group of interop cases in one generation: a new network, a folder, a database
+ * server, and nodes.
+ */
 
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +30,7 @@ export interface World {
   /** All nodes that were created in the world. */
   readonly nodes: InteropNode[];
   log(line: string): void;
-  /** Functions that `close` calls before it ends all processes. */
+  /** The function `close` calls these functions before it ends all processes of the world. */
   readonly closing: (() => void)[];
   close(): Promise<void>;
 }
@@ -36,14 +39,22 @@ export interface WorldOptions {
   readonly release: RealRelease;
   readonly postgres: PostgresPlace;
   readonly log: (line: string) => void;
-  /** Whether `close` keeps the folder of the world, with the logs. */
+  /**
+   * If true, `close` keeps the folder of the world, which contains the log files. If false, `close` removes the folder.
+   */
   readonly keep: boolean;
-  /** Receives the function `close` of the world before the database server starts. A signal handler can call it. */
+  /**
+   * `makeWorld` calls this function with the function `close` of the world before it starts the database server. A
+   * signal handler can then call `close`, even if the world is not complete.
+   */
   readonly begun?: (close: () => Promise<void>) => void;
 }
 
 export const BLOCK_TIME_S = 2;
-/** First height with a reward. It is low, so that the chains that the cases compare contain rewards. */
+/**
+ * First height whose block has a reward. The height is low, so that the chains of the cases contain blocks with
+ * rewards.
+ */
 const REWARD_OFFSET = 110;
 
 export async function makeWorld(options: WorldOptions): Promise<World> {
@@ -63,7 +74,8 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const network = await newNetwork(generation, join(folder, 'network'));
     const { forgers } = network;
     if (forgers === undefined) throw new Error('the new network has no delegates');
-    // The operating-system user of the database server needs access to this folder.
+    // The database server may run as another user of the operating system. This user needs access to the folder
+    // `database` in this folder.
     chmodSync(folder, 0o711);
     mkdirSync(join(folder, 'database'), { mode: 0o755 });
     const postgres = await startPostgres(options.postgres, join(folder, 'database'), await freePort(), processes);

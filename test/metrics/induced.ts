@@ -1,7 +1,8 @@
 /**
  * Causes faults of running nodes, and checks that each fault raises its alert. The test kills, stops, restarts and cuts
- * off nodes of a devnet, and sets a wrong clock. A peer sends a second block of a delegate for one height. One more
- * node has a small disk, much memory in use, and a webhook that fails.
+ * off nodes of a devnet, and sets a wrong clock. A simulated peer sends a second block of the same delegate for the
+ * same height. The test also starts one more node, with a small disk, with much memory in use, and with a webhook that
+ * fails.
  */
 
 import { strict as assert } from 'node:assert';
@@ -35,20 +36,26 @@ export interface InducedOptions {
 }
 
 export interface InducedResult {
-  /** Alerts that fired after the test had caused their fault. */
+  /** Names of the alerts that fired after the test had caused the fault that each of them reports. */
   readonly fired: readonly string[];
-  /** Alerts whose fault could not be caused on this machine, with the reason. */
+  /** Names of the alerts whose fault the test could not cause on this machine. The value gives the reason. */
   readonly left: ReadonlyMap<string, string>;
 }
 
 const NODES = 4;
 const START_MS_MAX = 150_000;
 const ALERT_MS_MAX = 150_000;
-/** Time for which the healthy network is scraped before the first fault. */
+/** Before the test causes the first fault, Prometheus scrapes the healthy network for this time. */
 const HEALTHY_MS = 120_000;
-/** Value of `for` in the copy of the rules: the time for which a condition must hold before the alert fires. */
+/**
+ * The test uses a copy of the rules file with shorter times. In this copy, the condition of an alert must hold for
+ * `FOR` before the alert fires (the member `for` of the rule).
+ */
 const FOR = '6s';
-/** Window of `BloomeryFinalityStands` in the copy of the rules, instead of half an hour. */
+/**
+ * Time window of the alert `BloomeryFinalityStands` in the copy of the rules. In the rules file, this window is half an
+ * hour.
+ */
 const FINALITY_WINDOW = '1m';
 const LIMIT_MB = 1280;
 /**
@@ -58,7 +65,7 @@ const LIMIT_MB = 1280;
 const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
 
-/** @throws Error that names an alert that did not fire, or an alert that fired on the healthy network */
+/** @throws Error that names the alert, if an alert fires on the healthy network or does not fire after its fault */
 export async function induceFaults({ prometheus, log }: InducedOptions): Promise<InducedResult> {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-induced-'));
   const { http, ws } = await freePortRanges(NODES + 2);
@@ -101,14 +108,17 @@ interface Place {
   readonly directory: string;
   /** Folder of the devnet. */
   readonly net: string;
-  /** First HTTP port. `ws` is the first port for peers. */
+  /** HTTP port of node 0. `ws` is the port of node 0 for peers. Each further node has the next port of each kind. */
   readonly http: number;
   readonly ws: number;
-  /** Processes to end. */
+  /** Processes that the test ends at the end of its run. */
   readonly children: ChildProcess[];
 }
 
-/** Causes a wrong clock, a node that hangs, a partition, and restarts. */
+/**
+ * Causes faults of the devnet, one after another: a wrong clock of node 3, a stopped process of node 2, a network
+ * partition, and three restarts of node 3.
+ */
 async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'skew', { node: 3, skewMs: -10_000 });
   await alerts.wait('BloomeryLag', 3);
@@ -118,7 +128,7 @@ async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
 
   const { pid = 0 } = (await list(net))[2] ?? {};
   process.kill(pid, 'SIGSTOP');
-  // The delegate of this node has a slot every ten seconds.
+  // The delegate of this node has a slot every ten seconds, so it misses at least two slots.
   await sleep(25_000);
   process.kill(pid, 'SIGCONT');
   await alerts.wait('BloomerySlotMissed', 2);
@@ -135,7 +145,10 @@ async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
   await alerts.wait('BloomeryRestarts', 3);
 }
 
-/** Starts one more node, which follows the devnet and has three faults of its own. */
+/**
+ * Starts one more node in the network of the devnet. This node has three faults: a small disk, much memory in use, and
+ * a webhook that fails. Waits for the three alerts, and then ends this node.
+ */
 async function faultsOfOneNode(
   { directory, net, http, ws, children }: Place,
   alerts: Alerts,
@@ -181,15 +194,16 @@ async function faultsOfOneNode(
 }
 
 /**
- * Sends a second block of a delegate, and then kills two nodes for good. After the first kill, new blocks arrive, but
- * no block becomes final. After the second kill, the clock moves forward by ten minutes without a block.
+ * Sends a second block of the same delegate for the same height. Then kills two nodes and does not restart them. After
+ * the first kill, the devnet forges blocks, but no block becomes final. After the second kill, moves the chain clock
+ * forward by ten minutes, in which no node forges a block.
  */
 async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'mode', { mode: 'on-demand' });
   await askDevnet(net, 'mine', { slots: 1 });
   await sendSecondBlock(net, { http: http + 1, ws: ws + 1 });
   await alerts.wait('BloomeryDoubleForging', 1);
-  // Node 0 has two of the five delegates.
+  // Node 0 has two of the five delegates. The other three are too few to make blocks final.
   await askDevnet(net, 'kill', { node: 0 });
   await alerts.wait('BloomeryDown', 0);
   // `BloomeryFinalityStands` needs more than 100 new blocks in its window, while the finalized height stays the same.
@@ -214,8 +228,9 @@ async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise
 }
 
 /**
- * Mines slots with pauses of only 100 ms. With longer pauses, a busy machine had fewer blocks in the window than the
- * alert requires. With three of five delegates, 101 blocks take 169 slots.
+ * Lets the devnet forge in 25 slots at a time, with pauses of only 100 ms. With longer pauses, a busy machine forged
+ * fewer blocks in the window than the alert requires. Because only three of the five delegates forge, 101 blocks take
+ * 169 slots. Stops when `signal` is aborted, or after `ALERT_MS_MAX`.
  */
 async function mineUntil(net: string, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + ALERT_MS_MAX;
@@ -226,8 +241,8 @@ async function mineUntil(net: string, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Sends a node a second block of the delegate that forged the node's tip. The second block has the height and slot of
- * the tip, and a timestamp that is one second later.
+ * Connects to a node as a peer, and sends a second block of the delegate that forged the node's tip. The second block
+ * has the height and slot of the tip, and a timestamp that is one second later.
  */
 async function sendSecondBlock(net: string, ports: { readonly http: number; readonly ws: number }): Promise<void> {
   const network = loadNetwork(join(net, 'network'));
@@ -291,7 +306,10 @@ class Alerts {
     return (await this.#ask(`query?query=${encodeURIComponent(expression)}`)).result.length;
   }
 
-  /** Values of expressions, one line for each, to explain why an alert did not fire. */
+  /**
+   * Returns a text with the values of Prometheus expressions, one line for each expression. The text helps to explain
+   * why an alert did not fire.
+   */
   async figures(expressions: readonly string[]): Promise<string> {
     const lines = expressions.map(async (expression) => {
       const { result } = await this.#ask(`query?query=${encodeURIComponent(expression)}`);
@@ -300,7 +318,7 @@ class Alerts {
     return (await Promise.all(lines)).join('\n');
   }
 
-  /** Names and nodes of the firing alerts. */
+  /** Returns the alerts that fire now: the name of each alert, and the number of its node. */
   async firing(): Promise<readonly { readonly name: string; readonly node: number }[]> {
     const { alerts } = await this.#ask('alerts');
     return alerts
@@ -311,7 +329,7 @@ class Alerts {
       }));
   }
 
-  /** Waits until an alert fires, optionally for the given node. */
+  /** Waits until an alert fires. If `node` is given, the alert must fire for this node. */
   async wait(name: string, node?: number): Promise<void> {
     const beganMs = performance.now();
     const fires = async (): Promise<boolean> =>
@@ -335,8 +353,8 @@ class Alerts {
 }
 
 /**
- * Replaces the list of targets atomically. Prometheus reloads the file when the file changes, and must never read a
- * half-written list.
+ * Replaces the file that lists the scrape targets of Prometheus. Prometheus reads the file again when it changes. The
+ * replacement is atomic, so Prometheus never reads an incomplete list.
  */
 function writeTargets(directory: string, ports: readonly number[]): void {
   const targets = ports.map((port) => `127.0.0.1:${port}`);
@@ -346,7 +364,7 @@ function writeTargets(directory: string, ports: readonly number[]): void {
 }
 
 function startPrometheus(program: string, directory: string, port: number): ChildProcess {
-  // JSON is valid YAML.
+  // Prometheus expects YAML, and JSON is valid YAML.
   const write = (name: string, content: unknown): string => {
     const file = join(directory, name);
     writeFileSync(file, JSON.stringify(content));
@@ -368,7 +386,10 @@ function startPrometheus(program: string, directory: string, port: number): Chil
   return spawn(program, flags, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Returns a copy of the rules with the times `FOR` and `FINALITY_WINDOW`. Thresholds do not change. */
+/**
+ * Returns a copy of the rules in which `FOR` and `FINALITY_WINDOW` replace the longer times. The thresholds of the
+ * rules stay the same.
+ */
 function shortened({ groups }: Untyped): Untyped {
   return {
     groups: groups.map((group: Untyped) => ({

@@ -38,15 +38,24 @@ export interface MetricsResult {
 const NODES = 4;
 const TRANSFERS = 10;
 const SCRAPES_EVERY_S = 1;
-/** Time for scraping. The queries look back over minutes, but two samples of each metric are enough for an answer. */
+/**
+ * Prometheus scrapes the devnet for this time before the test sends queries. The time windows of the queries are
+ * several minutes long, but two samples of each metric are enough for an answer.
+ */
 const SCRAPED_MS = 15_000;
 const WAIT_MS = 60_000;
-/** Time limit for an alert to fire. The rule of the alert itself waits for one minute (`for`). */
+/**
+ * After the end of a node, `BloomeryDown` must fire within this time. Its condition must first hold for one minute (the
+ * member `for` of the rule).
+ */
 const ALERT_MS = 150_000;
 
 const load = createRequire(import.meta.url);
 
-/** @throws Error that names each query without an answer, or with the output of promtool */
+/**
+ * @throws Error that names each query without data, or that contains the output of promtool, or that names the alerts
+ * of a failed check
+ */
 export async function askGrafanaQueries(options: MetricsOptions): Promise<MetricsResult> {
   const deployed = join(packageDirectory(), 'docs', 'deploy', 'prometheus.yml');
   check(options.promtool, ['check', 'config', deployed]);
@@ -115,7 +124,7 @@ interface Alert {
  * Checks that no alert fires while all nodes run. Then ends a node, and checks that `BloomeryDown` fires for this node
  * only.
  *
- * @returns number of loaded rules
+ * @returns number of alert rules that Prometheus has loaded
  */
 async function checkAlerts({ nodes }: TestDevnet, ask: (path: string) => Promise<Untyped>): Promise<number> {
   const { groups } = await ask('rules?type=alert');
@@ -156,7 +165,7 @@ async function answerOf(url: string): Promise<Untyped> {
 function startPrometheus(program: string, directory: string, port: number, { nodes }: TestDevnet): ChildProcess {
   const config = join(directory, 'prometheus.json');
   const targets = nodes.map(({ url }) => new URL(url).host);
-  // JSON is valid YAML.
+  // Prometheus expects YAML, and JSON is valid YAML.
   writeFileSync(
     config,
     JSON.stringify({
@@ -187,7 +196,8 @@ async function checkMetrics({ nodes }: TestDevnet, promtool: string): Promise<nu
 function check(promtool: string, words: readonly string[], input = ''): void {
   const { error, status, stdout, stderr } = spawnSync(promtool, words, { input, encoding: 'utf8' });
   if (error !== undefined) throw error;
-  // If promtool has advice about metrics, its status is 3 or it writes text. Both count as a failure.
+  // If `promtool check metrics` finds a metric that it would change, its exit status is 3 or it writes text. In both
+  // cases, the check fails.
   const isQuiet = words[1] === 'config' || `${stdout}${stderr}`.trim() === '';
   if (status !== 0 || !isQuiet) throw new Error(`promtool ${words.join(' ')}: status ${status}\n${stdout}${stderr}`);
 }

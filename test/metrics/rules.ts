@@ -1,6 +1,6 @@
 /**
- * Tests the alerts of `docs/deploy/prometheus-rules.yml` with `promtool test rules`, on series with and without the
- * fault.
+ * Tests the alerts of `docs/deploy/prometheus-rules.yml` with `promtool test rules`. For each alert there are two sets
+ * of time series: one with the fault that the alert reports, and one without it.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -12,8 +12,8 @@ import { packageDirectory } from '../../src/config/package.ts';
 export const RULES_FILE = join(packageDirectory(), 'docs', 'deploy', 'prometheus-rules.yml');
 
 /**
- * Series with one value for each minute, in promtool's notation: `1x3` is 1 and three repetitions, `_` is a missing
- * value.
+ * Time series by name, each with one value for each minute. The values are in the notation of promtool: `1x3` means the
+ * value 1 and three repetitions of it, and `_` means a missing value.
  */
 type Figures = Readonly<Record<string, string>>;
 
@@ -21,7 +21,7 @@ export interface RuleCase {
   readonly alert: string;
   readonly faulty: Figures;
   readonly sound: Figures;
-  /** Minute at which the alert is evaluated, both on `faulty` and on `sound`. */
+  /** At this minute, the alert must fire for the series of `faulty`, and must not fire for the series of `sound`. */
   readonly atMinutes: number;
 }
 
@@ -57,7 +57,7 @@ export const RULE_CASES: readonly RuleCase[] = [
   {
     alert: 'BloomeryFinalityStands',
     faulty: { bloomery_chain_finalized_height: '50x60', bloomery_chain_height: '100+6x60' },
-    // In generation 2, no block becomes final.
+    // In generation 2, no block becomes final, so a finalized height of 0 is no fault.
     sound: { bloomery_chain_finalized_height: '0x60', bloomery_chain_height: '100+6x60' },
     atMinutes: 45,
   },
@@ -73,8 +73,8 @@ export const RULE_CASES: readonly RuleCase[] = [
     sound: { bloomery_clock_offset_seconds: '1.5x9' },
     atMinutes: 5,
   },
-  // A node has no series of this counter until the node logs the code for the first time after its start. The alert
-  // must fire for this first time, too.
+  // The series of this counter begins only when the node reports the code `BLOCK_DOUBLE_FORGING` for the first time
+  // after its start. The alert must also fire for this first report, although the series has no earlier value.
   {
     alert: 'BloomeryDoubleForging',
     faulty: { [contradictions]: '_x25 1x9' },
@@ -107,13 +107,16 @@ export const RULE_CASES: readonly RuleCase[] = [
   },
 ];
 
-/** @throws Error with the output of promtool about the rules file or about the cases that fail */
+/**
+ * @returns number of tested alerts
+ * @throws Error with the output of promtool, if the rules file is invalid or a case fails
+ */
 export function checkRules(promtool: string): number {
   const directory = mkdtempSync(join(tmpdir(), 'bloomery-rules-'));
   try {
     run(promtool, ['check', 'rules', RULES_FILE]);
     const file = join(directory, 'test.json');
-    // JSON is valid YAML.
+    // promtool expects YAML, and JSON is valid YAML.
     writeFileSync(file, JSON.stringify({ rule_files: [RULES_FILE], tests: RULE_CASES.map(testOf) }));
     run(promtool, ['test', 'rules', file]);
     return RULE_CASES.length;

@@ -23,8 +23,8 @@ test('a user who waits for the indexes of a store sees which container holds it'
     network: place.network,
     get dataDirectory() {
       asked += 1;
-      // At the second access, the tool has read the store and is about to open it for writing. At this moment, another
-      // process locks the store.
+      // When the tool reads this property for the second time, it has read the store and is about to open the store for
+      // writing. At this moment, the test locks the store in the name of another process.
       if (asked === 2) lockFile = lockElsewhere(directory, 'in-use');
       return place.dataDirectory;
     },

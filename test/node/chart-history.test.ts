@@ -3,7 +3,7 @@ import { ChartHistory } from '../../src/node/chart-history.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** A history with a clock that the test sets, and with slots of two seconds. */
+/** Returns a chart history whose slots last two seconds. The test sets its clock with `at`. */
 function setUpHistory() {
   let nowMs = 0;
   const history = new ChartHistory({

@@ -32,12 +32,15 @@ function setUpGroup() {
   return { world, ask, turns: () => turns };
 }
 
-/** Assumed cost of a signature check in milliseconds. The native library is faster, the portable one slower. */
+/**
+ * The test charges this time in milliseconds for each signature check. The native library needs less time, and the
+ * portable library needs more.
+ */
 const CHECK_MS = 1;
 
 /**
- * Submits transactions of a group of fifteen members. Each transaction has fourteen signatures in the worst order:
- * finding the signers of one transaction takes 119 checks.
+ * Submits `count` transactions of a group of fifteen members. Fourteen members sign each transaction, in the order in
+ * which the search for the signers takes the most checks: 119 checks for each transaction.
  */
 function largeGroup(world: PoolWorld, count: number): readonly string[] {
   const many = Array.from({ length: 15 }, (_, at) => person(`member ${at}`));
@@ -113,7 +116,8 @@ test('endless requests of strangers use up their budget and are then refused; lo
   let nowMs = 0;
   const budget = new VerificationBudget({ clock: { nowMs: () => nowMs }, spentMs: () => 0 });
   const codes = new Map<string | undefined, number>();
-  // For five seconds, fifty remote clients each send ten requests a second, for eleven transactions in turn.
+  // For five seconds, each of fifty remote clients asks ten times in each second for the signers of a transaction. The
+  // clients ask for eleven transactions in turn.
   for (; nowMs <= 5_000; nowMs += 100) {
     for (let at = 0; at < 50; at += 1) {
       const code = await ask(ids[(at + nowMs / 100) % 11] ?? '', budget.payer(`http 203.0.113.${at}`, 'clients')).then(
@@ -122,13 +126,14 @@ test('endless requests of strangers use up their budget and are then refused; lo
       );
       codes.set(code, (codes.get(code) ?? 0) + 1);
     }
-    // All remote clients share the budget of the group `clients`: at first 300 ms of checks, and 100 ms more in each
-    // second. The last check may exceed this budget.
+    // All remote clients share the verification budget of the group `clients`. This budget allows 300 ms of checks at
+    // first, and 100 ms more for each second. The last check may exceed the budget.
     t.true(spentMs() <= 300 + nowMs / 10 + CHECK_MS, `${spentMs()} ms after ${nowMs} ms`);
   }
   t.deepEqual([...codes.keys()].sort(), ['VERIFICATION_LIMIT', 'answered']);
   t.true((codes.get('VERIFICATION_LIMIT') ?? 0) > 500, JSON.stringify([...codes]));
-  // A result that was computed for one remote client also answers the other clients.
+  // If the signers of a transaction were computed for one remote client, the other clients get the same result without
+  // further checks.
   t.true((codes.get('answered') ?? 0) > 10, JSON.stringify([...codes]));
   const own = await ask(ids[11] ?? '', budget.payer('http 127.0.0.1', 'localClients'));
   t.is(own?.members.filter(({ hasSigned }) => hasSigned).length, 14);
@@ -175,7 +180,8 @@ test("two clients that ask with and without the newest signature do not restart 
     answers.map((each) => each?.members.filter(({ hasSigned }) => hasSigned).length),
     [7, 8],
   );
-  // Each member is checked against each signature that is not assigned to a member yet.
+  // The node checks each member against each signature for which it has found no member yet. At most 15 members are
+  // checked against 7 signatures for the first request, and against 8 signatures for the second.
   t.true(world.checks - before <= 15 * 7 + 15 * 8, `${world.checks - before} checks`);
 });
 

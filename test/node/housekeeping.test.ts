@@ -51,7 +51,7 @@ test('a timer of the system fires once, and not after it was cancelled', async (
   t.is(runs, 1);
 });
 
-/** Waits until a condition holds, at most one minute. */
+/** Waits until a condition holds, but not longer than about one minute. */
 async function until(holds: () => boolean): Promise<void> {
   for (let waits = 0; waits < 6000 && !holds(); waits += 1) await wait(10);
 }

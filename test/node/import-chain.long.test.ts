@@ -36,7 +36,10 @@ interface Ending {
   readonly error?: ProtocolError;
 }
 
-/** Imports a file into a chain and returns the outcome. */
+/**
+ * Imports a file into the chain of a data folder. Returns the height and the digest of the state after the import, and
+ * the progress or the error.
+ */
 async function run(
   place: ChainLocation,
   file: string,
@@ -144,7 +147,7 @@ test('an export in parts is imported part by part, and known blocks are skipped'
   await store.close();
 });
 
-/** Changes the last character of the part of a line that matches the pattern. */
+/** Finds the part of a line that matches the pattern, and changes the last character of this part. */
 function flipped(line: string, pattern: RegExp): string {
   return line.replace(pattern, (match: string) => {
     const last = match.at(-1) ?? '';
@@ -298,7 +301,7 @@ test('a file of another network is refused at its genesis block, and a file of a
   t.is(diverged.height, 10);
 });
 
-/** More than twice as many blocks as one commit contains (`BLOCKS_PER_COMMIT`). */
+/** The height of a chain with more than twice as many blocks as one commit may contain (`BLOCKS_PER_COMMIT`). */
 const LONG_HEIGHT = 1100;
 const long = madeChain(LONG_HEIGHT);
 const longLines = long.blocks.map((block) => lineOfBlock(block, long.maker.rules.codec));
@@ -408,7 +411,8 @@ test("a file of another network is named as such, with a known network's name; a
     await refusalOf({ ...genesis, id: '18', payloadHash: 'ef'.repeat(32) }),
     /^FILE is the chain of another network, whose/,
   );
-  // The first line is not a block of this generation, but its payload hash identifies the other network.
+  // Here the first line is not a valid block, but the import identifies the other network by the payload hash in this
+  // line.
   t.regex(await refusalOf({ height: 1, type: 'strange', ...other }), /^FILE is a chain of elsewhere/);
   t.regex(await refusalOf({ ...genesis, payloadHash: 'ef'.repeat(32) }), /, line 1: block .* is refused: /);
   t.not(own.nethash, other.payloadHash);

@@ -71,13 +71,14 @@ test('a copied journal is detected as a copy anywhere, and a moved or rewritten 
   const backup = join(folder, 'backup');
   copyFileSync(file, backup);
   const again = openJournal(file, { spareLinesMax: 2 });
-  // Enough records to make the journal rewrite its file.
+  // After this number of records, the journal has rewritten its file, so the file has another inode.
   for (let height = 2; height < 12; height += 1) again.record(A, header(height));
   again.close();
   t.false(opened(file));
   renameSync(join(folder, 'here'), join(folder, 'there'));
   t.false(opened(join(folder, 'there', 'journal')));
-  // Put the copy in the place of the old file, because the file system may then reuse the inode.
+  // Remove the file, and put the copy at its path. The file system may give the copy the inode of the removed file, but
+  // the journal must still detect the copy.
   const restored = join(folder, 'there', 'journal');
   rmSync(restored);
   copyFileSync(backup, restored);
@@ -98,7 +99,8 @@ test('a backup copied over the files of its own run is detected as a copy once s
   const journal = openJournal(file);
   journal.recordFileIdentity();
   journal.record(A, header(1));
-  // Copies the files of a folder over existing files, like `cp -a backup/. here/`. The journal may be open meanwhile.
+  // Copies all files of a folder except the process lock into another folder, and overwrites the content of existing
+  // files, like `cp -a backup/. here/`. A journal in the folder may be open during the copy.
   const copyOver = (from: string, to: string): void => {
     mkdirSync(to, { recursive: true });
     for (const name of readdirSync(from)) if (!name.includes('in-use')) copyFileSync(join(from, name), join(to, name));
@@ -166,18 +168,20 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
   chmodSync(file, 0o640);
   chmodSync(`${file}.marker`, 0o640);
   t.false(isCopied());
-  // Append a line without a new fingerprint, as if the process had been killed after it wrote the line.
+  // The file with the suffix `.marker` contains a fingerprint of the journal. Append a line to the journal and do not
+  // update the fingerprint, as if the process had been killed between the two writes.
   const other = openJournal(join(folder, 'other', 'journal'));
   other.record(A, header(9));
   other.close();
   appendFileSync(file, readFileSync(join(folder, 'other', 'journal')));
   t.false(isCopied());
-  // After a power cut, the fingerprint may be empty.
+  // After a power cut, the file of the fingerprint may be empty.
   writeFileSync(`${file}.marker`, '');
   t.false(isCopied());
   rmSync(`${file}.marker`);
   t.false(isCopied());
-  // An earlier version of the node leaves no fingerprint. The next start of the node writes it.
+  // Earlier versions of the node wrote no fingerprint. The node writes the fingerprint at its next start, when it calls
+  // `recordFileIdentity`.
   const started = openJournal(file);
   started.recordFileIdentity();
   started.close();
@@ -304,7 +308,8 @@ test('a journal that cannot be rewritten refuses to sign until it can, and loses
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file, { spareLinesMax: 2 });
   for (const height of [1, 2, 3, 4]) journal.record(A, header(height));
-  // A folder that is not empty blocks the path of the new file.
+  // To rewrite its file, the journal first writes a new file at the path with the suffix `.new`. A folder that is not
+  // empty is at this path, so the journal cannot create the new file.
   mkdirSync(join(`${file}.new`, 'full'), { recursive: true });
   for (const height of [5, 6]) {
     const error = t.throws(() => journal.record(A, header(height)), { code: 'JOURNAL_WRITE_FAILED' });
@@ -328,7 +333,8 @@ test.serial('on a full disk no header is recorded, half a line is undone, and wr
   journal.record(A, header(1));
   const { size } = statSync(file);
   const whole = readFileSync(file, 'utf8');
-  // First the file has space for no byte of a line, then only for a part of a line.
+  // At first, the journal cannot write any byte of the next line. In the second case, it can write only a part of the
+  // line.
   for (const spare of [0, 20]) {
     limitFileSize(process.pid, size + spare);
     try {
@@ -394,14 +400,17 @@ test('a journal that was rewritten many times has one open descriptor, that of t
   t.deepEqual(descriptorsOf(file), []);
 });
 
-/** Open files of this process whose path begins with `path`. Linux appends ` (deleted)` to paths of deleted files. */
+/**
+ * Returns the paths of the open files of this process, if they begin with `path`. Linux appends ` (deleted)` to the
+ * path of a deleted file.
+ */
 function descriptorsOf(path: string): readonly string[] {
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {
       const target = readlinkSync(`/proc/self/fd/${descriptor}`);
       return target.startsWith(path) ? [target] : [];
     } catch {
-      // This descriptor belonged to the listing itself and is closed by now.
+      // `readdirSync` used this descriptor to read the folder, and has closed it.
       return [];
     }
   });

@@ -1,6 +1,6 @@
 /**
- * Block headers that a signing journal has recorded survive a power cut. This test is alone in its file, because the
- * test intercepts calls of `node:fs`.
+ * Tests that a block header is on the disk when a signing journal has recorded it, so that the header survives a power
+ * cut. This file contains no other test, because this test replaces functions of `node:fs`.
  */
 
 import fs from 'node:fs';

@@ -17,7 +17,7 @@ const NO_CHECK = {
   recordDamage: () => undefined,
 };
 
-/** A clock whose timers the test runs. */
+/** Returns a clock with at most one timer. The timer runs when the test calls `next`. */
 function handClock() {
   const waits: number[] = [];
   let due: (() => void) | undefined;
@@ -66,7 +66,8 @@ for (const [table, message] of [
     t.is(found, undefined, 'nothing is wrong');
     t.true(clock.waits.filter((ms) => ms === 1000).length > 10, 'many looks');
 
-    // Flip a bit of a stored value on the disk. The node rarely reads this value.
+    // Flip a bit of a stored value on the disk. The node rarely reads this value, so the page scrubber must find the
+    // damage.
     const path = join(chainDirectory(place), DATA_FILE);
     const bytes = readFileSync(path);
     const at = lastValueOf(bytes, TABLES[table].number);

@@ -10,8 +10,8 @@ const seeds = [
 ];
 
 /**
- * Starts a search for the addresses of the seed hosts. `answers` contains the name server's answer for each host. For
- * other hosts, the name server never responds.
+ * Starts a search for the addresses of the seed hosts. `answers` contains the name server's answers by host name. If
+ * `answers` has no entry for a host, the name server never responds.
  */
 function search(answers: Map<string, string | Error>) {
   const clock = new FakeClock();

@@ -112,7 +112,7 @@ test('a journal without its folder refuses entries, and accepts them when the fo
   journal.add(entry(2));
   const error = await t.throwsAsync(journal.flush(), { code: 'TRANSACTION_JOURNAL_TAKEN_OVER' });
   t.regex(error.message, /the lock of this process is gone, so no transaction may be accepted/);
-  // Restore a copy of the folder, which includes the lock file of this process.
+  // Copy the folder back to its place. The copy contains the lock file of this process.
   cpSync(`${folder}-aside`, folder, { recursive: true, filter: (path) => !path.endsWith('.sock') });
   journal.add(entry(3));
   await journal.flush();

@@ -118,8 +118,9 @@ test('the verification ends when signatures cannot be checked, and the process c
   await storeChain(place, longBlocks);
   const { store } = await openSnapshot(place);
   const { chain, store: scratchStore, close } = await openScratchChain(place);
-  // An unhandled rejection would make this test file fail. The signature check of the second group of blocks (from
-  // height 342) fails while the chain applies the first group.
+  // The signature check of the second group of blocks (from height 342) fails while the chain still applies the first
+  // group. If the verification did not handle this rejection immediately, the unhandled rejection would make this test
+  // file fail.
   const validator = {
     precheckSignatures: (group: readonly Block[]): Promise<void> =>
       group[0]?.height === 342
@@ -148,7 +149,10 @@ test('the verification ends when signatures cannot be checked, and the process c
   await store.close();
 });
 
-/** Tables that the next test damages. `empty` names tables that this chain leaves empty or that other tests damage. */
+/**
+ * Tables that the next test damages. The list `empty` contains the other tables: they have no entries in this chain, or
+ * another test damages them.
+ */
 const FILLED = (Object.keys(TABLES) as TableName[]).filter((name) => {
   const empty = [
     'meta',
@@ -176,8 +180,8 @@ test('a wrong, missing or extra entry of any table is named with its table', asy
     await damage(damaged, name, change);
     const { deviation } = await verify(damaged);
     const words = { turn: 'holds a wrong value under the key', remove: 'lacks the key', add: 'has the surplus key' };
-    // The keys of a counted table are stored in the leaf blocks of a tree. Damage of a leaf block shows as a missing or
-    // surplus key, or as a wrong value of an inner block of this tree.
+    // The keys of a counted table are in the leaf blocks of an order-statistic tree. If a leaf block is damaged, the
+    // verification reports a missing key, a surplus key, or a wrong value of an inner block.
     const expected = COUNTED_TABLES.includes(name)
       ? new RegExp(
           `^table (${name} (lacks the key|has the surplus key)|innerBlocks holds a wrong value under the key) `,

@@ -81,7 +81,8 @@ test('a watermark that could not be updated is removed, because it would be too 
   const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
   watermarks.write(A, { last, firstBlockId: '2000' });
   t.deepEqual(watermarks.read(A), { last, firstBlockId: '2000' });
-  // The next write fails, because a folder has the path of its temporary file.
+  // The next write must first create a temporary file. This write fails, because a folder is at the path of the
+  // temporary file.
   mkdirSync(join(folder, `${NETWORK.slice(0, 16)}-${A}.${process.pid}.new`));
   watermarks.write(A, { last: { ...last, height: last.height + 1 } });
   t.is(watermarks.read(A), undefined);

@@ -4,7 +4,8 @@ import test from 'ava';
 
 import { closeAll, HOST, pair, pause, rawPeer, until } from './support.ts';
 
-// AVA runs each test file in its own process, and this file has only this test. All open handles belong to this test.
+// AVA runs each test file in its own process, and this file has only this test. All open sockets and timers of the
+// process therefore belong to this test.
 test('closing ends all pending work and leaves nothing that keeps the process alive', async (t) => {
   const silent = createServer((socket) => socket.resume());
   await new Promise<void>((settle) => silent.listen(0, HOST, settle));
@@ -18,7 +19,7 @@ test('closing ends all pending work and leaves nothing that keeps the process al
   await a.transport.close();
   await failed;
   const isQuiet = (): boolean => ungreeted.closed() !== undefined && left().length === before.length;
-  // If the wait fails, the assertions below show the handles that are still open.
+  // If this wait fails, the assertions below fail and show the sockets and timers that are still open.
   await until(isQuiet, 'an end of everything').catch(() => undefined);
   t.truthy(ungreeted.closed());
   t.deepEqual(left(), before);

@@ -8,7 +8,10 @@ import { arrivalOf, FrameFilter } from '../../src/p2p/frame-filter.ts';
 import { FRAME_BYTES_MAX } from '../../src/p2p/frame-validation.ts';
 import { UnsolicitedBytesBudget, SharedUnsolicitedBytesBudget } from '../../src/p2p/unsolicited-bytes.ts';
 
-/** JSON of 2.8 MB: 25 assets that no schema defines. */
+/**
+ * JSON text of 2.8 MB. It is a list of 25 objects, in the place of 25 transactions, and each object contains a long
+ * string.
+ */
 const TEXT = JSON.stringify(Array.from({ length: 25 }, () => ({ x: 'z'.repeat(112_000) })));
 const NESTED = '['.repeat(480) + ']'.repeat(480);
 const LISTS = `[${Array.from({ length: 25 }, () => `{"x":[${Array.from({ length: 116 }, () => NESTED).join(',')}]}`).join(',')}]`;
@@ -55,7 +58,7 @@ for (const [what, payload] of [
     for (let height = 1; height <= 4; height += 1) {
       const frame = blockOf(height, payload);
       t.true(frame.length < FRAME_BYTES_MAX);
-      // Each peer sends a copy of the block, and the node needs only the first copy.
+      // Both peers send the block. The node must read the first copy, and may drop the second.
       t.true(peers[height % 2]?.reads(frame), `block ${height}`);
       for (const peer of peers) t.true(peer.reads(NODE_INFO), `node info after block ${height}`);
       peers[(height + 1) % 2]?.reads(frame);
@@ -133,7 +136,7 @@ test('a peer that floods small frames for over half a minute is charged, one tha
   const flood = JSON.stringify({ event: 'remote-message', data: 'x'.repeat(250_000) });
   const fixture = new FilterFixture();
   const peer = fixture.peer();
-  // A connection may carry 4 MB per second (`ARRIVING_OF_PEER`), and this peer uses the whole rate.
+  // The node accepts at most 4 MB per second over a connection (`ARRIVING_OF_PEER`), and this peer sends at this rate.
   const sendFor = (seconds: number): void => {
     for (let frame = 0; frame < 16 * seconds; frame += 1, fixture.nowMs += 62.5) peer.reads(flood);
   };

@@ -18,7 +18,10 @@ const REQUESTS: readonly PeerRequest[] = [
   { kind: 'transactions' },
   { kind: 'signatures' },
 ];
-/** Member names of the wire protocol. Random input with these names is close to real frames. */
+/**
+ * Names of the members in messages between peers. With these names, the random frames of the tests are similar to real
+ * frames.
+ */
 const KEYS = [
   'event',
   'data',
@@ -50,7 +53,7 @@ const { value: anything } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.array(tie('value'), { maxLength: 4 }),
   ),
 }));
-/** Frames with a few wrong, missing or additional members. */
+/** Generates random frames that differ from valid frames in a few wrong, missing or additional members. */
 const nearFrame = fc.oneof(
   anything,
   fc.record(
@@ -100,13 +103,13 @@ test('before arrays and objects are created, their depth is limited, but not the
   t.is(parseJson(nested(3_422)), undefined);
   t.is(parseJson(nested(1_000_000)), undefined);
   const many = (count: number) => `[${'{},'.repeat(count - 2)}{}]`;
-  // A frame full of objects may be a block, because assets of generation 3 can contain anything.
+  // A frame with very many objects may be a valid block, because an asset may contain any JSON in generation 3.
   t.not(parseJson(many(1_000_000)), undefined);
   t.is(containerBytes(many(50_000)), 0);
   t.is(containerBytes(many(1_000_000)), 950_000 * 8);
   const zeros = (count: number) => `[${'0,'.repeat(count)}0]`;
   t.not(parseJson(zeros(1_500_000)), undefined);
-  // Brackets inside a string do not count.
+  // Brackets inside a string do not count towards the depth.
   const text = `${'[{'.repeat(100_000)}"\\`;
   t.is(parseJson(JSON.stringify(text)), text);
 });
@@ -177,7 +180,8 @@ test('unusable entries of a peer list are skipped; a value that is not a list is
   t.is(read([]), '');
   t.is(read([entry, { ...entry, wsPort: '5001', extra: 1 }]), '1.2.3.4:5000 1.2.3.4:5001');
   t.is(read(Array.from({ length: 1_000 }, () => entry)).split(' ').length, 1_000);
-  // Honest nodes of lisk-sdk 3.0.2 forward some of these entries, if a peer has sent them an invalid port or address.
+  // A node of lisk-sdk 3.0.2 may forward some of these entries although it is honest. It does so if one of its peers
+  // has sent it an invalid port or address.
   const unusable: unknown[] = [
     ...['+5001', '05001', [5001], '0', '-0', 0, 65_536, 1.5, {}, null].map((wsPort) => ({ ...entry, wsPort })),
     ...['2001:db8::1', 'example.com', '256.1.1.1', 'not an address', 5, ['1.2.3.4'], null].map((ipAddress) => ({

@@ -63,8 +63,8 @@ test('an error answer of a node is a refusal, and never counts as malformed', (t
       const { value: asked } = conversation.next();
       const call = dialect.readCall((asked as { data: unknown }).data);
       if (call.kind === 'refused') return t.fail(call.error.message);
-      // A node that dialled Bloomery would accept an error packet, but a node that Bloomery dialled must get the
-      // failure as data.
+      // If a node has dialled Bloomery, Bloomery may answer its call with an error packet. If Bloomery has dialled the
+      // node (`outbound`), Bloomery must send the failure as the data of the answer.
       const { done, value } = conversation.next(overTheWire(dialect.packFailure(call, failure, 'outbound')));
       t.true(done);
       t.like(value, { kind: 'refused', reason: failure.message });
@@ -115,7 +115,7 @@ test('transactions of the early history keep their assets in rows', (t) => {
 test('an answer without valid rows is not read as blocks', (t) => {
   for (const rows of [undefined, null, {}, 'rows', [5], [{}], [{ b_id: 5 }]]) t.is(blocksOf(rows), undefined);
   t.deepEqual(blocksOf([]), []);
-  // A peer may send the numbers of its database rows as text.
+  // The blocks in an answer are rows of the peer's database. A peer may send the numbers in these rows as text.
   t.deepEqual(blocksOf([{ b_id: '1', b_height: '7', b_reward: 5, t_id: null, t_type: '0' }]), [
     { id: '1', height: 7, reward: 5, transactions: [] },
   ]);

@@ -1,6 +1,7 @@
 /**
  * Tests that messages of a hostile peer do not harm the node. The tests run one after another, because some tests flood
- * their node. On a slow machine, a flood would delay the heartbeats of the other tests by more than 20 s.
+ * their node. If the tests ran at the same time on a slow machine, a flood would delay the heartbeats in other tests by
+ * more than 20 s.
  */
 
 import { connect } from 'node:net';
@@ -31,7 +32,7 @@ import {
 
 let cid = 10;
 
-/** Requests the node's tip and waits for the answer, to check that the connection still works. */
+/** Requests the node's tip and waits for the answer. Returns whether the connection is still open. */
 async function works(peer: RawPeer): Promise<boolean> {
   cid += 1;
   const rid = cid;
@@ -228,7 +229,8 @@ test.serial('blocks above the rate of honest peers are ignored without a penalty
   const node = await startNode({}, { clock: handClock() });
   const peer = await greetedPeer(node.address.wsPort);
   const { takenMax } = limitsOf(rateOf(3, 'block'));
-  // Other nodes can make an honest node forward any number of blocks.
+  // An honest node may forward any number of blocks, if other nodes send it so many. A peer that sends many blocks
+  // therefore gets no penalty.
   for (let index = 1; index <= 5 * takenMax; index += 1)
     peer.sendFrame(message('postBlock', { block: { id: String(index) } }));
   t.true(await works(peer));
@@ -284,7 +286,7 @@ test.serial(
   async (t) => {
     const node = await startNode({}, { clock: handClock() });
     const peer = await greetedPeer(node.address.wsPort);
-    // The count starts at 10, because the peer has already sent a few frames for the handshake.
+    // `sent` starts at 10 instead of 0, because the peer has already sent a few frames for the handshake.
     for (let sent = 10; sent < framesAtOnceMax(3); sent += 1) peer.sendFrame({ event: 'nosuch' });
     t.true(await works(peer));
     t.deepEqual(node.seen.offences, []);
@@ -443,7 +445,7 @@ test.serial('a dialled peer that splits messages into thousands of fragments is 
 });
 
 test.serial('few unfinished messages are held at a time, and surplus ones are dropped when others wait', async (t) => {
-  // A peer in the middle of a message cannot answer a heartbeat.
+  // A peer that has not finished a message cannot answer a heartbeat, so this node waits ten minutes for the answer.
   const node = await startNode({}, { timeouts: { pongMs: 600_000 } });
   const text = JSON.stringify(message('postTransactionsAnnouncement', { transactionIds: ['1'] })).padEnd(2_900_000);
   const peers: RawPeer[] = [];
@@ -453,15 +455,16 @@ test.serial('few unfinished messages are held at a time, and surplus ones are dr
     // Send only the first of the two WebSocket frames of a message.
     peer.mute();
     peer.webSocket.send(text, { fin: false });
-    // Large messages take turns: the node receives at most `TURNS_MAX` of them at a time. The frames of the last four
-    // peers wait in their connections.
+    // The node receives at most `TURNS_MAX` large messages at the same time. It does not read the frames of the last
+    // four peers yet, so the test does not wait until these frames are sent.
     if (index < TURNS_MAX) await until(() => peer.webSocket.bufferedAmount === 0, 'it is sent');
     await pause(20);
   }
   await until(() => node.seen.disconnected.length >= 4, 'the surplus is cut');
   t.like(node.seen.disconnected[0], {
-    // The node keeps the unfinished messages of the first two peers that lose their turn, and has no room for the
-    // message of the third peer.
+    // A peer that does not finish its message loses its turn when other peers wait. The node keeps the unfinished
+    // messages of the first two such peers. It has no memory for the message of the third peer, and closes this
+    // connection.
     peerId: '127.0.0.1:5303',
     reason: { code: 1006, reason: 'Peer does not finish its messages' },
   });
@@ -622,7 +625,8 @@ test.serial('peers that read nothing are disconnected before their unread data f
     }
     await pause(20);
   }
-  // Each peer requested 16 MB. The node allows at most 8 MiB of unsent bytes for one peer, and 24 MiB for all peers.
+  // Each of the ten peers has requested 16 MB and reads nothing. The node keeps at most 8 MiB of unsent bytes for one
+  // peer, and 24 MiB for all peers together.
   await until(() => node.seen.disconnected.length >= 5, 'slow peers are let go');
   t.like(node.seen.disconnected[0]?.reason, { code: 1006, reason: 'Peer reads too slowly' });
   for (const peer of peers) peer.webSocket.terminate();

@@ -1,6 +1,6 @@
 /**
- * Simulates the peers of a devnet: real transports on one machine, each with a `PeerManager` that connects to all
- * others.
+ * Tests the connections between the nodes of a network on one machine, as in a devnet. Each node consists of only a
+ * transport and a `PeerManager`, which connects to all other nodes.
  */
 
 import test from 'ava';
@@ -58,8 +58,8 @@ test('nodes that start one after another on one machine soon know each other, an
     }),
   );
   const complete = (): boolean => managers.every((manager) => manager.connectedPeers().length === 3);
-  // If two peers dial each other, one of the two connections closes some time later. The mesh is steady when it has
-  // been complete for `SMOOTHING_MS` without a lost connection.
+  // If two peers dial each other, one of the two connections closes some time later. The test waits until each node has
+  // had connections to all other nodes for `SMOOTHING_MS`, and no connection has closed in this time.
   let [lossesSeen, sinceMs] = [losses, clock.nowMs()];
   const isSteady = (): boolean => {
     if (!complete() || losses > lossesSeen) [lossesSeen, sinceMs] = [losses, clock.nowMs()];

@@ -3,7 +3,10 @@ import test from 'ava';
 import { Pacer, RateWindow } from '../../src/p2p/rate-window.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 
-/** A clock whose timers fire when the test advances the time. Each timer fires slightly early, as real timers may. */
+/**
+ * A clock that the test moves forward with `pass`, which also fires the timers that are due. Each timer fires 0.4 ms
+ * early, because real timers may fire slightly early.
+ */
 class HandClock implements Clock {
   #nowMs = 1_000;
   #timers: { dueMs: number; work: () => void }[] = [];

@@ -25,13 +25,16 @@ const MESSAGES: { readonly [K in PeerMessage['kind']]: Extract<PeerMessage, { ki
   transactions: { kind: 'transactions', transactions: [{}] },
   signatures: { kind: 'signatures', signatures: [] },
 };
-/** The dialects, each with the kinds of requests that its generation does not have. */
+/** The dialect of each generation, and the kinds of requests that this generation does not have. */
 const DIALECTS: readonly (readonly [2 | 3, WireDialect, readonly PeerRequest['kind'][]])[] = [
   [2, gen2Dialect({ nethash: 'a'.repeat(64), protocolVersion: '1.1', nonce: 'a'.repeat(16) }), ['tip']],
   [3, gen3Dialect({ networkIdentifier: 'a'.repeat(64), protocolVersion: '2.0' }), []],
 ];
 
-/** Returns the name in the frame of a call or message: the procedure of the call, or the event of the message. */
+/**
+ * Returns the name that the table of rates uses for an outgoing frame. For a call, this is its procedure. For a
+ * message, this is its event.
+ */
 function nameOf({ event, data }: Outgoing): string {
   const { procedure, event: inner } = data as { readonly procedure?: string; readonly event?: string };
   return procedure ?? inner ?? event;

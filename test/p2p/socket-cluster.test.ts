@@ -1,6 +1,6 @@
 /**
- * Tests the members of the SocketCluster libraries that `src/p2p/socket-cluster.ts` uses although their types are
- * missing or wrong. If an update of a library changes a member, a test here fails.
+ * `src/p2p/socket-cluster.ts` uses members of the SocketCluster libraries for which the type declarations are missing
+ * or wrong. If an update of a library changes one of these members, a test in this file fails.
  */
 
 import { createServer, IncomingMessage, type Server } from 'node:http';
@@ -29,7 +29,10 @@ const TIMEOUT_MS = 30_000;
 interface TestServer {
   readonly http: Server;
   readonly port: number;
-  /** Names of the `ServerEvents` callbacks, in the order of the calls. Calls of `frame` are not in the list. */
+  /**
+   * Names of the `ServerEvents` callbacks that the server has called, in the order of the calls. The list does not
+   * contain the callback `frame`.
+   */
   readonly events: string[];
   /** Texts of the received frames. */
   readonly frames: unknown[];
@@ -96,12 +99,15 @@ function connect(server: TestServer, decode: (frame: unknown) => unknown = parse
   });
 }
 
-/** Parses a frame as the frame filter does: a heartbeat stays unchanged. */
+/** Parses a frame as JSON. Like the frame filter, returns a heartbeat (`#1`, `#2`) unchanged. */
 function parsed(frame: unknown): unknown {
   return typeof frame === 'string' && frame.startsWith('#') ? frame : (JSON.parse(String(frame)) as unknown);
 }
 
-/** Connects a client to a server. Returns the client socket and the server socket after the handshake. */
+/**
+ * Starts a server and connects a client to it. After the handshake, returns the server, the client and the server's
+ * socket of the connection.
+ */
 async function connected(
   t: ExecutionContext,
   changes: Partial<ServerEvents> = {},
@@ -113,7 +119,10 @@ async function connected(
   return { server, client, accepted: server.sockets[0]! };
 }
 
-/** Returns the error of a call. AVA's `throwsAsync` does not accept the errors of the library as errors. */
+/**
+ * Resolves with the error of a call that fails. The tests cannot use AVA's `throwsAsync`, because AVA does not accept
+ * the errors of the library as errors.
+ */
 function errorOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => undefined,
@@ -240,7 +249,8 @@ test('each end closes with code and reason, and both ends get them', async (t) =
 
 test('a client without heartbeats for its time-out still sends on its connection and dials no other', async (t) => {
   const { server, client } = await connected(t);
-  // Simulates a long pause of the process. The library compares the current time with the time of the last heartbeat.
+  // The library compares the current time with the time of the last heartbeat. Setting the latter to 0 has the same
+  // effect as a long pause of the process.
   const transport = Reflect.get(client.socket, 'transport') as { lastPingTimestamp: unknown; pingTimeout: unknown };
   t.is(typeof transport.lastPingTimestamp, 'number');
   t.is(transport.pingTimeout, 20_000);

@@ -1,4 +1,4 @@
-/** Transports, raw sockets and wait functions for the tests of this folder. */
+/** Functions for the tests of this folder. They start transports, open raw sockets to them, and wait for conditions. */
 
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -36,8 +36,8 @@ export const clock: Clock = {
 };
 
 /**
- * A clock whose time changes only when the test calls `pass`, so that no rate window ends too early on a slow machine.
- * The timers of the clock run in real time.
+ * Returns a clock whose time changes only when the test calls `pass`. A time window of a rate limit therefore does not
+ * end too early on a slow machine. The timers of the clock run in real time.
  */
 export function handClock(): Clock & { pass(ms: number): void } {
   let nowMs = Date.now();
@@ -67,7 +67,10 @@ export function nodeInfo(changes: Partial<NodeInfo> = {}): NodeInfo {
   };
 }
 
-/** The arguments of the handlers that the transport of a node under test has called. */
+/**
+ * A node under test records here each call of its handlers by its transport. The lists contain the arguments of these
+ * calls.
+ */
 export interface Seen {
   connected: Connection[];
   disconnected: { peerId: PeerId; direction: string; reason: CloseReason }[];
@@ -85,10 +88,10 @@ export interface TestNode {
   readonly info: NodeInfo;
 }
 
-/** Long timeouts for tests that do not test the timeouts, because a slow machine may pause for seconds. */
+/** Timeouts for tests that do not test timeouts. They are long, because a slow machine may pause for seconds. */
 const LONG_TIMEOUTS = { dialMs: 30_000, requestMs: 60_000, handshakeMs: 600_000, leaveMs: 5_000 };
 
-/** Starts a node on a free loopback port. */
+/** Starts a node that consists of only a transport, on a free loopback port. */
 export async function startNode(
   handlers: Partial<TransportHandlers> = {},
   options: Partial<TransportOptions> & { networkIdentifier?: string; protocolVersion?: string } = {},
@@ -125,7 +128,10 @@ export async function startNode(
   return { transport, seen, address, id: `${HOST}:${String(address.wsPort)}`, info };
 }
 
-/** Starts two nodes and connects the first to the second. */
+/**
+ * Starts two nodes, lets `a` dial `b`, and returns both nodes in the order `a`, `b`. The parameters are the arguments
+ * of `startNode` for each node.
+ */
 export async function pair(
   b: Parameters<typeof startNode> = [],
   a: Parameters<typeof startNode> = [],
@@ -143,8 +149,8 @@ export async function closeAll(...nodes: readonly TestNode[]): Promise<void> {
 const POLL_MS = 5;
 
 /**
- * Polls until `condition` holds. The wait fails only after both `deadlineMs` and a minimum number of polls, because
- * time also passes while the machine is paused.
+ * Checks `condition` every 5 ms until it holds. The wait fails if `deadlineMs` has passed and the function has made a
+ * minimum number of checks. The minimum is necessary, because time also passes while the machine is paused.
  */
 export async function until(
   condition: () => boolean,
@@ -165,21 +171,25 @@ export function pause(ms: number): Promise<void> {
   return new Promise((settle) => setTimeout(settle, ms));
 }
 
-/** A client that sends raw frames. */
+/** A client of a node under test that can send any frame, also an invalid one. */
 export interface RawPeer {
   readonly webSocket: WebSocket;
-  /** The underlying TCP connection; undefined if there was no upgrade. */
+  /** The TCP connection of the WebSocket; undefined if the node did not accept the upgrade. */
   readonly socket: Socket | undefined;
   /**
-   * Frames from the node, without heartbeats and pings. The client answers heartbeats, and counts them in `heartbeats`.
+   * The frames that the node has sent, without heartbeats (`#1`) and frames of the event `ping`. The client answers the
+   * heartbeats and counts them in `heartbeats`.
    */
   readonly frames: string[];
   readonly heartbeats: () => number;
-  /** Stops automatic answers to heartbeats. An answer between two fragments of a message would end the message. */
+  /**
+   * Stops the automatic answers to heartbeats. A test calls this function before it sends a message in several
+   * fragments. An answer between two fragments would become a part of the message and end it.
+   */
   mute(): void;
   readonly closed: () => { code: number; reason: string } | undefined;
   sendFrame(frame: unknown): void;
-  /** Waits for the frame with this index. */
+  /** Resolves with the parsed element of `frames` at this index, as soon as the node has sent it. */
   frame(index: number): Promise<unknown>;
 }
 
@@ -194,12 +204,13 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   let hasSpoken = false;
   webSocket.on('message', (data) => {
     const text = (data as Buffer).toString();
-    // On a slow machine, a test may last so long that the node sends a ping to measure the round-trip time.
+    // If a test lasts long on a slow machine, the node sends a frame of the event `ping` to measure the round-trip
+    // time.
     if (text.startsWith('{"event":"ping"')) return;
     if (text !== '#1') return void frames.push(text);
     heartbeats += 1;
-    // An answer before the handshake would close the connection. If the process paused, the first heartbeat can come
-    // before the handshake.
+    // If the process has paused, the first heartbeat may arrive before the client has sent its handshake. If the client
+    // answered this heartbeat, the node would close the connection.
     if (hasSpoken && !isMute) webSocket.send('#2');
   });
   let socket: Socket | undefined;
@@ -234,7 +245,7 @@ export async function rawPeer(port: number, query = SMALLEST_QUERY, path = '/rpc
   };
 }
 
-/** A raw peer after its handshake. */
+/** Connects a raw peer to the node at this port, and resolves after the handshake. */
 export async function greetedPeer(port: number, query = SMALLEST_QUERY, path = '/rpc/'): Promise<RawPeer> {
   const peer = await rawPeer(port, query, path);
   peer.sendFrame({ event: '#handshake', data: { authToken: null }, cid: 1 });

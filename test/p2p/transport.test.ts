@@ -196,7 +196,7 @@ test('two nodes that dial each other at once end with the same single connection
           .map(({ direction }) => direction)
           .join(),
       );
-    // For a moment, the two nodes may use different connections, until the handshakes of both connections have ended.
+    // Until the handshakes of both connections have ended, the two nodes may use different connections for a moment.
     await until(() => directions().sort().join() === 'inbound,outbound', 'one and the same connection');
     const before = directions();
     await pause(50);

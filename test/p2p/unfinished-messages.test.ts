@@ -20,8 +20,8 @@ function unfinishedMessages() {
     });
   };
   /**
-   * Advances the time. In each second, each connection in `sending` receives `bytes`, unless the connection is in
-   * `held` or `givenUp`.
+   * Moves the time forward. In each second, `bytes` bytes arrive on each connection in `sending`, unless the connection
+   * is in `held` or `givenUp`.
    */
   const pass = async (seconds: number, sending: readonly string[] = [], bytes = 1): Promise<void> => {
     for (let second = 0; second < seconds; second += 1) {
@@ -133,8 +133,9 @@ test('eight connections that drip at any rate do not delay messages of three meg
         bytes += MB;
       }
       messages.ended(name);
-      // When the message starts, the last answer to a heartbeat may be 8 s old. When this answer is 20 s old, the
-      // connection would end.
+      // A peer cannot answer a heartbeat while its message is unfinished. When the message starts, the last answer of
+      // the peer may be 8 s old. The node would close the connection when this answer is 20 s old, so the message may
+      // take at most 12 s.
       t.true(seconds <= 12, `${drip}: ${seconds}`);
       await pass(1, drips, drip);
     }

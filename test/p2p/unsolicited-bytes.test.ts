@@ -184,8 +184,9 @@ test('all frames of many peers that are read at once, with reserves and heavy an
 });
 
 /**
- * Simulates `count` connections that send small frames as fast as the node reads them. Returns the seconds after which
- * each connection is closed, and the effects on an honest connection.
+ * Simulates `count` connections that send small frames as fast as the node reads them, and one honest connection.
+ * Returns for each closed connection the time of its end in seconds. Also returns how long the honest connection was
+ * paused, and by how many bytes it exceeded its budget.
  */
 function floodOf(count: number, secondsMax: number) {
   const shared = new SharedUnsolicitedBytesBudget();
@@ -196,8 +197,8 @@ function floodOf(count: number, secondsMax: number) {
   let honestWaited = 0;
   const stepMs = 20;
   for (let nowMs = 0; nowMs < secondsMax * 1_000 && flooding.length > 0; nowMs += stepMs) {
-    // The first connections in a step use up the shared budget. The order rotates, so that no connection is always
-    // first.
+    // In each step, the connections at the front of the list use up the shared budget. The list rotates in each step,
+    // so that no connection is always at the front.
     flooding.push(...flooding.splice(0, 1));
     for (const line of [...flooding]) {
       while (line.freeMs <= nowMs) {

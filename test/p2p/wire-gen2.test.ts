@@ -1,4 +1,7 @@
-/** Tests with frames captured between nodes of lisk-sdk 2.3.8. Ports, nonces and hashes are test values. */
+/**
+ * Tests the wire protocol of generation 2 with frames that were captured between nodes of lisk-sdk 2.3.8. In these
+ * frames, test values replace the ports, nonces and hashes.
+ */
 
 import { createServer } from 'node:http';
 

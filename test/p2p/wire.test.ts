@@ -1,4 +1,7 @@
-/** Tests with frames captured between nodes of lisk-sdk 3.0.2. Ports, nonces and hashes are test values. */
+/**
+ * Tests the wire protocol of generation 3 with frames that were captured between nodes of lisk-sdk 3.0.2. In these
+ * frames, test values replace the ports, nonces and hashes.
+ */
 
 import { createServer } from 'node:http';
 
@@ -14,7 +17,10 @@ const INFO =
   '"lastBlockId":"12345678901234567890","advertiseAddress":true,"nonce":"2bb9a0ac29950053"}';
 const DIALLER_INFO = INFO.replace('PORT', '5301').replace('2bb9a0ac29950053', 'b8641169cd712d51');
 
-/** The query of a real dialler: first each member, then all members together as JSON. */
+/**
+ * The query that a node of lisk-sdk sends when it dials. The query contains each member of the peer info, and then all
+ * members together as JSON (`options`).
+ */
 const FULL_QUERY =
   'os=linux4.15.0&version=3.0.2&wsPort=5301&httpPort=4000&minVersion=1.0.0&protocolVersion=2.0&height=1234' +
   `&blockVersion=2&maxHeightPrevoted=1200&networkId=${NETWORK}&lastBlockId=12345678901234567890` +

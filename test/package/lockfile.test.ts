@@ -41,8 +41,8 @@ test('npm run sbom names each package that a node runs, with its SHA-512', (t) =
   const names = new Set(components.map(({ name }) => name));
   t.true(shipped.length > 100);
   for (const [place] of shipped) t.true(names.has(place.replace(/^.*node_modules\//, '')), place);
-  // Packages that are installed only for the build, but are bundled into the dashboard, the API reference and the
-  // programs.
+  // npm installs these packages only for the build. But the build includes their code in the dashboard, the API
+  // reference and the programs, so the bill of materials must name them.
   for (const name of ['preact', 'uplot', 'swagger-ui-dist', 'supports-color']) t.true(names.has(name), name);
   t.is(metadata.component.name, 'bloomery');
   t.deepEqual(

@@ -1,8 +1,9 @@
 /**
- * `npm run package-check`: packs the package, and checks the list of packed files. The script then uses npx in an empty
- * folder to run a command and a devnet of the package. Finally, it installs the package into a sample project, and runs
- * the tests of the project in four test runners. npm downloads the dependencies from the registry. If npm cannot
- * install a runner, the script prints a message and skips the runner.
+ * The program of `npm run package-check`. It packs the package with `npm pack`, and checks the list of packed files. In
+ * an empty folder, it then uses npx to run the command `version` and a devnet from the packed package. Finally, it
+ * installs the package into a sample project, and runs the tests of the project in four test runners. npm may download
+ * dependencies from the registry. If npm cannot install a test runner, the program prints a message and skips this
+ * runner.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';

@@ -1,14 +1,19 @@
-/** Copies the project docs/examples/sample-project, and reads the results of its tests. */
+/**
+ * Copies the sample project (`docs/examples/sample-project`) into another folder, and reads the results of its tests.
+ */
 
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageDirectory } from '../../src/config/package.ts';
 
-/** Test runners. For each runner, the sample project has a script `test:<runner>`. */
+/**
+ * Names of the test runners that can run the tests of the sample project. Its `package.json` has a script
+ * `test:<runner>` for each of them.
+ */
 export const RUNNERS = ['node', 'ava', 'vitest', 'jest'] as const;
 export type Runner = (typeof RUNNERS)[number];
 
-/** Number of tests of the project in each runner. */
+/** Number of tests of the sample project. The number is the same for each runner. */
 export const TESTS = 5;
 
 const SAMPLE = join(packageDirectory(), 'docs/examples/sample-project');
@@ -19,10 +24,11 @@ interface Manifest {
 }
 
 /**
- * Copies the project without the development dependencies in its `package.json`. The caller installs the runners one
- * by one.
+ * Copies the sample project into `folder`, and removes the development dependencies from the `package.json` of the
+ * copy. These dependencies contain test runners, which the caller installs one by one.
  *
- * @returns version range of each runner that is a package
+ * @returns the removed development dependencies: for each package, its version range. The runner `node` is not a
+ * package.
  */
 export function copySampleProject(folder: string): Readonly<Record<string, string>> {
   cpSync(SAMPLE, folder, { recursive: true });

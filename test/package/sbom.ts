@@ -1,8 +1,9 @@
 /**
- * `npm run -s sbom`: prints a CycloneDX bill of materials of the packages that a node runs. npm creates the bill from
- * the lockfile, and this script removes the packages that only development needs. `npm sbom --omit dev` would also
- * remove packages that both development and the node need. Packages that the build bundles into programs and pages
- * count as shipped, even if the lockfile marks them as development packages.
+ * The script of `npm run -s sbom`. It prints a software bill of materials (SBOM) in the format CycloneDX, which lists
+ * the packages that a node runs. npm creates a bill from the lockfile, and this script removes the packages that only
+ * development needs. `npm sbom --omit dev` would also remove packages that both development and the node need. The bill
+ * also contains the packages that the build bundles into programs and pages, even if the lockfile marks them as
+ * development packages.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -32,7 +33,7 @@ const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sb
 const whole = JSON.parse(
   execFileSync('npm', args, { cwd: directory, encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX }),
 ) as Untyped;
-/** Marks a bundled package as shipped, even if the lockfile marks it as a development package. */
+/** Marks a bundled package in the bill as required, and removes the property that marks it as a development package. */
 const asShipped = ({ properties = [], ...component }: Untyped): Untyped => ({
   ...component,
   scope: 'required',
@@ -43,7 +44,8 @@ const components = whole.components
   .map((component: Untyped) =>
     bundled.includes(`${component.name}@${component.version}`) ? asShipped(component) : component,
   );
-// npm names the application after its folder, so the script takes the name from `package.json`.
+// In the bill of npm, the application has the name of its folder. The script replaces this name by the name in
+// `package.json`.
 const { name: ownName } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
   readonly name: string;
 };

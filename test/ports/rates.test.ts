@@ -1,6 +1,6 @@
 /**
- * Tests of the table of rates (`RATES`): honest nodes stay within the receive limits, even after a stall of the
- * connection or of the process.
+ * Tests the table of rates (`RATES`), from which the node computes its receive limits. Honest nodes must stay within
+ * these limits, even after their connection or process has stalled.
  */
 
 import test from 'ava';
@@ -34,7 +34,8 @@ for (const row of RATES) {
 
   for (const [whose, sending] of sendersOf(row)) {
     test(`${title}: nothing of ${whose} is dropped when its connection stalls and then delivers all at once`, (t) => {
-      // Different stalls: none, one in the middle, one right after connecting, and repeated ones.
+      // Each list contains the start times of stalls. The lists contain no stall, one stall after a minute, one stall
+      // directly after the connection opens, and repeated stalls.
       for (const stallsMs of [[], [60_000], [0], Array.from({ length: 50 }, (_, index) => index * 61_000)]) {
         const limits = new ReceiveLimits(row.generation);
         const arrivals = arrivalsOf(sending, stallsMs);
@@ -45,7 +46,8 @@ for (const row of RATES) {
 
     test(`${title}: nothing of ${whose} is dropped when its process stalls, whatever had queued up`, (t) => {
       const limits = new ReceiveLimits(row.generation);
-      // After a stall of the process, each timer of the sender fires only once, and the sender may send a full burst.
+      // Each step of this loop is the end of a stall of the sender's process. After a stall, each timer of the sender
+      // fires only once, and the sender may also send a full burst.
       for (let atMs = 0; atMs < HOUR_MS; atMs += 7_777) {
         for (let sent = 0; sent < sending.burst + 1; sent += 1) t.is(limits.use(row.name, atMs), 'taken');
       }
@@ -66,7 +68,8 @@ for (const generation of [2, 3] as const) {
     const messages = rows
       .filter(({ own }) => own.everyMs > 1_000 / CALLS_PER_SECOND_MAX)
       .reduce((sum, { own }) => sum + 1_000 / own.everyMs, 0);
-    // The test assumes that the node answers as many requests as it sends. Heartbeats add at most one frame per second.
+    // The test assumes that the node answers as many requests as it sends, so it counts the requests twice. Heartbeats
+    // add at most one frame per second.
     t.true(2 * requests + messages + 1 <= FRAMES_PER_SECOND, `${2 * requests + messages}`);
   });
 }
@@ -97,8 +100,9 @@ function sentBy({ burst, everyMs }: Sending): number[] {
 }
 
 /**
- * Returns the times at which the messages of `sentBy` arrive. Messages sent during a stall arrive when the stall ends.
- * Of the calls sent during a stall, at most `burst` plus `outstandingMax` calls arrive.
+ * Returns the times at which the frames of `sentBy` arrive. A frame that was sent during a stall arrives when the stall
+ * ends. If the sender limits its unanswered calls (`outstandingMax`), at most `burst` plus `outstandingMax` of the
+ * calls in a stall arrive.
  */
 function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
   const arrivals: number[] = [];

@@ -2,7 +2,8 @@ import test from 'ava';
 import { isPortBlocked } from '../../src/primitives/blocked-ports.ts';
 
 /**
- * Whether `fetch` refuses the port. No program needs to listen on the port, because `fetch` refuses before it connects.
+ * Resolves with true if `fetch` refuses to use the port. No program needs to listen on the port, because `fetch`
+ * refuses the port before it opens a connection.
  */
 async function isRefused(port: number): Promise<boolean> {
   const error: unknown = await fetch(`http://127.0.0.1:${port}`).catch((reason: unknown) => reason);

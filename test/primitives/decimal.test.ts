@@ -1,4 +1,6 @@
-/** Tests decimal numbers. `decimalOf` must read a text as the number library of the reference does. */
+/**
+ * Tests decimal numbers. For each text, `decimalOf` must return the same number as the number library of the reference.
+ */
 
 import { createRequire } from 'node:module';
 import test from 'ava';
@@ -14,7 +16,10 @@ const Reference = createRequire(require.resolve('lisk-transactions-3'))('@liskhq
   text: string,
 ) => ReferenceNumber;
 
-/** Returns the number in `text` as a plain decimal; undefined if `text` is not a number or is infinite. */
+/**
+ * Returns the number in `text` as the reference reads it, without an exponent. Returns undefined if `text` is not a
+ * number or means infinity.
+ */
 function referenceText(text: string): string | undefined {
   try {
     const number = new Reference(text);
@@ -123,7 +128,7 @@ test('a sum agrees with exact arithmetic', (t) => {
   fc.assert(
     fc.property(fc.array(term, { maxLength: 150 }), (terms) => {
       const sum = new DecimalSum();
-      // Exact sum, in units of 10^-40.
+      // The exact sum as an integer, in units of 10^-40.
       let exact = 0n;
       for (const { coefficient, exponent, isWhole, isSubtracted } of terms) {
         if (isWhole) sum.addInteger(coefficient);
@@ -136,8 +141,8 @@ test('a sum agrees with exact arithmetic', (t) => {
       const [whole, rest] = [exact / 10n ** 40n, exact % 10n ** 40n];
       const isRepresentable = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
       const result = sum.integer();
-      // If a sum has decimal terms and more than 48 digits, `integer` returns undefined. From 43 digits on, the test
-      // accepts the sum or undefined.
+      // `integer` returns undefined if a sum has decimal terms and more than 48 digits. For an integer sum of more than
+      // 42 digits, the test therefore accepts either the sum or undefined.
       if (isRepresentable) t.is(result, whole);
       else if (result !== undefined) t.is(result, whole);
       if (rest !== 0n) t.is(result, undefined);

@@ -14,8 +14,8 @@ test('a text is read as an address exactly when the runtime accepts it', (t) => 
   fc.assert(
     fc.property(odd, (text) => {
       t.is(isIpv4(text), isIP(text) === 4, text);
-      // A zone names a network interface of the machine. Node.js accepts a zone, but an address in the protocol has
-      // none.
+      // An IPv6 address may end with a zone (after `%`), which names a network interface of the machine. Node.js
+      // accepts a zone, but `ipBytes` must refuse it, because addresses in the protocol have no zone.
       const family = text.includes('%') ? 0 : isIP(text);
       t.is(ipBytes(text)?.length, family === 0 ? undefined : family === 4 ? 4 : 16, text);
     }),

@@ -1,6 +1,6 @@
 /**
- * Tests networks with 1 to 101 delegates. In each network every slot has an owner, and networks with finality finalize
- * blocks.
+ * Tests networks with 1 to 101 delegates. In each network, a delegate must forge a block in every slot. In networks of
+ * generation 3, blocks must become final.
  */
 
 import test from 'ava';
@@ -12,9 +12,9 @@ import { NO_EXCEPTIONS } from '../../src/protocol/params.ts';
 import { ChainMaker, makeNetwork, signBlock } from '../support/chain-maker.ts';
 
 /**
- * Number of blocks that each network forges after round 4. In generation 3, rounds 1 to 3 use the list of delegates
- * that was fixed after the genesis block. Round 4 uses the list that was fixed at the end of round 1. Round 5 uses the
- * list that was fixed at the end of round 2.
+ * Number of blocks that each network forges after the end of round 4. In generation 3, rounds 1 to 3 use the list of
+ * delegates that was fixed after the genesis block. Round 4 uses the list that was fixed at the end of round 1. Round 5
+ * uses the list that was fixed at the end of round 2.
  */
 const BEYOND = 5;
 
@@ -29,9 +29,9 @@ for (const generation of [2, 3] as const) {
       t.is(slots, tip.height - first.height, `${delegates} delegates: a slot passed unused`);
       if (generation === 2) continue;
       const behind = tip.height - maker.rules.finalizedHeight(maker.state);
-      // A header votes for its own block and for the `range` blocks before it: three rounds in total. When a new round
-      // changes the order of the delegates, finality is late, because some delegates have two slots before other
-      // delegates have one.
+      // A header votes for its own block and for the `range` blocks before it, which together are three rounds. When
+      // the order of the delegates changes in a new round, some delegates have two slots before other delegates have
+      // one. Blocks then become final later, but at most `range` blocks may not be final.
       t.true(behind <= bftLimits(delegates).range, `${delegates} delegates: ${behind} blocks are not final`);
     }
   });
@@ -46,7 +46,8 @@ test('a network whose lists are used many rounds after they were fixed forges ev
     t.is(slots, tip.height - first.height, `offset ${delegateListRoundOffset}: a slot passed unused`);
     const behind = tip.height - maker.rules.finalizedHeight(maker.state);
     t.true(behind <= bftLimits(4).range, `offset ${delegateListRoundOffset}: ${behind} blocks are not final`);
-    // Each delegate was active in all rounds. `minHeightActive` goes back at most three rounds from the present round.
+    // Each delegate has been active in all rounds. `minHeightActive` looks back at most three rounds from the round of
+    // the header.
     const header = maker.forge();
     const { rules, state } = maker;
     const newest = Math.ceil(header.height / 4);
@@ -87,8 +88,8 @@ test('a delegate earns and counts blocks by the rounds of its own network', (t) 
       accounts.reduce((sum, { producedBlocks }) => sum + producedBlocks, 0),
       14,
     );
-    // The genesis block replaces the block of one delegate in the first round. Every later round has a block of each
-    // delegate.
+    // The first round contains the genesis block, so one delegate has no block in this round and counts a missed block.
+    // Each later round has a block of each delegate.
     t.is(
       accounts.reduce((sum, { missedBlocks }) => sum + missedBlocks, 0),
       1,

@@ -8,8 +8,8 @@ import { MemoryState } from '../support/memory-state.ts';
 const addressOf = (publicKey: string): string => `${Number(`0x${publicKey}`)}L`;
 
 /**
- * 101 headers of round 1. Delegate 1 forges three blocks, delegates 2 to 98 forge one each, and the last block is the
- * second block of delegate 7.
+ * Returns the 101 headers of round 1. Delegate 1 has forged the first three blocks. Delegates 2 to 98 have forged one
+ * block each. Delegate 7 has also forged the last block.
  */
 function round(fees: bigint): ReturnType<typeof headerWith>[] {
   const forgers = [1, 1, 1, ...Array.from({ length: 97 }, (_, index) => index + 2), 7];

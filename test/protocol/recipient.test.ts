@@ -1,6 +1,6 @@
 /**
- * Tests the recipient `NaNL`. It is not an address, but the network accepts it. The reference's packages show which
- * transactions the network accepts.
+ * Tests transfers to the recipient `NaNL`. This text is not an address, but nodes of the reference accept it. The test
+ * compares Bloomery with the transaction packages of the reference.
  */
 
 import test from 'ava';
@@ -68,7 +68,8 @@ for (const generation of [2, 3] as const) {
     t.is(other.id, transaction.id);
     t.is(other.signature, transaction.signature);
 
-    // The stored bytes, which also go to other threads, are different for the two transfers.
+    // Both transfers have the same signed bytes, and therefore the same id. The bytes for the store and for other
+    // threads must be different, so that each transfer keeps its recipient.
     for (const each of [transaction, other]) t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(each)), each);
     t.deepEqual(codec.transactionToJson(transaction)['asset'], json['asset']);
     t.like(transaction.payload, { recipientId: 'NaNL' });

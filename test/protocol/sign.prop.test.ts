@@ -23,7 +23,7 @@ const NETWORKS = {
   3: { generation: 3, networkIdentifier: NETWORK_IDENTIFIER },
 } as const;
 
-/** Converts the content of a reference transaction to the payload that a wallet passes. */
+/** Converts the content of a transaction of the reference to the payload that a wallet passes to Bloomery's signer. */
 function payloadOf({ type, asset, sender }: Content, generation: 2 | 3): Payload {
   const members = asset as Record<string, never>;
   switch (type) {
@@ -52,7 +52,10 @@ function errorOf(work: () => unknown): ProtocolError {
   throw new Error('nothing was refused');
 }
 
-/** Removes empty members, because one of the two compared documents may omit them. */
+/**
+ * Removes empty members from the JSON of a transaction. The test compares two such documents, and one of them may omit
+ * a member that is empty in the other.
+ */
 function withoutEmptyMembers(json: Record<string, unknown>): Record<string, unknown> {
   const optional = ['recipientPublicKey', 'senderSecondPublicKey', 'signatures', 'signSignature', 'senderId'];
   const isPresent = ([name, value]: [string, unknown]): boolean =>

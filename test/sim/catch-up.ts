@@ -1,5 +1,5 @@
 /**
- * Measures how long a node without any blocks needs to catch up with a network that has a history:
+ * Measures how long a node without any blocks needs to download the chain of a network that already has many blocks:
  * `npm run sim -- --behind BLOCKS`.
  */
 
@@ -18,7 +18,7 @@ import { World } from './world.ts';
 
 export interface OutageSync {
   readonly blocks: number;
-  /** Slots until the late node had the same tip as the other nodes. */
+  /** Number of slots after which the late node had the same tip as the other nodes. */
   readonly slots: number;
   readonly isSame: boolean;
 }
@@ -34,7 +34,7 @@ export async function syncAfterOutage(blocks: number): Promise<OutageSync> {
     network: NETWORK,
     startS: history.endS,
     diskOf: (node) => (node === 2 ? new Disk() : history.disk.copy()),
-    // The late node has no delegates, so it has missed no slots of its own.
+    // The late node (node 2) has no delegates, so none of its own slots pass during the download.
     forgersOf: (node, delegates) => (node === 2 ? [] : delegates.filter((_, index) => index % 2 === node)),
   });
   let slots = 0;

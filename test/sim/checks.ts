@@ -1,6 +1,6 @@
 /**
- * Checks guarantees after every event of a simulated world. A violation throws `PromiseBroken` with the observed
- * values.
+ * Checks after every event of a simulated world whether the nodes keep their guarantees. If a guarantee is violated,
+ * the check throws `PromiseBroken` with the observed values.
  */
 
 import { createHash } from 'node:crypto';
@@ -19,12 +19,15 @@ export class PromiseBroken extends Error {
   }
 }
 
-/** The weight check reads every account that votes for delegates, so it runs only every few blocks. */
+/**
+ * `checkWeights` reads every account that votes for delegates, which takes long. It therefore runs only for tips whose
+ * height is a multiple of this number.
+ */
 const WEIGH_EVERY_BLOCKS = 10;
 
 /**
- * Rewards and fees of a chain up to a block. `paid` is the sum of the rewards of all finished rounds. The rewards and
- * fees of the running round (`openRewards`, `openFees`) belong to no account yet.
+ * Sums over a chain up to a block. `paid` is the sum of the rewards of all complete rounds. `openRewards` and
+ * `openFees` are the rewards and fees of the current round, which belong to no account yet.
  */
 interface Owed {
   readonly paid: bigint;
@@ -32,19 +35,25 @@ interface Owed {
   readonly openFees: bigint;
 }
 
-/** Checks a world after every event, but examines only what has changed since the last check. */
+/**
+ * Checks the nodes of a world after every event. It checks a node only if the tip or the number of signed headers of
+ * the node has changed since the last check.
+ */
 export class Watch {
   readonly #world: World;
-  /** For each node, the tip at the last check. `#finalized` and `#signed` also have the values of the last check. */
+  /**
+   * For each node, the id of its tip at the last check. `#finalized` contains for each node its finalized height at the
+   * last check, and `#signed` contains the number of headers that the node had signed.
+   */
   readonly #tips = new Map<number, string>();
   readonly #finalized = new Map<number, number>();
   readonly #signed = new Map<number, number>();
-  /** For each height, the finalized block and the node that finalized it first. */
+  /** For each height, the id of the finalized block, and the node for which this block was final first. */
   readonly #finalizedIds = new Map<number, { readonly id: string; readonly node: number }>();
-  /** For each tip, the state digest and the node that had this tip first. */
+  /** For each tip, the digest of the state, and the node that had this tip first. */
   readonly #digests = new Map<string, { readonly digest: bigint; readonly node: number }>();
   readonly #owed = new Map<string, Owed>();
-  /** Tips whose vote weights have been checked. */
+  /** Ids of the tips for which `checkWeights` has run. */
   readonly #weighed = new Set<string>();
 
   constructor(world: World) {
@@ -71,7 +80,10 @@ export class Watch {
     }
   }
 
-  /** No two honest nodes finalize different blocks at one height. A node never reverts a finalized block. */
+  /**
+   * Checks two guarantees. The finalized height of a node never decreases. At each height, the same block is final for
+   * all honest nodes.
+   */
   #checkFinality(node: SimNode): void {
     const finalized = node.engine.chain.finalizedHeight;
     const before = this.#finalized.get(node.index) ?? 0;
@@ -89,7 +101,10 @@ export class Watch {
     }
   }
 
-  /** Nodes with equal tips have equal states, and the sum of all balances matches the blocks of the chain. */
+  /**
+   * Checks that nodes with the same tip have the same state. Also checks that the sum of all balances agrees with the
+   * rewards and fees in the blocks of the chain.
+   */
   #checkState(node: SimNode): void {
     const { id, height } = node.tip;
     const { digest, supply } = node.disk;
@@ -104,7 +119,8 @@ export class Watch {
     }
     if (height % WEIGH_EVERY_BLOCKS === 0 && !this.#weighed.has(id)) {
       this.#weighed.add(id);
-      // Generation 2 updates vote weights only at the end of a round.
+      // In generation 2, the vote weights change only at the end of a round, so they may differ from the balances
+      // within a round.
       if (this.#world.params.generation === 3) checkWeights(node);
     }
   }
@@ -135,7 +151,7 @@ export class Watch {
     return owed;
   }
 
-  /** No honest delegate signs contradicting headers. */
+  /** Checks that no honest node signs two headers of the same delegate that contradict each other. */
   #checkJournal(node: SimNode): void {
     const { signed } = node.journal;
     for (let at = this.#signed.get(node.index) ?? 0; at < signed.length; at += 1) {
@@ -154,7 +170,7 @@ export class Watch {
   }
 }
 
-/** The weight of a delegate is the sum of the balances of its voters. */
+/** Checks that the weight of each delegate is the sum of the balances of its voters. */
 function checkWeights(node: SimNode): void {
   const weights = new Map<string, bigint>();
   for (const { key } of node.store.tables.entries(TABLES.votes.all)) {
@@ -173,12 +189,15 @@ function checkWeights(node: SimNode): void {
 }
 
 /**
- * Tables whose content depends only on the chain. Nodes with equal chains have equal tables, whatever blocks the nodes
- * reverted before.
+ * Tables whose content depends only on the chain. Nodes with the same chain must have equal entries in these tables,
+ * even if the nodes have reverted different blocks before.
  */
 const CHAIN_TABLES = (Object.keys(TABLES) as TableName[]).filter((name) => TABLES[name].role !== 'local');
 
-/** Checks that nodes with equal tips have equal blocks and indexes. The check reads all tables, so call it rarely. */
+/**
+ * Checks that nodes with the same tip have equal blocks, states and indexes. The check reads all tables, which takes
+ * long, so a simulation should call it rarely.
+ */
 export function checkTables(nodes: readonly SimNode[]): void {
   const known = new Map<string, { readonly digest: string; readonly node: number }>();
   for (const node of nodes) {
@@ -197,7 +216,10 @@ export function checkTables(nodes: readonly SimNode[]): void {
   }
 }
 
-/** Returns the distance from the top of the longest chain to the last block that all nodes have in common. */
+/**
+ * Returns the number of blocks by which the highest tip of the nodes is above the last block that all nodes have in
+ * common.
+ */
 export function disagreement(nodes: readonly SimNode[]): number {
   const heights = nodes.map((node) => node.tip.height);
   let common = Math.min(...heights);

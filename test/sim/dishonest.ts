@@ -1,6 +1,6 @@
 /**
- * Nodes that follow the wire protocol but cheat with their own blocks. The engine of such a node is honest: a transport
- * between the engine and the wire cheats.
+ * Simulates dishonest nodes: they follow the wire protocol, but misuse the blocks that they forge. The engine of such a
+ * node is the honest one. A wrapper around its transport changes or delays the messages that the engine sends.
  */
 
 import type { NodeInfo, PeerId, PeerMessage, Transport } from '../../src/ports/transport.ts';
@@ -48,7 +48,8 @@ function doubleForger(transport: Transport, { random, codec, keys }: TamperConte
     if (twin === undefined) {
       const block = codec.blockFromJson(json);
       const owner = keys.find((keyPair) => publicKeyOf(keyPair) === block.generatorPublicKey);
-      // Any timestamp within the slot is valid.
+      // The second block differs from the first only in its timestamp and signature. Both blocks are valid, because any
+      // timestamp within the slot is valid.
       twin =
         owner === undefined ? json : codec.blockToJson(signBlock(block, { timestamp: block.timestamp + 1 }, owner));
       twins.set(json, twin);

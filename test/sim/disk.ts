@@ -1,7 +1,8 @@
 /**
- * The disk of a simulated node: a key-value store in memory or in LMDB, which survives the processes that use it. After
- * each transaction, the disk updates the digest and the supply of the state, so that `checks.ts` can read both values
- * without cost. The disk can also kill the process at any write.
+ * Simulates the disk of a node. A disk is a key-value store in memory or in LMDB, whose content survives a simulated
+ * crash of the node's process. After each transaction, the disk updates the digest of the state and the sum of all
+ * balances (the supply), so that `checks.ts` can read both values quickly. A test can also let the process crash at a
+ * given write to the disk.
  */
 
 import { hash } from 'node:crypto';
@@ -12,8 +13,8 @@ import { MemoryKeyValue } from '../../src/store/disk/memory.ts';
 import { decodeAccount } from '../../src/store/tables/records.ts';
 
 /**
- * Thrown by a write of a dead process. The code of the process may run on for a moment, but has no effect on other
- * nodes.
+ * A write of a process that has died throws this error. The code of such a process may still run for a moment, but has
+ * no effect on its disk or on other nodes.
  */
 export class ProcessDied extends Error {
   constructor() {
@@ -22,7 +23,10 @@ export class ProcessDied extends Error {
   }
 }
 
-/** A process of a node. After it has died, its disk refuses writes, and its timers and log lines have no effect. */
+/**
+ * A simulated process of a node. After the process has died, the disk refuses its writes, and its timers and log lines
+ * have no effect.
+ */
 export interface Process {
   isAlive: boolean;
 }
@@ -37,7 +41,10 @@ interface Counted {
 
 export class Disk {
   readonly #keyValue: KeyValue;
-  /** Hash and balance of each entry of the state. Undefined if the disk does not track the digest and the supply. */
+  /**
+   * By key, the hash and the balance of each entry of the state. Undefined if the disk does not compute the digest and
+   * the supply.
+   */
   readonly #counted: Map<string, Counted> | undefined;
   #digest = 0n;
   #supply = 0n;
@@ -45,7 +52,7 @@ export class Disk {
   #dieAtWrite = Number.POSITIVE_INFINITY;
   #onDeath: () => void = () => undefined;
 
-  /** @param isCounted whether to track the digest and the supply */
+  /** @param isCounted whether the disk computes the digest and the supply */
   constructor(keyValue: KeyValue = new MemoryKeyValue(), isCounted = true) {
     this.#keyValue = keyValue;
     if (!isCounted) return;
@@ -56,8 +63,8 @@ export class Disk {
   }
 
   /**
-   * XOR of the hashes of all entries of the consensus state. Equal states have equal digests, whatever the order of the
-   * writes.
+   * The digest of the state: the XOR of the hashes of all its entries. Equal states have equal digests, also if their
+   * entries were written in different orders.
    */
   get digest(): bigint {
     return this.#digest;
@@ -68,21 +75,24 @@ export class Disk {
     return this.#supply;
   }
 
-  /** Number of writes since the disk was made, including failed writes. */
+  /** Number of writes to the disk since its creation, including writes that failed because the process had died. */
   get writes(): number {
     return this.#writes;
   }
 
   /**
-   * Lets the process die in the middle of a transaction, at the write with the given number. The next write has number
-   * 1.
+   * Lets the process die at a future write, in the middle of the transaction. `number` counts the writes from now on;
+   * the next write has the number 1. At this write, the disk calls `onDeath`.
    */
   dieAtWrite(number: number, onDeath: () => void): void {
     this.#dieAtWrite = this.#writes + number;
     this.#onDeath = onDeath;
   }
 
-  /** Opens the key-value store for one process. After the process has died, reads still succeed and writes throw. */
+  /**
+   * Opens the key-value store for one process. After the process has died, its reads still succeed, and its writes
+   * throw `ProcessDied`.
+   */
   mount(owner: Process): KeyValue {
     const keyValue = this.#keyValue;
     return {

@@ -1,6 +1,7 @@
 /**
- * Draws faults from a seed. Each world gets its own mixture of faults, for example only bad links, or faults of all
- * kinds. The mixtures differ, because faults of one kind can hide defects of the node that other faults would show.
+ * Chooses the faults of a simulated world at random, from a seed. One world may get only bad links, and another world
+ * may get faults of all kinds. The worlds get different faults, because faults of one kind can hide defects of the node
+ * that faults of another kind would show.
  */
 
 import type { KeyPair } from '../../src/protocol/types.ts';
@@ -11,20 +12,29 @@ import { Stranger } from './stranger.ts';
 import { GOOD_LINK, type LinkQuality } from './wire.ts';
 import type { World } from './world.ts';
 
-/** Maximum number of delegates that may cheat in total: fewer than a third, as the finality protocol requires. */
+/**
+ * Maximum number of delegates that may break the protocol in a world. This is fewer than a third of the delegates, as
+ * finality requires.
+ */
 const DISHONEST_DELEGATES_MAX = 33;
-/** Number of delegates whose keys the strangers (`stranger.ts`) use. Strangers forge no valid block. */
+/**
+ * Number of delegates whose keys the strangers have. A stranger is a simulated hostile peer (`stranger.ts`). Strangers
+ * sign blocks with these keys, but none of the blocks is valid.
+ */
 const STRANGERS_DELEGATES = 3;
 /** Number of delegates that forge on two honest nodes at the same time. */
 const SHARED_DELEGATES = 4;
-/** Minimum number of nodes for a dishonest node. With fewer nodes, finality needs the delegates of every node. */
+/**
+ * A world has a dishonest node only if it has at least this number of nodes. In a world with fewer nodes, no block can
+ * become final without the delegates of the dishonest node.
+ */
 const NODES_WITH_DISHONEST_MIN = 4;
 
 export interface FaultPlan {
   readonly links: LinkQuality;
   readonly hasPartitions: boolean;
   readonly hasCrashes: boolean;
-  /** Share of crashes that happen during a write to the disk. */
+  /** Probability that a crash happens during a write to the disk. */
   readonly crashesAtWrite: number;
   readonly hasBlackout: boolean;
   readonly hasSkewedClocks: boolean;
@@ -34,7 +44,10 @@ export interface FaultPlan {
   readonly misbehaviour: Misbehaviour | undefined;
 }
 
-/** @param random depends on the seed alone, because the plan exists before its world */
+/**
+ * @param random generator that depends only on the seed. The generator of the world cannot be used, because the plan is
+ * drawn before the world exists.
+ */
 export function drawPlan(random: SeededRandom, nodes: number): FaultPlan {
   const dishonestNode = nodes >= NODES_WITH_DISHONEST_MIN && random.chance(0.5);
   return {
@@ -59,14 +72,18 @@ export function drawPlan(random: SeededRandom, nodes: number): FaultPlan {
   };
 }
 
-/** If the plan has a dishonest node, it is the last node. */
+/**
+ * Returns a function that gives the misbehaviour of a node by its index. The last node is the dishonest node, if the
+ * plan has a misbehaviour.
+ */
 export function misbehaviourOf(plan: FaultPlan, nodes: number): (node: number) => Misbehaviour | undefined {
   return (node) => (node === nodes - 1 ? plan.misbehaviour : undefined);
 }
 
 /**
- * Distributes the delegates among the nodes. Strangers get a few delegates, and a few other delegates forge on two
- * nodes. The dishonest node gets so few delegates that at most `DISHONEST_DELEGATES_MAX` delegates cheat in total.
+ * Distributes the delegates among the nodes. If the plan has strangers, no node gets the delegates whose keys the
+ * strangers have. If the plan shares delegates, a few other delegates forge on two nodes. The dishonest node gets so
+ * few delegates that all delegates of these three kinds together are at most `DISHONEST_DELEGATES_MAX`.
  */
 export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delegates: readonly KeyPair[]) => KeyPair[] {
   const strangers = plan.hasStrangers ? STRANGERS_DELEGATES : 0;
@@ -75,13 +92,13 @@ export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delega
   return (node, delegates) => {
     const dealt = delegates.filter((_, index) => index >= strangers && index % nodes === node);
     if (misbehaviourOf(plan, nodes)(node) !== undefined) return dealt.slice(0, dishonestMax);
-    // The delegates of node 1 that also forge on node 0.
+    // These delegates forge on node 1, and also on node 0.
     const second = delegates.filter((_, index) => index >= strangers && index % nodes === 1).slice(0, shared);
     return node === 0 && nodes > 1 ? [...dealt, ...second] : dealt;
   };
 }
 
-/** Causes faults in a world until the caller calls `heal`. */
+/** Causes the faults of a plan in a world, at random times, until `heal` is called. */
 export class Faults {
   readonly #world: World;
   readonly #plan: FaultPlan;
@@ -109,9 +126,9 @@ export class Faults {
   }
 
   /**
-   * Ends all faults, with three exceptions. Dishonest delegates continue. Two nodes that forge with the same keys
-   * continue. Strangers that are connected leave within ten minutes, and no further strangers connect. After the call,
-   * the wire, the clocks and the processes work correctly.
+   * Ends all faults, with three exceptions. The dishonest node remains dishonest. Two nodes that forge with the same
+   * keys continue to do so. Strangers that are connected leave within ten minutes, and no new strangers connect. After
+   * the call, all connections work, all clocks are right, and all nodes run.
    */
   async heal(): Promise<void> {
     this.#isStopped = true;
@@ -166,8 +183,9 @@ export class Faults {
   }
 
   /**
-   * Changes the clock of a random node to a wrong or to the right time. Up to a third of the nodes have a wrong clock
-   * at the same time. In a world of one or two nodes, one node may have a wrong clock.
+   * Chooses a random node and changes its clock. If the clock is wrong, the method makes it right. If the clock is
+   * right, the method makes it wrong, unless too many nodes already have a wrong clock. At most a third of the nodes
+   * may have a wrong clock at the same time. In a world of one or two nodes, one node may have it.
    */
   #skew(): void {
     const { nodes } = this.#world;

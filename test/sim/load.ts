@@ -1,6 +1,6 @@
 /**
- * Sends random transactions to random nodes, as clients do. Many transactions are invalid, and the pools must reject
- * them.
+ * Sends random transactions to random nodes, as clients do. Many of the transactions of `send` are invalid, and the
+ * pools must reject these.
  */
 
 import { hexOf } from '../../src/primitives/bytes.ts';
@@ -10,7 +10,10 @@ import type { SimNode } from './node.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { World } from './world.ts';
 
-/** Share of each transaction type, in tenths. The load has no dapp transactions, because generation 3 has none. */
+/**
+ * Of ten random transactions, the average number of each type. The load contains no transactions of applications
+ * (dapps), because generation 3 has no type for them.
+ */
 const TENTHS: Readonly<Record<Payload['kind'], number>> = {
   transfer: 4,
   vote: 3,
@@ -28,7 +31,7 @@ export class Load {
   readonly #random: SeededRandom;
   readonly #people: readonly KeyPair[];
   readonly #seconds: readonly KeyPair[];
-  /** Ids of the transfers of `startTransfers`. */
+  /** Ids of the transfers that `startTransfers` has sent. */
   readonly sent: string[] = [];
 
   constructor(world: World) {
@@ -38,7 +41,7 @@ export class Load {
     this.#seconds = [0, 1, 2].map((number) => keyPairOf(`second ${number}`));
   }
 
-  /** Sends a few transactions at random intervals, for as long as the world runs. */
+  /** Sends one to three transactions at a time, at random intervals, until the world ends. */
   start(meanDelayMs: number): void {
     this.#world.time.schedule(this.#random.below(2 * meanDelayMs), () => {
       this.send();
@@ -57,8 +60,8 @@ export class Load {
   }
 
   /**
-   * Sends the given number of transfers per second to random nodes, for as long as the world runs. All transfers are
-   * valid while the accounts have funds.
+   * Sends the given number of transfers per second, each to a random node, until the world ends. The transfers are
+   * valid as long as the accounts of the senders have funds.
    */
   startTransfers(perSecond: number): void {
     this.#world.time.schedule(1000 / perSecond, () => {
@@ -95,7 +98,8 @@ export class Load {
         : this.#people.filter((keyPair) => group.includes(publicKeyOf(keyPair)));
     const isCareless = this.#random.chance(0.1);
     return makeTransaction(this.#world.params, sender, payload, {
-      // The timestamp is in the past, so that nodes with a slow clock accept it.
+      // The timestamp is at least one minute in the past, so that nodes whose clocks are behind accept the transaction,
+      // too.
       timestamp: node.engine.chain.nowS() - this.#random.between(60, 120),
       ...(second === undefined || isCareless ? {} : { second }),
       ...(isCareless ? {} : { members: signers }),

@@ -1,7 +1,7 @@
 /**
- * The simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. The program prints one line per seed.
- * For a failed seed, the program prints the seed, the violated guarantee and the last log lines. The exit code is 1 if
- * a seed fails.
+ * The program of the simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. It simulates one world
+ * for each seed, and prints one line for each. If a guarantee is violated in the world of a seed, the seed fails. The
+ * program then prints the last log lines of this world, the seed and the guarantee, and its exit code is 1.
  */
 
 import { Command, InvalidArgumentError } from 'commander';

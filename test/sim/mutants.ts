@@ -1,4 +1,7 @@
-/** Small, realistic defects. Each defect replaces a piece of compiled code that occurs exactly once. */
+/**
+ * A list of mutants for mutation testing. A mutant is a copy of the compiled code with one small, realistic defect,
+ * which the tests should detect. The defect replaces a piece of code (`from`) that occurs exactly once in its file.
+ */
 
 export interface Mutant {
   readonly name: string;
@@ -6,7 +9,7 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** For a mutant that survives: the reason why no test can notice its defect. */
+  /** Set only for a mutant that no test detects. It gives the reason why no test can detect the defect. */
   readonly reason?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A node of a simulated world (`world.ts`): the production engine on virtual time, a simulated wire and a simulated
- * disk. Tests can kill and restart the node.
+ * A node of a simulated world (`world.ts`). The node has the same engine as a real node, but the time, the network
+ * (`wire.ts`) and the disk are simulated. Tests can kill and restart the node.
  */
 
 import { Engine } from '../../src/engine/engine.ts';
@@ -37,7 +37,7 @@ export interface SimNodeOptions {
   readonly disk: Disk;
   readonly misbehaviour?: Misbehaviour | undefined;
   /**
-   * If true (the default), the node does not look for signatures that its delegates made on other nodes. Only the
+   * If true (the default), the node does not check whether its delegates have signed headers on other nodes. Only the
    * signing journal of the node then prevents double forging.
    */
   readonly riskDoubleForging?: boolean | undefined;
@@ -47,7 +47,7 @@ export interface SimNodeOptions {
   readonly hasWatermarks?: boolean | undefined;
 }
 
-/** The content of a node's backup. */
+/** A backup of a node's data folder: its disk and its signing journal. */
 export interface FolderCopy {
   readonly disk: Disk;
   readonly journal: MemoryJournal;
@@ -63,12 +63,18 @@ interface Running {
 export class SimNode {
   readonly index: number;
   readonly peerId: PeerId;
-  /** The disk and the signing journal (`journal`) survive crashes. */
+  /** The contents of the disk and of the signing journal (`journal`) survive a crash of the process. */
   #disk: Disk;
   readonly journal = new MemoryJournal();
-  /** The watermarks are outside the data folder, so a restore of the folder does not change the watermarks. */
+  /**
+   * Watermarks of the signatures. They are outside the data folder, so a restore of this folder from a backup does not
+   * change them.
+   */
   readonly watermarks = new MemoryWatermarks();
-  /** This journal survives crashes, as the file of a real node does, but never loses entries that await a flush. */
+  /**
+   * The transaction journal survives crashes, like the file of a real node. A real file may lose entries that were not
+   * yet flushed to the disk, but this journal loses no entries.
+   */
   readonly transactionJournal = new MemoryTransactionJournal();
   readonly keys: readonly KeyPair[];
   /** Offset of the node's clock from the time of the world, in milliseconds. */
@@ -76,7 +82,10 @@ export class SimNode {
   readonly #world: World;
   readonly #options: SimNodeOptions;
   #running: Running | undefined;
-  /** Number of starts. Each start has its own stream of random numbers. */
+  /**
+   * Number of times that the node was started. The seed of the node's random numbers depends on this number, so they
+   * are different after each start.
+   */
   #starts = 0;
 
   constructor(world: World, options: SimNodeOptions) {
@@ -88,7 +97,7 @@ export class SimNode {
     this.peerId = `${options.address.ip}:${options.address.wsPort}`;
   }
 
-  /** The checks in `checks.ts` apply only to honest nodes. */
+  /** Whether the node follows the protocol. `checks.ts` checks only the guarantees of honest nodes. */
   get isHonest(): boolean {
     return this.#options.misbehaviour === undefined;
   }
@@ -101,7 +110,7 @@ export class SimNode {
     return this.#disk;
   }
 
-  /** Makes a backup of the data folder as it is now. */
+  /** Makes a backup of the data folder (disk and signing journal) in its current state. */
   copyFolder(): FolderCopy {
     const journal = new MemoryJournal();
     journal.takeFrom(this.journal);
@@ -111,7 +120,7 @@ export class SimNode {
   /**
    * Replaces the data folder of a stopped node with a backup.
    *
-   * @param isNoticed whether the node can tell from the journal file that the file is a copy
+   * @param isNoticed whether the node can detect from the file of the signing journal that this file is a copy
    */
   restore({ disk, journal }: Partial<FolderCopy>, isNoticed: boolean): void {
     if (disk !== undefined) this.#disk = disk.copy(false);
@@ -134,7 +143,7 @@ export class SimNode {
     return header;
   }
 
-  /** Starts the process. Does nothing if the process runs already. */
+  /** Starts the process of the node, unless it already runs, and enables forging for all delegates of the node. */
   async start(): Promise<void> {
     if (this.isRunning) return;
     const world = this.#world;
@@ -213,7 +222,10 @@ export class SimNode {
     running.transport.die(noticedAfterMs);
   }
 
-  /** Lets the node crash at the write to the disk with the given number. The next write has number 1. */
+  /**
+   * Lets the node crash at a future write to its disk. `number` counts the writes from now on; the next write has the
+   * number 1. After the crash, the node calls `crashed`.
+   */
   crashAtWrite(number: number, crashed: () => void): void {
     this.disk.dieAtWrite(number, () => {
       this.crash();
@@ -226,7 +238,10 @@ export class SimNode {
     return this.#running;
   }
 
-  /** A clock with the current offset of the node. The timers of the clock end with the process. */
+  /**
+   * Returns a clock whose time has the offset `skewMs`, even if a test changes the offset later. The timers of the
+   * clock do nothing after the process has died.
+   */
   #clock(owner: Process): Clock {
     const { time } = this.#world;
     return {
@@ -259,10 +274,13 @@ export class SimNode {
 export class MemoryJournal implements FolderJournal {
   readonly entries = new Map<PublicKey, SignedHeader[]>();
   readonly held = new Map<PublicKey, number>();
-  /** Whether a restore that the node can notice has replaced the content of this journal since the last start. */
+  /**
+   * Whether the node can detect that the content of this journal comes from a backup. `recordFileIdentity` makes the
+   * value false again.
+   */
   isCopied = false;
   readonly moved = new Map<PublicKey, number>();
-  /** All headers in the order of their signing. Backups do not include this list. */
+  /** All headers that the node has signed, in this order. A restore from a backup does not change this list. */
   readonly signed: { readonly publicKey: PublicKey; readonly header: SignedHeader }[] = [];
 
   last(publicKey: PublicKey): SignedHeader | undefined {
@@ -327,11 +345,11 @@ export class MemoryJournal implements FolderJournal {
   }
 
   close(): void {
-    // The journal holds no resources to release.
+    // A journal in memory has no file to close.
   }
 }
 
-/** Watermarks of signatures, in memory. */
+/** Stores watermarks of signatures in memory. */
 export class MemoryWatermarks implements SigningWatermarks {
   readonly #all = new Map<PublicKey, Watermark>();
 

@@ -1,4 +1,7 @@
-/** Runs N restore schedules (`restores.ts`) in up to M processes: `npm run sim -- --restores N --jobs M`. */
+/**
+ * Runs N restore schedules (`restores.ts`), which test a node after a restore from a backup. The schedules run in M
+ * processes: `npm run sim -- --restores N --jobs M`.
+ */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +10,7 @@ import { performance } from 'node:perf_hooks';
 import { runRestore, type RestoreResult } from './restores.ts';
 
 const CHILD = '--restore-process';
-/** Number of schedules that a process runs per task. */
+/** A process gets its schedules in tasks of this number of schedules. The last task may have fewer. */
 const AT_A_TIME = 50;
 
 /** The results of the schedules of one task. */

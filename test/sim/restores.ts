@@ -1,13 +1,15 @@
 /**
- * Runs random restore schedules. In each schedule, a node stops. Most schedules then restore an earlier state of its
- * data folder, or of a part of the folder. Some of these schedules first move the delegates of the node to another
- * machine. After its restart, the node reaches its peers immediately, late, or never. The worlds are small and short,
- * because many small worlds find more defects than one long world. Guarantee: no delegate ever signs two contradicting
- * headers.
+ * Runs random restore schedules, each in a new simulated world. In each schedule, a node crashes and starts again
+ * later. Before the restart, most schedules replace its data folder, or a part of this folder, by an earlier state.
+ * Some of these schedules also move the delegates of the node to another machine before. After its restart, the node
+ * reaches its peers immediately, late, or never. The test checks one guarantee: no delegate ever signs two
+ * contradicting headers. The worlds are small and short, because many small worlds find more defects than one long
+ * world.
  *
- * The schedules omit the restores that no node can detect. In such a restore, a whole machine returns to an earlier
- * state, with all files outside the data folder. Also, no peer has the blocks that the machine has signed since that
- * state: no peer received these blocks, or the peers returned to an earlier state, too.
+ * Some restores cannot be detected by any node, so the schedules do not contain them. In such a restore, two conditions
+ * hold. A whole machine returns to an earlier state, including all files outside the data folder. No peer has the
+ * blocks that the machine has signed since this state, because no peer received them, or because the peers also
+ * returned to an earlier state.
  */
 
 import { selectEd25519 } from '../../src/crypto/ed25519.ts';
@@ -20,16 +22,16 @@ import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
 /**
- * Number of slots of the common chain from which all schedules of a generation start. In generation 3 the common chain
- * has final blocks.
+ * All schedules of a generation start with the same chain. This chain is the result of the given number of slots. In
+ * generation 3, it is long enough to contain final blocks.
  */
 const BASE_SLOTS = 170;
 const BLOCK_TIME_S = 10;
 const ANSWERS_MAX = 100_000;
 
 /**
- * Indexes of the three nodes of a world: the node whose folder is restored, the node for the rest of the network, and
- * the other machine to which delegates may move.
+ * Each world has three nodes. `NODE` is the node whose data folder is restored. `REST` is one node that stands for the
+ * rest of the network. `ELSEWHERE` is the other machine to which the delegates may move.
  */
 const NODE = 0;
 const REST = 1;
@@ -37,48 +39,55 @@ const ELSEWHERE = 2;
 
 export interface RestoreSchedule {
   readonly generation: Generation;
-  /** The node forges for this number of delegates: the first delegates of the network. */
+  /**
+   * The node `NODE` forges with this number of delegates, which are the first delegates of the network. The node `REST`
+   * forges with all others.
+   */
   readonly delegates: number;
   /**
-   * The backup is made `beforeSlots + 1.5` slots after the start of the world. The node stops `afterSlots` slots later.
+   * The schedule makes the backup `beforeSlots + 1.5` slots after the start of the world. `afterSlots` slots after the
+   * backup, the node crashes.
    */
   readonly beforeSlots: number;
   readonly afterSlots: number;
   /**
-   * Number of slots at the end of `afterSlots` in which the node cannot reach the rest of the network. In generation 3,
-   * the node forges alone in these slots.
+   * For this number of slots before its crash, the node cannot reach the rest of the network. In generation 3, the node
+   * forges alone in these slots.
    */
   readonly aloneSlots: number;
   /**
-   * Number of slots for which the node is down. Only delegates that signed after the backup can contradict themselves.
-   * In most schedules, the node is down until such delegates get their next slots.
+   * Number of slots for which the node is down. Only delegates that signed headers between the backup and the crash can
+   * later sign contradicting headers. In most schedules, the node is therefore down for so long that such delegates get
+   * their next slots soon after its restart.
    */
   readonly downSlots: number;
   /**
-   * Number of slots at the end of `downSlots` in which the rest of the network runs (if `isWholeStopped` is false). In
-   * the earlier slots of `downSlots`, the rest of the network is down, too.
+   * The rest of the network also goes down when the node crashes. If `isWholeStopped` is false, it starts again this
+   * number of slots before the node restarts.
    */
   readonly restSlots: number;
-  /** Whether the rest of the network runs with `riskDoubleForging`. */
+  /** Whether the node `REST` runs with the option `riskDoubleForging`. */
   readonly isRestBold: boolean;
   /**
-   * The part of the data folder that the schedule restores. `backup` is a chain without a signing journal, as
-   * `bloomery backup` makes it.
+   * The part of the data folder that the schedule restores. `backup` restores the chain and leaves the folder without a
+   * signing journal, as a restore of a backup by `bloomery backup` does.
    */
   readonly restored: 'nothing' | 'folder' | 'journal' | 'chain' | 'backup';
   /**
-   * The evidence of the restore that the node can find: a watermark outside the folder, the journal file itself, both,
-   * or only what the peers report.
+   * How the node can detect the restore: from a watermark outside the data folder, from the file of the signing
+   * journal, from both, or only from the reports of its peers.
    */
   readonly evidence: 'watermark' | 'file' | 'both' | 'peers';
   /**
-   * Number of slots from the restart of the node until the node can reach its peers. If the number is not below
+   * After its restart, the node can reach its peers only after this number of slots. If the number is not below
    * `endSlots`, the node never reaches its peers.
    */
   readonly lateSlots: number;
-  /** Whether the rest of the network stays down until the node restarts. */
+  /**
+   * Whether the rest of the network stays down until the restart of the node. It then starts directly after the node.
+   */
   readonly isWholeStopped: boolean;
-  /** Whether the schedule moves the delegates to another machine before the restore. */
+  /** Whether the schedule moves the delegates of the node to the machine `ELSEWHERE` before the restore. */
   readonly isMoved: boolean;
   /**
    * Number of slots from the time at which the node can reach its peers until the end of the schedule. If the node
@@ -90,7 +99,10 @@ export interface RestoreSchedule {
 export interface RestoreResult {
   readonly seed: number;
   readonly schedule: RestoreSchedule;
-  /** Number of headers that the node's delegates signed after the restore, on either machine. */
+  /**
+   * Number of headers that the delegates of the node signed after the restore, on the node itself and on the machine
+   * `ELSEWHERE`.
+   */
   readonly signedAfter: number;
   readonly contradiction?: { readonly text: string; readonly lines: readonly SimLine[] };
 }
@@ -133,7 +145,10 @@ interface Base {
 
 const bases = new Map<Generation, Promise<Base>>();
 
-/** Returns the common chain of a generation, and one signing journal with the headers of all delegates. */
+/**
+ * Returns the chain with which all schedules of a generation start, and one signing journal with the headers of all
+ * delegates of this chain. Makes both at the first call, and returns the same result later.
+ */
 function baseOf(generation: Generation): Promise<Base> {
   const made = bases.get(generation) ?? makeBase(generation);
   bases.set(generation, made);
@@ -144,7 +159,8 @@ async function makeBase(generation: Generation): Promise<Base> {
   const verifier = createInlineVerifier(selectEd25519(), ANSWERS_MAX);
   const delegateListRoundOffset = generation === 2 ? 0 : 2;
   const network = { generation, blockTimeS: BLOCK_TIME_S, delegateListRoundOffset };
-  // The world has two nodes, because a node of generation 2 forges only if peers have the same tip.
+  // This world has two nodes, because a node of generation 2 forges only if enough of its peers have the same tip. One
+  // node alone would not forge.
   const world = new World({ seed: 1, nodes: 2, network, verifier });
   await world.startAll();
   await world.run(BASE_SLOTS * BLOCK_TIME_S);
@@ -192,7 +208,7 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
   keepOwnLines(world);
   await node.start();
   await rest.start();
-  // Backups happen in the middle of slots, after the block of the slot has reached all nodes.
+  // The schedule makes its backup in the middle of a slot, when the block of this slot has reached all nodes.
   await slots(1.5 + schedule.beforeSlots);
   const backup = node.copyFolder();
   const alone = Math.min(schedule.aloneSlots, schedule.afterSlots);
@@ -223,8 +239,8 @@ async function live(world: World, schedule: RestoreSchedule): Promise<number> {
 }
 
 /**
- * Removes the headers of other nodes' delegates from the journal of each node, and writes the watermarks of the node's
- * own delegates.
+ * All nodes start with the same signing journal. From the journal of each node, removes the headers of delegates that
+ * do not forge on this node. Also writes a watermark for each delegate that forges on the node.
  */
 function keepOwnLines(world: World): void {
   for (const { keys, journal, watermarks } of world.nodes) {
@@ -238,7 +254,8 @@ function keepOwnLines(world: World): void {
 }
 
 /**
- * Moves the delegates as `forging export` and `forging import` do. The target machine then forges for the delegates.
+ * Moves all delegates of the node `from` to the node `to`, as the commands `forging export` and `forging import` do.
+ * Then starts `to`, which forges with these delegates.
  */
 async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
   const nowS = Math.floor(world.time.nowMs / 1000);
@@ -255,7 +272,10 @@ async function move(world: World, from: SimNode, to: SimNode): Promise<void> {
   for (const keyPair of from.keys) to.engine.forging.enable(keyPair);
 }
 
-/** Returns the first pair of contradicting headers of one delegate. The headers may come from different nodes. */
+/**
+ * Searches for two contradicting headers that the same delegate has signed, on one node or on two different nodes.
+ * Returns a text about the first such pair, or undefined if there is none.
+ */
 export function contradictionIn(world: World): string | undefined {
   const byDelegate = new Map<
     string,

@@ -1,7 +1,8 @@
 /**
- * Applies each mutant of `mutants.ts` to a copy of the build and runs the tests of `STAGES`:
- * `npm run sim -- --mutants --jobs 2`. The run takes about half an hour on two cores. The exit code is 1 if too many
- * mutants survive, if a mutant no longer fits the code, or if the tests fail without a mutant.
+ * Runs mutation tests: `npm run sim -- --mutants --jobs 2`. For each mutant of `mutants.ts`, makes a copy of the build,
+ * plants the defect of the mutant into the copy, and runs the tests of `STAGES` on it. The run takes about half an hour
+ * on two cores. The exit code is 1 if the tests fail without a mutant, if they do not detect enough mutants, or if the
+ * build does not contain the code that a mutant replaces exactly once.
  */
 
 import { spawn } from 'node:child_process';
@@ -12,18 +13,24 @@ import { fileURLToPath } from 'node:url';
 
 import { MUTANTS, type Mutant } from './mutants.ts';
 
-/** Minimum share of mutants that the tests must catch. */
+/** Minimum share of the mutants that the tests must detect (catch). */
 const CAUGHT_SHARE_MIN = 0.9;
-/** Time limit for a stage without a mutant. The limit is high, because the machine may be busy. */
+/**
+ * Time limit for each stage of the tests when they run without a mutant. The limit is high, because the machine may be
+ * busy.
+ */
 const WHOLE_STAGE_MS_MAX = 3_600_000;
 /**
- * `STAGE_MS_MIN` is the minimum time limit for a stage with a mutant. A stage with a mutant may take `STAGE_SLOWER_MAX`
- * times as long as without a mutant. A mutant whose stage exceeds its time limit counts as caught.
+ * With a mutant, a stage may take `STAGE_SLOWER_MAX` times as long as without a mutant, but at least `STAGE_MS_MIN`. If
+ * a stage exceeds this limit, the mutant counts as caught.
  */
 const STAGE_MS_MIN = 900_000;
 const STAGE_SLOWER_MAX = 3;
 
-/** The fast stages come first, because the suite stops at the first failure. */
+/**
+ * The stages of the tests, in the order in which they run. A run stops at the first failed stage, so the fast stages
+ * come first.
+ */
 const STAGES: readonly { readonly name: string; readonly files: readonly string[] }[] = [
   {
     name: 'chain',
@@ -41,32 +48,42 @@ const STAGES: readonly { readonly name: string; readonly files: readonly string[
   { name: 'scripted', files: ['sim/scripted/{partition,bad-branch,time,cheats,behind,rates,restores}'] },
 ];
 
-/** Share of a stage's time limit after which ava stops a run without results. Ava then names the hanging test. */
+/**
+ * If AVA gets no further test result for this share of a stage's time limit, it stops the run. AVA then names the test
+ * that hangs.
+ */
 const AVA_SHARE = 2 / 3;
 
-/** @param wholeMs duration of the stage without a mutant */
+/**
+ * @param wholeMs duration of the stage in the run without a mutant
+ * @returns time limit for the stage with a mutant
+ */
 export function stageMsMaxOf(wholeMs: number): number {
   return Math.max(STAGE_MS_MIN, STAGE_SLOWER_MAX * wholeMs);
 }
 
-/** The result of one run of the suite. */
+/** The result of one run of all stages, up to the first failed stage. */
 interface SuiteRun {
-  /** First stage that failed, with its test; undefined if all stages passed. */
+  /** Name of the first stage that failed, and of its failed test; undefined if all stages passed. */
   readonly failure: string | undefined;
-  /** Duration of each stage, by its name. */
+  /** Duration of each stage that has run in milliseconds, by the name of the stage. */
   readonly tookMs: ReadonlyMap<string, number>;
 }
 
 interface Fate {
   readonly mutant: Mutant;
-  /** Stage and test that caught the mutant; undefined if the mutant survived. */
+  /** Names of the stage and of the test that detected the mutant; undefined if all stages passed. */
   readonly caughtBy: string | undefined;
   readonly seconds: number;
 }
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** @param only comma-separated parts of mutant names; runs all mutants if empty */
+/**
+ * @param only comma-separated texts; the function runs only mutants whose names contain one of these texts, or all
+ *   mutants if `only` is empty
+ * @returns exit code
+ */
 export async function runMutants(jobs: number, only: string): Promise<number> {
   const parts = only.split(',');
   const chosen = MUTANTS.filter(({ name }) => parts.some((part) => name.includes(part)));
@@ -118,7 +135,11 @@ async function tryOut(mutant: Mutant, limitOf: (stage: string) => number): Promi
   }
 }
 
-/** @param limitOf returns the time limit of a stage in milliseconds */
+/**
+ * Runs the stages on the build in `folder`, up to the first stage that fails.
+ *
+ * @param limitOf returns the time limit of a stage in milliseconds
+ */
 async function suite(folder: string, limitOf: (stage: string) => number): Promise<SuiteRun> {
   const tookMs = new Map<string, number>();
   for (const { name, files } of STAGES) {
@@ -131,7 +152,11 @@ async function suite(folder: string, limitOf: (stage: string) => number): Promis
   return { failure: undefined, tookMs };
 }
 
-/** @returns the first test that fails, or another reason for the failure; undefined if all tests pass */
+/**
+ * Runs the tests of one stage.
+ *
+ * @returns name of the first test that fails, or another reason for the failure; undefined if all tests pass
+ */
 function failureOf(folder: string, patterns: readonly string[], limitMs: number): Promise<string | undefined> {
   const ava = join(ROOT, 'node_modules/ava/entrypoints/cli.mjs');
   const child = spawn(
@@ -160,14 +185,20 @@ function failureOf(folder: string, patterns: readonly string[], limitMs: number)
   });
 }
 
-/** Returns the mutants whose original code (`from`) does not exist in the build, or exists more than once. */
+/**
+ * Returns the mutants whose original code (`from`) does not exist in their file of the build, or exists more than once
+ * in it.
+ */
 export function misfitsAmong(mutants: readonly Mutant[]): readonly Mutant[] {
   return mutants.filter(
     (mutant) => [...readFileSync(join(ROOT, 'dist/src', mutant.file), 'utf8').matchAll(patternOf(mutant))].length !== 1,
   );
 }
 
-/** Returns a pattern that matches the original code of a mutant with any white space and with both kinds of quotes. */
+/**
+ * Returns a pattern for the original code of a mutant. The pattern also matches if the build has other white space or
+ * the other kind of quotes.
+ */
 function patternOf({ from }: Mutant): RegExp {
   const words = from.trim().split(/\s+/);
   return new RegExp(words.map((word) => escaped(word).replaceAll("'", `['"]`)).join('\\s+'), 'g');

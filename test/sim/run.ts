@@ -1,6 +1,6 @@
 /**
- * Runs one seed: a world with faults, which runs on without faults after a while. At the end, the nodes must agree on
- * one chain again.
+ * Simulates the world of one seed. In the first 80 % of the time, the world has faults. After the end of the faults,
+ * the honest nodes must agree on one chain again.
  */
 
 import { createHash } from 'node:crypto';
@@ -18,19 +18,20 @@ import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
 /**
- * Maximum number of slots of ten seconds from the end of the faults until the chains of all honest nodes differ at most
- * in the newest block. Two slots are for reconnecting, because fixed peers are dialled at least every ten seconds.
- * Eight slots are for the backoff after a failed sync from a peer, which is at most 80 seconds. One slot is for the
- * block that decides between equal chains, and one slot is for its download. The remaining eight slots are for
- * dishonest delegates, which may send different blocks to different nodes and so delay the agreement.
+ * At most this number of slots (of ten seconds) after the end of the faults, the chains of all honest nodes must be
+ * equal except for the newest block. The number is a sum. Two slots are for new connections, because a node dials its
+ * fixed peers at least every ten seconds. Eight slots are for the backoff after a failed sync from a peer, which is at
+ * most 80 seconds. One slot is for the block that decides between equal chains, and one slot is for its download. The
+ * remaining eight slots are for dishonest delegates, which may send different blocks to different nodes and so delay
+ * the agreement.
  */
 export const MEET_SLOTS_MAX = 20;
 /**
- * Maximum number of blocks by which the chains of honest nodes may differ after these nodes have agreed on one chain.
- * Dishonest delegates still send two blocks for a slot, or late blocks.
+ * After the honest nodes have agreed on one chain, their chains may again differ by at most this number of blocks. A
+ * difference is possible, because dishonest delegates still send two blocks for a slot, or late blocks.
  */
 export const DISAGREEMENT_BLOCKS_MAX = 8;
-/** Share of the run, at its end, in which the world has no faults. */
+/** In this share of the time, at the end of the run, the world has no faults. */
 const HEALED_SHARE = 0.2;
 
 export interface RunOptions {
@@ -48,8 +49,8 @@ export interface RunResult {
   readonly seed: number;
   readonly plan: FaultPlan;
   /**
-   * A digest of the number of events of virtual time, and of the tip and the state of every running node at the end.
-   * Equal options give equal digests.
+   * A digest of the number of simulated events, and of the tip and the state of each node that runs at the end. Two
+   * runs with equal options have equal digests.
    */
   readonly digest: string;
   readonly height: number;
@@ -59,7 +60,7 @@ export interface RunResult {
   /** Processor time of the run in milliseconds. */
   readonly cpuMs: number;
   /**
-   * Number of slots from the end of the faults until the chains of all honest nodes differed at most in the newest
+   * Number of slots from the end of the faults until the chains of all honest nodes were equal except for the newest
    * block; -1 if the run failed.
    */
   readonly metAfterSlots: number;
@@ -109,8 +110,8 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
 }
 
 /**
- * The network has more delegates than the 101 that forge in a round, so that votes change who forges. Rewards start in
- * the second round.
+ * The network has 104 delegates, but only 101 of them forge in a round. Votes can therefore change which delegates
+ * forge. Rewards start in the second round.
  */
 const NETWORK = {
   blockTimeS: 10,

@@ -1,6 +1,6 @@
 /**
- * A world that follows the script of a test instead of the random plan of a seed. After every event, a `Watch` checks
- * the world.
+ * A simulated world in which a test causes the events, instead of a random plan. While `slots` runs, a `Watch` checks
+ * the guarantees of the nodes after every event.
  */
 
 import { checkTables, disagreement, PromiseBroken, Watch } from './checks.ts';
@@ -17,13 +17,14 @@ export class ScriptedWorld {
     this.#watch = new Watch(world);
   }
 
-  /** Starts a world. The default slot time is ten seconds. */
+  /** Creates a world and starts all its nodes. By default, a slot lasts ten seconds. */
   static async begin(options: Omit<WorldOptions, 'seed'> & { readonly seed?: number }): Promise<ScriptedWorld> {
     const scripted = new ScriptedWorld(
       new World({ seed: 1, ...options, network: { blockTimeS: 10, ...options.network } }),
     );
     await scripted.world.startAll();
-    // Scripts continue in the middle of slots, after the block of the slot has reached all nodes.
+    // Run for half a slot. Each later call of `slots` then ends in the middle of a slot, when the block of this slot
+    // has reached all nodes.
     await scripted.world.run(scripted.world.slotMs / 2000);
     return scripted;
   }
@@ -36,12 +37,20 @@ export class ScriptedWorld {
     await this.world.run((count * this.world.slotMs) / 1000, () => this.#watch.look());
   }
 
-  /** Number of blocks by which the chains of the given nodes differ; default: all honest nodes. */
+  /**
+   * Returns the number of blocks by which the chains of the given nodes differ. Without arguments, compares all honest
+   * nodes.
+   */
   apart(...indexes: number[]): number {
     return disagreement(indexes.length === 0 ? this.world.honest : indexes.map((index) => this.node(index)));
   }
 
-  /** Waits until all honest nodes are on one chain. @returns the number of slots until then */
+  /**
+   * Runs the world, slot by slot, until all honest nodes have the same tip.
+   *
+   * @returns number of slots that this took
+   * @throws PromiseBroken if the nodes still have different tips after `slotsMax` slots
+   */
   async meet(slotsMax = MEET_SLOTS_MAX): Promise<number> {
     for (let slot = 1; slot <= slotsMax; slot += 1) {
       await this.slots(1);
@@ -58,8 +67,9 @@ export class ScriptedWorld {
   }
 
   /**
-   * Counts the log lines with this code. For one node, the method counts only the newest lines, which the world keeps,
-   * and no lines of the levels `trace` and `debug`.
+   * Returns the number of log lines with this code, from all nodes or from the node `index`. The count for one node
+   * includes only lines that the world still stores. The world stores only the newest lines, and no lines of the levels
+   * `trace` and `debug`.
    */
   countOf(code: string, index?: number): number {
     if (index === undefined) return this.world.counts.get(code) ?? 0;

@@ -1,4 +1,7 @@
-/** Runs many seeds on several processor cores. Each process takes the next seed when it has finished a seed. */
+/**
+ * Runs the worlds of many seeds in several processes, to use several processor cores. When a process has finished a
+ * seed, it gets the next one that no process has run.
+ */
 
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +16,10 @@ interface Answer {
   readonly realMs: number;
 }
 
-/** @param take called in the order in which seeds finish, not in the order of the seeds */
+/**
+ * @param take receives the result of each seed as soon as the seed has finished, so the results are not in the order of
+ * the seeds
+ */
 export async function runSeedsInProcesses(
   all: readonly RunOptions[],
   jobs: number,
@@ -46,7 +52,8 @@ if (process.argv[2] === CHILD) {
   process.on('message', (options: RunOptions) => {
     const startMs = performance.now();
     void runSeed(options).then(({ counts, ...result }) => {
-      // The fields of a log line may contain amounts as bigint, which the message channel cannot carry.
+      // The fields of a log line may contain amounts of the type bigint. The channel between the processes cannot carry
+      // this type, so convert these amounts to text.
       const plain = JSON.parse(
         JSON.stringify(result, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)),
       ) as typeof result;

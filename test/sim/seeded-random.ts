@@ -1,4 +1,7 @@
-/** A random number generator with a seed: xoshiro128**, seeded by splitmix32. */
+/**
+ * A generator of random numbers. Two generators with the same seed give the same numbers. The algorithm is
+ * xoshiro128**, and splitmix32 computes its first state from the seed.
+ */
 
 import type { Random } from '../../src/ports/clock.ts';
 
@@ -17,7 +20,7 @@ export class SeededRandom implements Random {
     }
   }
 
-  /** Uniform 32-bit unsigned integer. */
+  /** Returns a random unsigned integer of 32 bits. All values are equally likely. */
   next(): number {
     const s = this.#state;
     const [s0 = 0, s1 = 0, s2 = 0, s3 = 0] = s;
@@ -39,7 +42,7 @@ export class SeededRandom implements Random {
     return Math.floor(this.fraction() * below);
   }
 
-  /** Uniform integer, both ends included. */
+  /** Returns a random integer from `low` to `high`, both included. All values are equally likely. */
   between(low: number, high: number): number {
     return low + this.below(high - low + 1);
   }
@@ -56,7 +59,10 @@ export class SeededRandom implements Random {
     return Uint8Array.from({ length: count }, () => this.below(256));
   }
 
-  /** An independent stream. Draws in one part of a world do not change the numbers of another part. */
+  /**
+   * Returns a new, independent generator. If each part of a world uses its own generator, the number of calls in one
+   * part does not change the random numbers of another part.
+   */
   fork(name: string): SeededRandom {
     return new SeededRandom(`${this.next()}/${name}`);
   }

@@ -1,6 +1,7 @@
 /**
- * A peer that speaks the wire protocol and lies. The peer has no engine and no chain. It has the keys of some
- * delegates, so that some of its blocks have a valid signature and only one error.
+ * A simulated peer (a stranger) that speaks the wire protocol and lies. A stranger has no engine and no chain. A
+ * stranger has the keys of some delegates. With these keys, it signs blocks with a valid signature, so that nodes must
+ * find another error of the block.
  */
 
 import { PeerOffence, type NodeInfo, type PeerId, type TransportHandlers } from '../../src/ports/transport.ts';
@@ -13,11 +14,14 @@ import { silentHandlers } from './silent-handlers.ts';
 import type { WireTransport } from './wire.ts';
 import type { World } from './world.ts';
 
-/** The stranger's kinds of answers to requests for blocks. Each kind causes different work for the node that asks. */
+/**
+ * The ways to answer requests for blocks. Each stranger uses one of these ways. Each way causes different work for the
+ * node that asks.
+ */
 const ANSWERS = ['silence', 'nothing', 'error', 'unlinked', 'rubbish', 'endless', 'truth'] as const;
 type Answers = (typeof ANSWERS)[number];
 
-/** Approximate number of blocks of an invented chain after which the stranger sends no further blocks of the chain. */
+/** A stranger stops sending blocks of an invented chain after approximately this number of blocks. */
 const INVENTED_BLOCKS_MAX = 400;
 
 export class Stranger {
@@ -28,7 +32,10 @@ export class Stranger {
   readonly #answers: Answers;
   #invented = 0;
 
-  /** @param number determines the address, so that a ban of one stranger does not affect the next stranger */
+  /**
+   * @param number determines the IP address of this stranger, so that a ban of this address does not affect other
+   * strangers
+   */
   constructor(world: World, random: SeededRandom, number: number, keys: readonly KeyPair[]) {
     this.#world = world;
     this.#random = random;
@@ -89,7 +96,7 @@ export class Stranger {
       () => codec.blockToJson(signBlock(next, { payloadHash: '11'.repeat(32) }, key)),
       () => codec.blockToJson(signBlock(next, { timestamp: nowS + 10_000 }, key)),
       () => codec.blockToJson(signBlock(next, { previousBlockId: '1234567890' }, key)),
-      // Baits: tips of chains that do not exist.
+      // Each of the next three blocks looks like the tip of a longer chain. This chain does not exist.
       () => codec.blockToJson(signBlock(next, { height: tip.height + 500, previousBlockId: '77' }, key)),
       () => codec.blockToJson(signBlock(next, { height: tip.height + 5, maxHeightPrevoted: tip.height }, key)),
       () => codec.blockToJson(signBlock(next, { height: 4_000_000_000 }, keyPairOf('nobody'))),

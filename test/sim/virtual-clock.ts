@@ -1,5 +1,6 @@
 /**
- * Virtual time. Events run in the order of their due time, then of their creation. Nothing happens between two events.
+ * Virtual time. Events run in the order of their due times. Events with the same due time run in the order of their
+ * creation. Nothing happens between two events.
  */
 
 import type { Clock, Timer } from '../../src/ports/clock.ts';
@@ -14,7 +15,7 @@ interface Event {
 export class VirtualTime {
   #nowMs: number;
   #order = 0;
-  /** Binary heap, earliest first. */
+  /** A binary heap. The first entry is the event that runs next. */
   readonly #heap: Event[] = [];
 
   constructor(startMs: number) {
@@ -25,12 +26,14 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
-  /** Number of events scheduled since the start. Two runs of the same seed have equal counts. */
+  /**
+   * Number of events scheduled since the start. Two simulations with the same seed schedule the same number of events.
+   */
   get eventCount(): number {
     return this.#order;
   }
 
-  /** @param work virtual time stops until the promise that `work` returns has resolved */
+  /** @param work the work of the event; if it returns a promise, virtual time stops until this promise has resolved */
   schedule(delayMs: number, work: () => void | Promise<void>): Timer {
     const event: Event = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order, work, cancelled: false };
     this.#order += 1;
@@ -42,7 +45,10 @@ export class VirtualTime {
     };
   }
 
-  /** Runs all events up to a time. After each event, all promises that the event resolved run their reactions too. */
+  /**
+   * Runs all events up to the time `endMs`. After each event, the function waits until the reactions of all promises
+   * that the event resolved have run.
+   */
   async runUntil(endMs: number, afterEvent?: () => void): Promise<void> {
     for (;;) {
       const event = this.#heap[0];
@@ -58,7 +64,10 @@ export class VirtualTime {
     this.#nowMs = Math.max(this.#nowMs, endMs);
   }
 
-  /** A clock with an offset in milliseconds, which may change. */
+  /**
+   * Returns a clock that differs from virtual time by an offset. The function `skewMs` returns the current offset in
+   * milliseconds.
+   */
   clock(skewMs: () => number = () => 0): Clock {
     return {
       nowMs: () => Math.floor(this.#nowMs + skewMs()),
@@ -99,7 +108,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
 }
 
-/** Resolves when every promise that is ready has run its reactions. */
+/** Resolves when the reactions of all promises that are already resolved have run. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -1,6 +1,6 @@
 /**
- * Counts the messages on the wire of a world. The module applies the rate limits of Bloomery nodes, and counts the
- * violations that release 3.0.2 of Lisk Core would penalise.
+ * Counts the messages on the simulated network (the wire) of a `World`. The module applies the rate limits of Bloomery
+ * nodes. It also counts the messages and calls that a node of lisk-sdk 3.0.2 would penalise.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';
@@ -8,7 +8,10 @@ import { ReceiveLimits, type UseVerdict } from '../../src/p2p/receive-limits.ts'
 import { RATE_WINDOW_MS, RATES, type RateKind } from '../../src/ports/rates.ts';
 import type { PeerId, PeerMessage, PeerRequest } from '../../src/ports/transport.ts';
 
-/** For each of these messages and calls, release 3.0.2 penalises all uses in a window after the first `FREE` uses. */
+/**
+ * Messages and calls that release 3.0.2 counts in windows of `RATE_WINDOW_MS`, for each name and each peer. In a
+ * window, the first `FREE` uses are free. Release 3.0.2 penalises all further uses in the window.
+ */
 const COUNTED = new Set(['getTransactions', 'postTransactionsAnnouncement', 'postSignatures']);
 const FREE = 3;
 /** Upper bound of the number of calls of one search for a common block in generation 2. */
@@ -27,7 +30,10 @@ export class WireRates {
   readonly #generation: Generation;
   readonly #limits = new Map<string, ReceiveLimits>();
   readonly #counted = new Map<string, { window: number; uses: number }>();
-  /** By name of the message or call: number of uses (`uses`), and number of dropped uses (`dropped`). */
+  /**
+   * By name of the message or call: `uses` contains the number of uses, and `dropped` the number of uses above a rate
+   * limit.
+   */
   readonly uses = new Map<string, number>();
   readonly dropped = new Map<string, number>();
   /** Number of penalties that release 3.0.2 would give, by name of the message or call. */

@@ -1,7 +1,7 @@
 /**
- * The network of a world: transports that exchange messages in virtual time, with delay, loss, duplication and
- * partitions. Messages are converted to JSON and back, and arrive frozen, so that no node can change the objects of
- * another node.
+ * The simulated network (the wire) of a `World`. Its transports exchange messages in virtual time, with delay, loss,
+ * duplication and partitions. The wire converts each message to JSON and back, and freezes the result, so that no node
+ * can change the objects of another node.
  */
 
 import { ProtocolError } from '../../src/primitives/errors.ts';
@@ -43,7 +43,10 @@ const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to con
 /** Delay, loss and duplication of messages on all links of a wire. The values may change while a world runs. */
 export interface LinkQuality {
   readonly delayMinMs: number;
-  /** Delays are uniform. Messages can overtake each other if the minimum and the maximum differ. */
+  /**
+   * The delay of each message is a random time between the minimum and the maximum. If they differ, messages can
+   * overtake each other.
+   */
   readonly delayMaxMs: number;
   /** Share of one-way messages that never arrive. */
   readonly loss: number;
@@ -113,8 +116,8 @@ export class Wire {
   }
 
   /**
-   * Delivers a message to the peer `to` after a delay. If `isLossy` is true, the message may arrive late, or twice, or
-   * never.
+   * Delivers a message to the peer `to` after a delay, if the peer is reachable at that time. If `isLossy` is true, the
+   * message may arrive late, or twice, or never.
    */
   carry(from: PeerId, to: PeerId, isLossy: boolean, deliver: (transport: WireTransport) => void): void {
     const { delayMinMs, delayMaxMs, loss, duplication, lateness } = this.quality;
@@ -266,8 +269,8 @@ export class WireTransport implements Transport {
   /**
    * Ends the transport as if its process was killed. Peers notice this when their connections break.
    *
-   * @param noticedAfterMs time until the connections break: 0 if the machine keeps running and closes them; more if the
-   *   machine fails too
+   * @param noticedAfterMs time until the connections break: 0 simulates a machine that keeps running and closes the
+   *   connections of the process; a longer time simulates a machine that fails together with the process
    */
   die(noticedAfterMs: number): void {
     if (this.#isDead) return;
@@ -373,7 +376,7 @@ export class WireTransport implements Transport {
 
 const copiedBlocks = new WeakMap<object, unknown>();
 
-/** A block goes to many peers as one object, so its JSON text is made once. */
+/** A node sends the same block object to many peers, so this function makes the copy of a block only once. */
 function copyOfMessage(message: PeerMessage): PeerMessage {
   if (message.kind !== 'block' || typeof message.block !== 'object' || message.block === null) return copyOf(message);
   let copy = copiedBlocks.get(message.block);

@@ -1,7 +1,7 @@
 /**
- * A world runs the production engine of many nodes in one process, on virtual time, with one seed, simulated disks and
- * a wire in memory. `runSeed` and `ScriptedWorld.slots` run the checks of `checks.ts` after every event. The same seed
- * gives the same world on any machine.
+ * A world runs many nodes in one process, with the engine of `src/engine`. Time, disks and the network (the wire) are
+ * simulated. `runSeed` and `ScriptedWorld.slots` run the checks of `checks.ts` after every event. All random values
+ * come from one seed, so that the same seed gives the same events on any machine.
  */
 
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
@@ -21,9 +21,12 @@ import { SeededRandom } from './seeded-random.ts';
 import { VirtualTime } from './virtual-clock.ts';
 import { Wire } from './wire.ts';
 
-/** Maximum number of results in the cache of signature checks that all nodes of a world share. */
+/**
+ * All nodes of a world share one cache for the results of signature checks. This is the maximum number of results in
+ * the cache.
+ */
 const SHARED_ANSWERS_MAX = 200_000;
-/** Minimum number of the newest log lines that a world keeps. */
+/** A world keeps at least this number of its newest log lines, and at most twice this number. */
 const LINES_MAX = 400;
 /** Default chain time at which a world starts, in seconds. */
 const START_S = 1000;
@@ -33,7 +36,7 @@ export interface WorldOptions {
   readonly nodes: number;
   /** Options of the network, such as the slot time, the delegates and the votes. */
   readonly network?: NetworkOptions;
-  /** The delegates with which a node forges; default: an even distribution. */
+  /** The delegates with which a node forges; by default, the delegates are distributed evenly over all nodes. */
   readonly forgersOf?: (node: number, delegates: readonly KeyPair[]) => readonly KeyPair[];
   readonly misbehaviourOf?: (node: number) => Misbehaviour | undefined;
   /** The disk on which a node stores its chain; default: memory. */
@@ -51,7 +54,7 @@ export interface WorldOptions {
   readonly fixedPeersOf?: (node: number) => readonly number[];
   /** Maximum number of outbound connections of a node; default: 20. */
   readonly outboundMax?: number;
-  /** A finished network that replaces `network`. */
+  /** A network that the caller has already made. If this option is given, the world ignores the option `network`. */
   readonly made?: TestNetwork;
   /** A verifier that several worlds share. */
   readonly verifier?: Verifier;

@@ -1,6 +1,7 @@
 /**
- * Tests the sums of the balance changes for each day and address. The tests use the ClickHouse server whose URL is in
- * the environment variable `BLOOMERY_TEST_CLICKHOUSE_URL`. Without the variable, the tests do not run.
+ * Tests the sums that the ClickHouse sink computes: the sum of the balance changes of each address on each day. The
+ * tests use the ClickHouse server whose URL is in the environment variable `BLOOMERY_TEST_CLICKHOUSE_URL`. Without the
+ * variable, the tests do not run.
  */
 
 import test from 'ava';
@@ -40,7 +41,7 @@ function tail(fromHeight: number, toHeight: number): readonly SinkBlock[] {
 interface Site {
   readonly server: ClickHouseServer;
   /**
-   * @param of replaces methods of `server`
+   * @param of the sink calls these methods instead of the methods of `server` with the same names
    * @param daySumHeights value that replaces `HEIGHTS_AT_ONCE` of `day-sums.ts`
    */
   open(of?: Partial<ClickHouseServer>, daySumHeights?: number): ClickHouseSink;
@@ -167,7 +168,8 @@ function tryDays(at: string, cluster: string | undefined): void {
     await server.insert('sink_attempts', ['range_id'], ['17\n']);
     for (const [table, columns, line] of attempts) {
       let isWritten = false;
-      // When `late` looks for rows without a marker, the next process has written rows but no marker yet.
+      // `late` queries the rows without a marker. Just before this query, the test inserts a row of the next process
+      // without a marker, and lets the lease of `late` expire.
       const late = site.open({
         async rows(select) {
           if (

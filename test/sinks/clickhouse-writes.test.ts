@@ -48,8 +48,9 @@ test('a revert writes the markers of one range after the other, from the top', a
   await sink.putTail(blocksOf(1, 34));
   markers.length = 0;
   await sink.revertTail(17);
-  // A server stores the rows of an insert range by range. If the server died during an insert for several ranges, the
-  // tail could keep blocks above a gap.
+  // A ClickHouse server stores the markers of one insert range by range, the lowest range first. If one insert reverted
+  // blocks of several ranges and the server died during the insert, the tail could lose lower blocks but keep higher
+  // blocks.
   t.deepEqual(
     markers.map((heights) => [Math.max(...heights), Math.min(...heights), heights.length]),
     [
@@ -105,8 +106,8 @@ test('the lines of the tail are made while they are sent', async (t) => {
     },
   });
   await sink.putTail([{ ...block, rows: { ...block.rows, blocks: [watched] } }]);
-  // If a process made the lines of 1,000 large blocks before it sent them, it would need more than twice the memory of
-  // the rows of these blocks.
+  // A line is the text of one row of an insert. If a process made all lines of 1,000 large blocks before it sent the
+  // first line, the process would need more than twice the memory of the rows of these blocks.
   t.deepEqual(
     steps.filter((step) => step === 'blocks_tail' || step.startsWith('line')),
     ['blocks_tail', 'line of a block'],

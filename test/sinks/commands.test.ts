@@ -120,8 +120,8 @@ if (chdb === undefined) {
       await sink.putTail(blocksOf(ranges * 10 + 1, 24));
       await sink.end();
     }
-    // After this engine has created the views, and before it runs the query, it changes the files of the sink. A sink
-    // that writes a range at this moment makes the same changes.
+    // This engine creates the views, then changes the files of the sink, and then runs the query. The changes are the
+    // same as when a sink writes a range at this moment.
     const project = join(folder, 'engine-with-sink');
     mkdirSync(join(project, 'node_modules', 'chdb'), { recursive: true });
     writeFileSync(
@@ -178,7 +178,8 @@ test('bloomery query loads no package from the working folder or its parents, on
     await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
     t.false(existsSync(proof), cwd);
   }
-  // `--engine` names a folder below the folder with the package. The command must not search the parent folders.
+  // `--engine` names a subfolder of the folder that contains the package `chdb`. The command must not search the parent
+  // folders.
   const above = await runCli(['query', 'SELECT 1', '--from', sink, '--engine', below]);
   t.is(above.code, 1);
   t.true(isProblemLine(above.stderr), above.stderr);

@@ -17,9 +17,9 @@ export interface SinkSite {
    * Opens a sink over the storage, as a new process would.
    *
    * @param owner name of the process that takes the lease or the process lock of the sink
-   * @param pause runs before each write; a sink with a lease calls the function after it has checked the lease. The
-   *   function may wait, which simulates a paused process. If the function throws, the write must not happen, which
-   *   simulates a killed process. Only `pausedContract` and `crashContract` pass the function.
+   * @param pause runs before each write; a sink with a lease calls the function after it has checked the lease. A
+   *   function that waits simulates a paused process. A function that throws simulates a killed process, and the sink
+   *   must then not make the write. Only `pausedContract` and `crashContract` pass the function.
    */
   open(owner: string, pause?: () => Promise<void>): Sink;
   /**
@@ -354,7 +354,7 @@ async function tryPause(
 
 /** Number of heights in a range of the crash tests. */
 const CRASH_RANGE = 2;
-/** First height that the crash tests revert and write again. */
+/** The crash tests revert the blocks from this height on, and write the blocks of another branch instead. */
 const CRASH_FORK = 3;
 const crashBranch = fullChain(3, 6, 1, CRASH_FORK);
 const crashBlocks = sinkBlocks(crashBranch);
@@ -422,10 +422,10 @@ async function putCrashRange(sink: Sink, number: number, of: readonly SinkBlock[
 }
 
 /**
- * Tests that a crash leaves no incomplete data. For each write of each call, the test kills a process of a sink before
- * the write. The next process must find the sink as it was before or after the call. If the call writes or reverts
- * several blocks of the tail, the sink may also have only the lowest of these blocks. At the end, the sink must have
- * the rows of the whole chain.
+ * Tests that a crash leaves no incomplete data. For each write of each call in `CRASH_CALLS`, the test simulates that
+ * the process of the sink is killed before the write. The next process must find the sink as it was before the call or
+ * as it is after the call. If the call writes or reverts several blocks of the tail, the sink may instead contain a
+ * part of these blocks: the lowest ones, without a gap. At the end, the sink must have the rows of the whole chain.
  */
 export function crashContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   for (const [index, { what }] of CRASH_CALLS.entries()) {

@@ -1,4 +1,7 @@
-/** An HTTP server that simulates a ClickHouse server. The lease is free, and the tables exist and are empty. */
+/**
+ * An HTTP server that simulates a ClickHouse server. When the server starts, the lease of the sink is free, and the
+ * tables exist but contain no blocks.
+ */
 
 import type { ExecutionContext } from 'ava';
 import { createServer } from 'node:http';

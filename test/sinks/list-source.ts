@@ -1,4 +1,4 @@
-/** A source that reads a list of blocks, and a sink that crashes at a given call. */
+/** A `ChainSource` whose blocks come from a list, and a sink that simulates a crash at a given call. */
 
 import type { Rules } from '../../src/protocol/rules.ts';
 import type { Block } from '../../src/protocol/types.ts';
@@ -6,8 +6,8 @@ import type { Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange, ChainSource } from '../../src/sinks/source.ts';
 
 /**
- * Makes a source that reads a list of blocks. The stream of changes of this source reports each of `blocks` as applied,
- * then `finalHeight` as final, then `caughtUp`, and then `changes`. Then the stream ends.
+ * Makes a source whose chain is the list `blocks`. The stream of changes of this source reports each of `blocks` as
+ * applied, then `finalHeight` as final, then `caughtUp`, and then `changes`. Then the stream ends.
  */
 export function listSource(rules: Rules, { blocks, finalHeight, changes = [] }: ListSourceParts): ChainSource {
   return {

@@ -249,7 +249,8 @@ test('a sink opens a silent stream again, and keeps a stream with heartbeats', a
     if (asked > 2) return false;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': begin\n\n');
-    // After its first comment, the first stream sends nothing. The second stream sends 20 heartbeats and then nothing.
+    // The first stream sends the comment `begin` and then nothing. The second stream sends this comment, 20 heartbeats,
+    // and then nothing.
     let beats = 0;
     const timer = setInterval(() => {
       beats += 1;

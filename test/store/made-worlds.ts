@@ -10,8 +10,8 @@ import { build, size, type World } from './model.ts';
 import { Dice } from './world.ts';
 
 /**
- * Runs `compare` on several worlds: random stores, each with its chain as a plain list. For each world, there are
- * twenty queries. With stores in memory, which are cheap, the number of worlds is higher.
+ * Runs `compare` on several worlds. A world is a random store together with its chain as a plain list. Each run gets
+ * twenty random queries. The number of worlds is higher for stores in memory, because these stores are faster.
  */
 export async function eachWorld<Q>(
   backend: Backend,

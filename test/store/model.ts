@@ -1,6 +1,7 @@
 /**
- * Helpers for tests that compare the answers of the store with answers from plain lists. For an answer from a
- * list, a test filters all items, and `page` sorts them and takes one page.
+ * Helpers for tests that compare the answers of the store with answers from plain lists. To compute an answer from a
+ * list, a test filters the items of the list. The function `page` then sorts the remaining items and takes one page of
+ * them.
  */
 
 import { fc } from '../support/fast-check.ts';
@@ -45,8 +46,8 @@ function isUnknown(value: Value): value is null | undefined {
 }
 
 /**
- * Sorts items by a value, and takes one page. Unknown values count as the largest. For items with equal values, the
- * order is that of `tie`, which `direction` does not reverse.
+ * Sorts items by a value, and takes one page. Unknown values count as the largest. The function `tie` orders items with
+ * equal values. Their order is the same in both directions.
  */
 export function page<T>(
   items: readonly T[],

@@ -41,7 +41,7 @@ export function keyOf(name: string): PublicKey {
 
 /** Public keys of the accounts in the chains. There are few accounts, so that many blocks change the same accounts. */
 export const PEOPLE: readonly PublicKey[] = Array.from({ length: 12 }, (_, i) => keyOf(`person ${i}`));
-/** The username of each person as a delegate. */
+/** Usernames with which the accounts register as delegates, in the order of `PEOPLE`. */
 export const USERNAMES = [
   'alice',
   'bob',
@@ -64,7 +64,7 @@ export interface Step {
   readonly apply: (state: StateWriter) => void;
 }
 
-/** The next block of a chain. Equal dice and equal parents give equal blocks. */
+/** Makes the next block of a chain. The result depends only on the state of `dice` and on `parent`. */
 export function nextStep(dice: Dice, parent: BlockHeader | undefined): Step {
   const height = (parent?.height ?? 0) + 1;
   const timestamp = parent === undefined ? 0 : parent.timestamp + 10 * (1 + dice.below(3));

@@ -45,7 +45,7 @@ export interface TestNetwork {
   readonly genesisJson: JsonObject;
   /** The key pair that signs the genesis block. */
   readonly generator: KeyPair;
-  /** The account that holds the rest of the supply and votes for all delegates. */
+  /** The account that holds all supply that `accounts` do not hold. This account votes for all delegates. */
   readonly funder: KeyPair;
   readonly delegates: readonly KeyPair[];
   /** Accounts with funds. */
@@ -79,7 +79,10 @@ export function addressOfPair(keyPair: KeyPair): string {
   return addressOf(publicKeyOf(keyPair));
 }
 
-/** Makes a network like a devnet. Equal options make equal networks. */
+/**
+ * Makes a network for tests: its parameters, its genesis block, and the key pairs of its delegates and accounts. Equal
+ * options make equal networks.
+ */
 export function makeNetwork(options: NetworkOptions = {}): TestNetwork {
   const { delegates: delegateCount = 101, accounts: accountCount = 10, accountBalance, votes, ...changes } = options;
   const amount = accountBalance ?? 10_000n * LSK;
@@ -141,7 +144,7 @@ export interface ForgeOptions {
   readonly transactions?: readonly Transaction[];
   /** Number of slots without a block before this block. */
   readonly missedSlots?: number;
-  /** Signed header to use instead of the forger's newest header in the journal of the maker. */
+  /** Signed header to use instead of the forger's newest header in the journal of the `ChainMaker`. */
   readonly previouslyForged?: SignedHeader;
 }
 

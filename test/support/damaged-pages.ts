@@ -6,7 +6,7 @@
 export interface PageInUse {
   readonly number: number;
   readonly kind: 'branch' | 'leaf' | 'large';
-  /** First byte of the first key in a leaf page: the number of the store's table; undefined for other pages. */
+  /** Number of the table of the first key in a leaf page (the first byte of the key); undefined for other pages. */
   readonly table: number | undefined;
 }
 

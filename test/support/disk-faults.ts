@@ -24,7 +24,10 @@ export interface DiskFixture extends DoctorRequest {
 /** Height of the block whose header `STORE_CHAIN_BROKEN` removes. The height is low, because the chain is short. */
 const REMOVED_HEIGHT = 3;
 
-/** Causes the fault. A teardown of the test closes the port or the file that the fault keeps open. */
+/**
+ * A function that causes one fault of the doctor's catalogue. A teardown of the test closes the port or the file that
+ * the fault keeps open.
+ */
 type Induce = (its: DiskFixture, t: ExecutionContext) => unknown;
 
 export const diskFaults: Partial<Record<FaultCode, Induce>> = {

@@ -95,7 +95,7 @@ export interface Ports {
  * Returns the arguments that follow the path of a command. Also copies the workplace's data into the folder `fresh`, in
  * which the command works.
  *
- * @param node address of a node that answers
+ * @param node URL of a node that answers requests; may be empty if the test sends no request to a node
  * @returns undefined for a command without an entry in this table
  */
 export function argumentsOf(

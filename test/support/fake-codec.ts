@@ -1,4 +1,7 @@
-/** A codec that encodes as JSON text, for tests that need storage but no real block format. */
+/**
+ * A codec that encodes headers and transactions as JSON text, for tests that store blocks but do not need the real
+ * block format.
+ */
 
 import { createHash } from 'node:crypto';
 

@@ -25,7 +25,10 @@ const SHARE_NAMED_SOON = 0.95;
 /** Time limit for a fault to become visible. Even a busy machine makes some blocks within this time. */
 const SHOWS_WITHIN_MS = 150_000;
 const ROOM_BYTES = 1e12;
-/** Extra time that `named` allows for each examination, because an examination may start late. */
+/**
+ * Extra time that `named` allows for each examination (one run of all checks of the doctor), because an examination may
+ * start late.
+ */
 const LOOK_DELAY_MS = 1500;
 /** Faults that any node shows when other work occupies the processors. */
 export const OF_BUSY_MACHINES: readonly FaultCode[] = [

@@ -3,7 +3,10 @@
 import { NO_EXCEPTIONS, type ChainParams } from '../../src/protocol/params.ts';
 import type { BlockHeader } from '../../src/protocol/types.ts';
 
-/** Parameters of no real network: slots of 2 seconds, and mainnet's reward milestones, but from height 2160 on. */
+/**
+ * Returns parameters that no real network has. A slot lasts 2 s. The reward milestones are those of mainnet, but the
+ * rewards begin at height 2160.
+ */
 export function paramsWith(changes: Partial<ChainParams> = {}): ChainParams {
   return {
     generation: 3,

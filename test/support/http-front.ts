@@ -24,7 +24,10 @@ export interface FrontOptions {
   readonly program?: string;
   /** Memory in bytes above which the pool replaces a reading process; default: the limit of the node. */
   readonly memoryBytesMax?: number;
-  /** Number of intervals of 250 ms that the start of a reading process may take; default: the limit of the node. */
+  /**
+   * Number of intervals of 250 ms without a message after which the pool kills a starting reading process; default: the
+   * limit of the node.
+   */
   readonly startingPingsMax?: number;
 }
 

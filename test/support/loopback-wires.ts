@@ -1,7 +1,7 @@
 /**
  * Simulates the network between nodes on one machine, with connections that a test can cut. Each node listens on
- * `INNER_HOST`. A proxy listens on the same port of `OUTER_HOST`, which all nodes dial. Therefore every connection
- * between two nodes passes through a proxy.
+ * `INNER_HOST`. For each node, a proxy listens on the same port of `OUTER_HOST`. All nodes dial `OUTER_HOST`. Therefore
+ * every connection between two nodes passes through a proxy.
  */
 
 import { once } from 'node:events';
@@ -54,7 +54,10 @@ export class LoopbackWires {
     for (const wire of this.#wires) this.#regulate(wire);
   }
 
-  /** Resumes forwarding, starting with the bytes that were held back. */
+  /**
+   * Resumes forwarding between this node and all nodes that are not cut. The proxies first forward the bytes that they
+   * held back.
+   */
   mend(port: number): void {
     this.#cut.delete(port);
     for (const wire of this.#wires) this.#regulate(wire);

@@ -12,7 +12,10 @@ import { performance } from 'node:perf_hooks';
  * of the machine.
  */
 const LOAD_PER_PROCESSOR_MAX = 1.5;
-/** Time limit for an empty process from start to end: several times what an idle machine needs. */
+/**
+ * Time limit for an empty process (a process whose program is empty), from its start to its end. An idle machine needs
+ * only a fraction of this time.
+ */
 const EMPTY_PROCESS_MS_MAX = 300;
 const TURN_MS = 100;
 /** Longest normal gap between two timer ticks of this process. A longer gap counts as a pause of the machine. */

@@ -6,7 +6,10 @@
 
 import { BftModel } from './bft-model.ts';
 
-/** A block by a delegate. In its header, `previous` replaces the height of the delegate's newest block. */
+/**
+ * A block by the delegate `forger`. `previous` is the value of `maxHeightPreviouslyForged` in the header; default: the
+ * height of the delegate's newest block, or 0.
+ */
 interface Turn {
   readonly forger: number;
   readonly previous?: number;
@@ -15,7 +18,7 @@ interface Turn {
 interface Story {
   readonly title: string;
   readonly delegates: number;
-  /** First height of each delegate's active rounds; default: 1. */
+  /** For each delegate, the value of `minHeightActive` in the headers of its blocks; default: 1. */
   readonly activeSince?: Readonly<Record<number, number>>;
   readonly turns: readonly Turn[];
 }

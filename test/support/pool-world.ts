@@ -134,7 +134,10 @@ export class PoolWorld {
     this.state.setDelegate({ publicKey, address, username, voteWeight: 0n, pendingVoteWeight: 0n, rank: 0 });
   }
 
-  /** Appends a block with the transactions. The test itself must change the accounts. */
+  /**
+   * Appends a block with the transactions, but does not apply the transactions. The test itself must change the
+   * accounts.
+   */
   confirm(transactions: readonly Transaction[]): Block {
     this.#height += 1;
     const block = blockOf(this.#height, transactions);

@@ -6,14 +6,15 @@ import { freePorts } from './ports.ts';
 const LEASES = 12;
 
 /**
- * Imports another instance of `ports.ts`. The instances share no memory, as if they were in different processes. Each
- * instance therefore notices the ports of the others only when it listens on them.
+ * Imports another instance of `ports.ts`. The instances share no memory, as if they were in different processes. An
+ * instance therefore notices that another instance uses a port only when it tries to listen on the port.
  */
 async function another(name: string): Promise<{ readonly freePorts: typeof freePorts }> {
   return (await import(`./ports.js?instance=${name}`)) as { readonly freePorts: typeof freePorts };
 }
 
-// Serial: the module checks a port by listening on it, and no other test may use the port at that time.
+// The tests are serial, because `ports.ts` checks a port by listening on it. No other test may use the port at that
+// time.
 test.serial('no port is assigned twice, neither within a process nor by two', async (t) => {
   const other = await another('second');
   const asked = Array.from({ length: LEASES }, (_, index) => (index % 2 === 0 ? freePorts : other.freePorts));

@@ -23,7 +23,10 @@ const HOST = '127.0.0.1';
 const spare: number[] = [];
 let leasing: Promise<void> = Promise.resolve();
 
-/** @returns the first ports of two runs of `count` consecutive ports, which are reserved for the caller */
+/**
+ * @returns the first port of each of two runs; each run has `count` consecutive ports, which are reserved for the
+ *   caller
+ */
 export async function freePortRanges(count: number): Promise<{ readonly http: number; readonly ws: number }> {
   const http = await freePorts(2 * count);
   return { http, ws: http + count };

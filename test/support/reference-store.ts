@@ -1,6 +1,6 @@
 /**
- * The account store that the reference's transactions change, and a common form for the accounts of the reference and
- * of Bloomery.
+ * An account store for the transaction code of the reference, which reads and changes accounts through this store. The
+ * module also converts the accounts of Bloomery to rows of this store, and rows to a form that tests compare.
  */
 
 import type { Account } from '../../src/protocol/state.ts';

@@ -1,6 +1,6 @@
 /**
  * Simulates the part of the reference's database that blocks use: the table of accounts, and the limits of the column
- * types. PostgreSQL 15 refused the same values as this module when it ran the reference's own statements.
+ * types. When PostgreSQL 15 ran the reference's own statements, PostgreSQL refused the same values as this module.
  */
 
 import type { Json } from '../../src/protocol/types.ts';
@@ -93,7 +93,7 @@ export function requireStorable(totals: readonly string[], integers: readonly nu
   for (const asset of assets) requireJsonb(asset);
 }
 
-/** Public keys are byte columns, so the letter case of a key is lost. */
+/** The database stores public keys as bytes, so it does not keep the letter case of a key. */
 function bytesText(key: string | null): string | null {
   return key === null ? null : Buffer.from(key, 'hex').toString('hex');
 }

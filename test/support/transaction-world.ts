@@ -1,4 +1,7 @@
-/** A state with funded accounts, and functions that sign their transactions, for tests of single rules. */
+/**
+ * A state in memory, with functions that fund accounts and sign transactions of these accounts. Tests of single rules
+ * use this state.
+ */
 
 import { sha256 } from '../../src/crypto/hash.ts';
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';

@@ -10,7 +10,7 @@ import { madeChain } from '../support/chain-folder.ts';
 const { maker, blocks } = madeChain(12);
 const lines = blocks.map((block) => Buffer.from(lineOfBlock(block, maker.rules.codec)));
 
-/** Creates a thread that reads lines, and collects its log events. */
+/** Starts a worker thread that reads blocks from lines of JSON, and collects the log events of this thread. */
 function readers(params: ChainParams): { readonly threads: JobThreads; readonly logged: string[] } {
   const logged: string[] = [];
   const threads = new JobThreads({

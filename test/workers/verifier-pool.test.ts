@@ -18,7 +18,7 @@ interface KnownCheck {
   readonly right: boolean;
 }
 
-/** Returns checks, every third one with a wrong signature. */
+/** Returns signature checks with the expected results. Every third check has a wrong signature. */
 function knownChecks(count: number, topic: string): KnownCheck[] {
   return Array.from({ length: count }, (_, index) => {
     const message = createHash('sha256').update(`${topic} ${index}`).digest();

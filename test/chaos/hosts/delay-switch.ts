@@ -84,8 +84,8 @@ export class DelaySwitch {
   #take(packet: Buffer, from: number): void {
     const mac = packet.subarray(HEADER_BYTES, HEADER_BYTES + MAC_BYTES);
     const to = mac[0] === 2 ? (mac[MAC_BYTES - 1] ?? from) : from;
-    // The switch drops broadcasts and multicasts. No host needs ARP, because each host has entries for the addresses of
-    // all others.
+    // The switch drops broadcasts and multicasts. No host needs ARP, because the neighbour table of each host contains
+    // the MAC addresses of all other hosts.
     if (to === from || to >= this.#options.hosts || this.#groups[from] !== this.#groups[to]) return;
     const pair = from * this.#options.hosts + to;
     const underWay = this.#underWay.get(pair) ?? 0;

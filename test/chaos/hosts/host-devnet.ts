@@ -109,8 +109,8 @@ function nodeOn(prefix: readonly string[], plan: PlannedNode, network: Network):
   const start = (): void => {
     const log = openSync(plan.logFile, 'a', 0o600);
     const [program = '', ...before] = prefix;
-    // When this process dies, the IPC channel closes, and then the node stops. The prefix runs `nsenter`, which
-    // replaces itself with the node (exec). Therefore, the channel and the signals reach the node.
+    // When this process dies, the IPC channel closes, and then the node stops. The command in `prefix` is `nsenter`,
+    // which replaces itself with the node (exec). Therefore, the channel and the signals reach the node.
     child = fork(CLI_ENTRY, startArguments(plan, network.directory).slice(), {
       execPath: program,
       execArgv: [...before, process.execPath],

@@ -44,7 +44,7 @@ export async function chainOf({ url }: TestNode, params: ChainParams, fromHeight
   }
 }
 
-/** The slots without a block between the first and the last block. */
+/** Returns the slots without a block between the first and the last block. */
 export function missedIn(headers: readonly Header[]): readonly number[] {
   const slots = headers.map(({ slot }) => slot);
   const filled = new Set(slots);

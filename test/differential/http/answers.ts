@@ -129,7 +129,7 @@ function comparable({ status, contentType, allow, body }: HttpAnswer): Comparabl
   if (status === 405) return { status, contentType: '', allow: allow.split(', ').sort().join(', '), body: '' };
   const { message, errors } = body as { message?: unknown; errors?: readonly { readonly message?: string }[] };
   if (message !== 'Parse errors') return { status, contentType, allow, body };
-  // The messages of parse errors come from the JavaScript engine.
+  // Ignore the messages of parse errors, because these messages come from the JavaScript engine.
   return { status, contentType, allow, body: { message, errors: errors?.map((error) => ({ ...error, message: '' })) } };
 }
 

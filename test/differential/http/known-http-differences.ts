@@ -12,8 +12,8 @@ const SUBMISSIONS = /, http submissions/;
 export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: QUERIES,
-    // Inputs with a number of 16 digits or more, a time of more than ten digits, U+0000, a quotation mark, or a
-    // parameter that selects an account. Such an account may have no public key.
+    // Matches an input with a number of 16 digits or more, a time of more than ten digits, U+0000, a quotation mark, or
+    // a parameter that selects an account. The selected account may have no public key.
     input:
       /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
     matches: /: 200 here, 500 there/,
@@ -184,7 +184,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: SUBMISSIONS,
-    // Any value except a time in the format of ISO 8601.
+    // Matches any value of `receivedAt` except a time in the format of ISO 8601.
     input: /receivedAt\\":(?!\\"\d{4}-\d\d-\d\dT)/,
     matches:
       /^POST \/api\/transactions: (200 here, 409 there \((Invalid time value|Transaction was rejected with errors)\)|both 409, changed body\.errors)/,

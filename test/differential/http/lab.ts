@@ -1,7 +1,8 @@
 /**
- * A real node and two of our nodes, one for each HTTP dialect, on one chain that does not grow. The real node forged
- * most of the chain in past slots, with a fast clock. The chain has transactions of every type that `Wallet` can send.
- * All three nodes have the same transactions in their pools. No node forges any more, and our nodes have no peers.
+ * The lab of `npm run differential -- --http`: a real node and two nodes of this project, one for each HTTP dialect, on
+ * one chain that does not grow. The clock of the real node started in the past and ran fast, so the node forged most of
+ * the chain in past slots. The chain has transactions of every type that `Wallet` can send. All three nodes have the
+ * same transactions in their pools. No node forges any more, and our nodes have no peers.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,7 +27,10 @@ export interface HttpLab {
   close(): Promise<void>;
 }
 
-/** More slots than a round, so that the delegates on the chain have ranks and rewards. */
+/**
+ * Number of past slots in which the real node forges. The number exceeds the length of a round, so that the delegates
+ * on the chain have ranks and rewards.
+ */
 const PAST_SLOTS = 112;
 const PAST_MS_MAX = 300_000;
 const SYNC_MS_MAX = 120_000;
@@ -42,13 +46,16 @@ export function oddGroupOf(wallet: Wallet): readonly string[] {
 
 /** A lab that is starting. */
 export interface StartingLab {
-  /** Rejects if the lab could not be started, and leaves nothing behind. */
+  /** If the lab could not be started, the promise rejects, and no process and no file of the lab remain. */
   readonly lab: Promise<HttpLab>;
-  /** Ends all processes and removes the folder, also during the start. */
+  /** Ends all processes of the lab and removes its folder. May be called during the start. */
   close(): Promise<void>;
 }
 
-/** Time limit for a start to fail after `close` has ended its processes. */
+/**
+ * `close` ends the processes of a lab that is starting. This is the maximum time for which `close` then waits for the
+ * start to fail.
+ */
 const NOTICE_MS_MAX = 5_000;
 
 export function startHttpLab(generation: Generation, log: (line: string) => void): StartingLab {
@@ -62,7 +69,8 @@ export function startHttpLab(generation: Generation, log: (line: string) => void
       await closeWorld?.();
       const settled = lab.then(noted, noted);
       await Promise.race([settled, sleep(NOTICE_MS_MAX)]);
-      // The start may have continued meanwhile and created another process or file.
+      // While `close` waited, the start may have created another process or file. Close the world again, to end the
+      // process and to remove the file.
       await closeWorld?.();
     },
   };

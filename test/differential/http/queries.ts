@@ -244,7 +244,7 @@ export class Queries {
     this.#routes = routesOf(generation);
   }
 
-  /** Returns a request, sometimes a normal one, mostly one with an odd part. */
+  /** Returns a random request. About one request in four is a normal request; the others have an odd part. */
   next(below: RandomBelow): HttpRequest {
     const { path, parameters } = pick(this.#routes, below);
     const filled = path

@@ -1,4 +1,7 @@
-/** Sends requests that a real node refused (recorded by `npm run differential -- --http --record`) to our node. */
+/**
+ * Sends recorded requests to our node. A real node has refused these requests during `npm run differential -- --http
+ * --record`.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +15,7 @@ import { rowsOf } from '../../docs/tables.ts';
 import { HTTP_DIFFERENCES } from './known-http-differences.ts';
 import type { RecordedRefusal } from './refusals.ts';
 
-/** If the file contains fewer refusals, the recording has failed. */
+/** If a file of recorded refusals contains fewer refusals than this, the recording has failed. */
 const REFUSALS_MIN = 100;
 
 for (const generation of [2, 3] as const) {

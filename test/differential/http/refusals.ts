@@ -24,7 +24,10 @@ interface Fault {
   readonly errors?: readonly { readonly code: string }[];
 }
 
-/** For each method and path, the file contains at most this many refusals of status 400 with zero or several faults. */
+/**
+ * For each method and path, the file contains at most this many refusals of status 400 whose list `errors` has more
+ * than one item or no item.
+ */
 const SEVERAL_MAX = 2;
 /** For each of the statuses 404 and 405, the file contains at most this many refusals. */
 const OTHERS_MAX = 12;

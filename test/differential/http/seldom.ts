@@ -1,6 +1,6 @@
 /**
- * Picks inputs, and rarely one that causes a known difference. The few such inputs confirm the difference, while most
- * of the comparison covers other inputs.
+ * Picks an input. About one picked input in `ONE_IN` causes a known difference. These few inputs confirm the
+ * difference, while most of the comparison covers other inputs.
  */
 
 import type { RandomBelow } from '../../fuzz/mutate.ts';

@@ -60,9 +60,9 @@ const LISTED_TYPES = [
 const CORRUPTED_ONE_IN = 6;
 
 /**
- * Whether a transaction may crash a real node of generation 3. The node accepts a transaction into its pool even if the
- * unknown member `asset.amount`, which no signature covers, is not a number. The node crashes when it adds up the
- * spending of a sender with two transactions in the pool.
+ * Returns whether a transaction may crash a real node of generation 3. The node accepts a transaction into its pool
+ * even if the unknown member `asset.amount`, which no signature covers, is not a number. The node crashes when it adds
+ * up the spending of a sender with two transactions in the pool.
  */
 export function endsRealNode(body: string): boolean {
   const { type, asset } = JSON.parse(body) as { type?: unknown; asset?: { amount?: unknown } | null };
@@ -97,7 +97,7 @@ export class Submissions {
     const copy = structuredClone(document) as Record<string, unknown>;
     if (isCorrupted) mutate(copy, below);
     const body = textOf(copy, below);
-    // Send the document without mutations, because a crash of the node would make all later requests fail.
+    // Send the document without mutations, because a crash of the real node would make all later requests fail.
     if (endsRealNode(body)) return this.#posted(target, document, false, below);
     const extra = below(15) === 0 ? '?x=1&limit=' : '';
     return { method: 'POST', target: target + extra, body };
@@ -134,9 +134,9 @@ export class Submissions {
   }
 
   /**
-   * Returns an offset to a second that no other transaction uses. Two equal transactions would have the same id, and a
-   * node would refuse one of them. Only every other second is used, because the clock may advance before the
-   * transaction is made.
+   * Returns the offset in seconds from the present time to a second that no other transaction uses as its timestamp.
+   * Two equal transactions would have the same id, and a node would refuse one of them. Only every other second is
+   * used, because the clock may advance before the transaction is made.
    */
   #ownSecond(): number {
     return this.#startedS - 2 * this.#made - Math.floor(Date.now() / 1000);

@@ -51,7 +51,8 @@ function target(
 ): Target {
   const compareRequest = async (request: HttpRequest): Promise<Comparison> => {
     let found = await both(request);
-    // A request may reach the two nodes in different slots. On a busy machine, this may happen several times.
+    // The answers may differ because the request reached the two nodes in different slots. On a busy machine, this may
+    // happen several times in a row.
     for (let more = 0; more < TRIES_MORE && found.difference !== undefined && request.method === 'GET'; more += 1)
       found = await both(request);
     return found;

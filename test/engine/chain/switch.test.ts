@@ -137,7 +137,8 @@ test('after a crash in a commit of hundreds of blocks none is there, and the com
   done.nowS = maker.tip.timestamp;
   await done.chain.append(blocks, 400);
   const writes = done.disk.writes - writesBefore;
-  // Some of these writes belong to undo records that the store keeps after the commit.
+  // Let the process die at each of these writes. Some of the writes belong to undo records that the store keeps after
+  // the commit.
   for (const write of [1, 2, 3, 100, 1000, ...[400, 200, 100, 50, 1, 0].map((left) => writes - left)]) {
     const dying = LoneChain.over(maker, new Disk());
     dying.nowS = maker.tip.timestamp;
@@ -158,7 +159,7 @@ test('after a crash at any write of a received block its parent is the tip, and 
   const maker = new ChainMaker();
   grown(maker, 99);
   const lone = await LoneChain.with(maker);
-  // The last block of a round pays the rewards of all delegates.
+  // The last block of a round pays the rewards of all delegates, so its commit consists of many writes.
   const block = maker.forge({
     transactions: [maker.transfer(maker.network.accounts[0]!, maker.network.accounts[1]!, 5n)],
   });

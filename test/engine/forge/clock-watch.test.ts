@@ -1,4 +1,7 @@
-/** Tests that a clock that was set, a sleep of the machine, and a pause of the process are told apart. */
+/**
+ * Tests that `ClockWatch` distinguishes three events: someone sets the clock, the machine sleeps, or the process
+ * pauses.
+ */
 
 import test from 'ava';
 import { ClockWatch } from '../../../src/engine/forge/clock-watch.ts';

@@ -25,7 +25,9 @@ export interface LoggedEvent {
 }
 
 export interface ForgingFixtureOptions {
-  /** Time by which each timer fires too early, below 1 ms. On a real machine, timers sometimes fire too early. */
+  /**
+   * Milliseconds by which each timer fires too early; less than 1. On a real machine, timers sometimes fire too early.
+   */
   readonly timersEarlyMs?: number;
   /** Milliseconds that pass with each reading of the clock, because work between two readings takes time. */
   readonly readingMs?: number;

@@ -1,4 +1,4 @@
-/** Tests at what time in its slot a block is forged. */
+/** Tests how long after the start of a slot the node forges the block of the slot. */
 
 import test from 'ava';
 import { slotStartMs } from '../../../src/protocol/slots.ts';

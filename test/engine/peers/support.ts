@@ -153,11 +153,11 @@ export class FakeTransport implements Transport {
   }
 
   send(): void {
-    // The manager sends nothing.
+    // `PeerManager` sends no messages.
   }
 
   announce(): void {
-    // The manager announces nothing.
+    // `PeerManager` does not announce node info.
   }
 
   close(): Promise<void> {

@@ -300,8 +300,8 @@ test('a signature for which the journal has no room is refused, unless a confirm
   t.is(journal.get(id)?.signatures.length, 1);
   t.is(journal.get(confirmedId), undefined);
 
-  // The pool has kept Bob's signature, so it refuses the signature as a duplicate. The journal now has room for the
-  // signature, and stores it.
+  // Although the first request with Bob's signature was refused, the pool has kept the signature, so it refuses the
+  // second request as a duplicate. The journal now has room for the signature, and stores it.
   journal.remove(['5']);
   const again = await first.accepted.submitSignature(world.signatureOf(bob, json), NO_PAYER);
   t.regex(again.accepted ? '' : (again.errors[0]?.message ?? ''), /duplicate signature/);

@@ -176,8 +176,8 @@ test('a silent sync peer costs only moments while others have its chain', async 
     one: { latencyMs: 30 },
     other: { latencyMs: 40 },
   });
-  // Only the sync peer can say that there are no more blocks. It is silent, so the test stops after 20 batches, which
-  // contain all blocks.
+  // Only the sync peer can say that there are no more blocks. The sync peer is silent, so the test stops after 20
+  // batches, which contain all blocks.
   await fixture.run(20);
   t.deepEqual(fixture.heights, ALL);
   t.is(fixture.askedOf('syncPeer'), 1);
@@ -272,6 +272,7 @@ test('another peer on a branch that the sync peer does not know is reported as d
   t.is((fixture.end as ProtocolError).code, 'REQUEST_FAILED');
   t.deepEqual(fixture.failed, ['diverged SYNC_HELPER_DIVERGED']);
   // If the sync peer has disconnected, the node cannot find out whether the sync peer has the blocks of the other peer.
+  // The node therefore does not report the other peer.
   const gone = new DownloadFixture({ syncPeer, diverged: { latencyMs: 10, blocks: blocks.slice(0, 105) } });
   gone.isSyncPeerConnected = false;
   await gone.run();

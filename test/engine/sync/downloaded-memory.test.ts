@@ -1,6 +1,6 @@
 /**
- * Tests the memory of downloaded blocks. They must take no more memory than the node's budget for them
- * (`node/memory-budget.ts`), and blocks that nothing needs any more must be released.
+ * Tests the memory of downloaded blocks. The blocks must take no more memory than the node's budget for them
+ * (`node/memory-budget.ts`). The memory of blocks that nothing needs any more must be released.
  */
 
 import { createHash } from 'node:crypto';

@@ -29,7 +29,10 @@ interface Peer {
   readonly blocksAfter?: (blockId: string) => readonly unknown[] | Promise<readonly unknown[]>;
 }
 
-/** Far longer than a sync takes. A wait for a condition that never becomes true ends with an error after this time. */
+/**
+ * Time limit for a wait. The limit is far longer than a sync takes. If the awaited condition is not true after this
+ * time, the test fails with an error.
+ */
 const WAIT_MS_MAX = 60_000;
 
 async function until(what: string, holds: () => boolean): Promise<void> {
@@ -402,7 +405,8 @@ test('a block refused for a transaction of the next slot causes no penalty', asy
   const { bench: b, rival } = await bench(5, 0, 3);
   const [rich, poor] = rival.network.accounts as [KeyPair, KeyPair];
   const { blockTimeS } = rival.network.params;
-  // A node whose clock is slightly ahead, or that receives the block slightly later, accepts the block.
+  // The block contains a transaction with a timestamp in the next slot. A node whose clock is slightly ahead, or that
+  // receives the block slightly later, accepts this block, so the peer may be honest.
   const plain = rival.build({});
   const early = rival.transfer(rich, poor, 1n, { timestamp: plain.timestamp + blockTimeS });
   const block = withPayload(plain, rival.nextSlot().keyPair, [early]);
@@ -533,7 +537,8 @@ for (const [name, ageS, isSyncing] of [
       maker: rival,
       blocksAfter: (blockId) => {
         if (blockId !== rival.tip.id) {
-          // Forging waits for the proof of a claim for at most `PROOF_MS` (3 s), which is less than this delay.
+          // The answer takes 4 s. Forging waits for the proof of a claim for at most `PROOF_MS` (3 s), so forging no
+          // longer waits.
           b.lone.nowS += 4;
           return blocks;
         }

@@ -1,6 +1,7 @@
 /**
- * (a) A real node (of lisk-sdk) and one of ours connect to each other. First our node dials. Then the case repeats with
- * new nodes, and the real node dials. Each node must list the other node and follow its blocks.
+ * (a) A real node (of lisk-sdk) and one of ours connect to each other. First our node dials. Then the case starts two
+ * new nodes, and the real node dials. Each node must list the other node as a peer, and must apply the blocks that the
+ * other node forges.
  */
 
 import { ask, statusOf } from '../http.ts';
@@ -8,7 +9,10 @@ import { makeNode, type InteropNode } from '../nodes.ts';
 import { eventually, untilHeight } from '../waiting.ts';
 import type { World } from '../world.ts';
 
-/** The reference dials peers every ten seconds, while it has fewer connections than it wants. */
+/**
+ * The time for two nodes to connect. A node of lisk-sdk dials peers every ten seconds while it has fewer connections
+ * than it wants.
+ */
 const CONNECT_MS_MAX = 45_000;
 const BLOCKS_FOLLOWED = 4;
 const FOLLOW_MS_MAX = 60_000;

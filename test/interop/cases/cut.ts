@@ -13,13 +13,17 @@ const BLOCKS_APART = 30;
 /** The longer branch becomes the better one within one round, in which every delegate of its side forges once. */
 const BETTER_BLOCKS_MAX = 101;
 /**
- * Time for both sides to agree. The reference takes up to ten seconds to dial again. Release 3.0.2 syncs when a block
- * of the better branch arrives. Release 2.3.8 checks every ten seconds whether it has received or forged a block in the
- * last twenty seconds, and syncs if it has not. In each such sync, release 2.3.8 reverts at most five blocks.
+ * The time in which both sides must agree on one chain after the cut ends. The reference takes up to ten seconds to
+ * dial again. Release 3.0.2 syncs when a block of the better branch arrives. Release 2.3.8 checks every ten seconds
+ * whether it has received or forged a block in the last twenty seconds, and syncs if it has not. In each such sync,
+ * release 2.3.8 reverts at most five blocks.
  */
 const MEET_MS_MAX = 300_000;
 
-/** Cuts the nodes twice: first the two real nodes have the shorter branch, then two of our nodes. */
+/**
+ * Cuts the network twice. At the first cut, the two real nodes have the shorter branch. At the second cut, two of our
+ * nodes have it.
+ */
 export async function cut(net: MixedNet): Promise<string> {
   const [first, second, third, fourth, fifth] = net.nodes as [
     InteropNode,
@@ -61,9 +65,9 @@ async function cutOff(net: MixedNet, shorter: readonly InteropNode[], longer: re
 }
 
 /**
- * Returns the tips of both nodes if fork choice prefers the tip of `other`. In generation 3, the height that two thirds
- * of the delegates have prevoted decides first, and the height of the tip decides second. The side with more delegates
- * may have the lower prevoted height for a while.
+ * Returns the tips of both nodes if fork choice prefers the tip of `other`, and throws otherwise. In generation 3, the
+ * height that two thirds of the delegates have prevoted decides first, and the height of the tip decides second. The
+ * side with more delegates may have the lower prevoted height for a while.
  */
 async function inOrder(one: InteropNode, other: InteropNode): Promise<readonly [Tip, Tip]> {
   const [lost, kept] = await Promise.all([tipOf(one.url), tipOf(other.url)]);

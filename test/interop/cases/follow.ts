@@ -1,7 +1,8 @@
 /**
- * (b) and (c): a node of one kind (of lisk-sdk or ours) forges with all delegates. First it is alone and forges in past
- * slots. Then a node of the other kind follows it. Transactions of every type enter at both nodes. Finally, a new node
- * of the other kind downloads the whole chain from the forging node only.
+ * (b) and (c): a node forges with all delegates. It is a node of lisk-sdk in case (b), and one of ours in case (c).
+ * First it is alone and forges in past slots. Then a node of the other kind connects to it and downloads its blocks.
+ * Transactions of every type enter at both nodes. Finally, a new node of the other kind downloads the whole chain from
+ * the forging node only.
  */
 
 import { compareNodes } from '../compare.ts';
@@ -14,7 +15,10 @@ import type { World } from '../world.ts';
 
 /** More slots than the first three rounds of 101, so that in generation 3 blocks have become final. */
 const PAST_SLOTS = 330;
-/** The node runs through past slots faster than in real time. The limit leaves enough time for missed slots. */
+/**
+ * The time limit for the blocks of the past slots. The node forges in past slots faster than in real time, so the limit
+ * is long enough even if the node misses some slots.
+ */
 const PAST_MS_MAX = 600_000;
 const LIVE_BLOCKS = 20;
 const SYNC_MS_MAX = 180_000;

@@ -31,8 +31,9 @@ export async function restart(net: MixedNet): Promise<string> {
       `${node.name} was ${how === 'kill' ? 'killed' : 'stopped'}, and synced ${await cycle(net, node, how)} s after its start.`,
     );
     world.log(words.at(-1) ?? '');
-    // A transaction that the restarted node receives must reach all nodes. In case (d), the sender of this transaction
-    // registers no group and no second passphrase, so one signature is enough.
+    // A transaction that the restarted node receives must reach all nodes. The sender's account has no group and no
+    // second passphrase, because case (d) has registered none for it. The transaction therefore needs only one
+    // signature.
     const wallet = new Wallet(world, [node, ...nodes.filter((other) => other !== node)]);
     const [from, to] = [wallet.account('account_6'), wallet.account('account_8')];
     await wallet.include([wallet.transfer(from, to, LSK + BigInt(words.length))]);

@@ -1,9 +1,10 @@
 /**
  * (g) A real node (of lisk-sdk) and one of ours share the delegates. Both nodes get transactions that no wallet
  * creates. In generation 3, one transaction registers a delegate with an amount that no signature covers. In both
- * generations, one transaction registers a group that names a member twice, in lower case and in upper case. Another
- * transaction registers a group that names its member in upper case, and at the same time this member sends a transfer.
- * Each node must forge transactions of each kind, and the other node must accept the blocks.
+ * generations, one transaction registers a multisignature group whose list of keys contains the public key of one
+ * member twice, in lower case and in upper case. Another transaction registers a group with the key of its only member
+ * in upper case, and this member sends a transfer at the same time. Each node must forge transactions of each kind, and
+ * the other node must accept the blocks with them.
  */
 
 import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';
@@ -20,8 +21,9 @@ const LSK = 100_000_000n;
 const MET_HEIGHT = 6;
 const MET_MS_MAX = 120_000;
 /**
- * Largest number of rounds of this test. In each round, both nodes are about equally likely to forge the transaction of
- * a kind. The probability that one node forges none of a kind in all rounds is about two in a million.
+ * The test repeats its transactions until each node has forged each kind, but at most this number of times. At each
+ * repetition, both nodes are about equally likely to forge the transaction of a kind. The probability that one of the
+ * two nodes forges no transaction of a given kind in all repetitions is about two in a million.
  */
 const ROUNDS_MAX = 20;
 
@@ -41,8 +43,9 @@ export async function unsigned(world: World): Promise<string> {
   let sent = 0;
   for (let round = 0; round < ROUNDS_MAX && !isWhole(forgedBy); round += 1) {
     const odd = await oddTransactions(world, wallet, round);
-    // The wallet sends to the two nodes in turn, and the node that gets a transaction usually forges it. The order is
-    // reversed every second round, so that both nodes get transactions of each kind.
+    // The wallet sends the transactions to the two nodes in turn. The node that gets a transaction from the wallet
+    // usually includes it in a block first. At every second repetition, the test reverses the order of the
+    // transactions, so that both nodes get transactions of each kind.
     await wallet.include(round % 2 === 0 ? [...odd.values()] : [...odd.values()].reverse());
     sent += odd.size;
     for (const [kind, { id }] of odd) await recordSent(forgedBy, kind, id, nodes, half);
@@ -59,8 +62,9 @@ export async function unsigned(world: World): Promise<string> {
 }
 
 /**
- * Sends transactions that our pool refuses but real nodes forge: two unsigned amounts whose sum is zero, and a deeply
- * nested asset. Our node must accept the blocks with these transactions.
+ * Sends three transactions that our pool refuses, but that real nodes include in blocks. Two of them have unsigned
+ * amounts, whose sum is zero, and one has a deeply nested asset. Our node must accept the blocks with these
+ * transactions.
  */
 async function countOnlyRealNodesAccept(wallet: Wallet, real: InteropNode, ours: InteropNode): Promise<number> {
   const rich = wallet.account('account_1');
@@ -125,7 +129,11 @@ function groupOf(wallet: Wallet, { passphrase }: KnownAccount, keysgroup: readon
   return wallet.make('registerMultisignature', { passphrase, keysgroup, lifetime: 24, minimum: 1 });
 }
 
-/** Records whether the real node or our node forged a transaction. @param half number of the real node's delegates */
+/**
+ * Records in `forgedBy` whether the real node or our node forged the block that contains a transaction.
+ *
+ * @param half number of delegates that the real node has
+ */
 async function recordSent(
   forgedBy: Map<string, Set<string>>,
   kind: string,

@@ -1,4 +1,4 @@
-/** Tests the receivers of the notifier's events: a web server and a program. */
+/** Tests the two channels through which the notifier delivers its events: a webhook, and a command that it runs. */
 
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** Tests the delivery of events to receivers that fail. All attempts to deliver an event carry the same id. */
+/**
+ * Tests how the notifier delivers events to a receiver that fails. The notifier repeats the delivery of an event,
+ * always with the same id.
+ */
 
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -13,7 +16,7 @@ const ALICE = 'aa'.repeat(32);
 
 interface Receiver extends Channel {
   readonly taken: Notice[];
-  /** How many of the next deliveries fail. */
+  /** The next deliveries fail, up to this number. */
   fail: number;
 }
 

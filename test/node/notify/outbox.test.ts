@@ -1,4 +1,4 @@
-/** The notifier's events are stored on disk until they are delivered. */
+/** Tests the outbox: the file in which the notifier stores its events until they are delivered. */
 
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ test('wherever a kill cuts the file, each flushed event is there', async (t) => 
     const found = await Outbox.open(copy, SILENT);
     const flushed = lengths.filter((each) => each <= length).length;
     t.deepEqual(ids(found), ['a', 'b', 'c'].slice(0, flushed));
-    // A partial line at the end of the file must not damage the next event.
+    // If the file ends with a partial line, the outbox must not append the next event to this line.
     found.add(event('d'));
     await found.close();
     const again = await Outbox.open(copy, SILENT);

@@ -1,4 +1,4 @@
-/** The notifier of a node with different options. */
+/** Tests the start of a node's notifier with different options. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -25,7 +25,7 @@ async function started(t: ExecutionContext, notify: object) {
   const { world } = await ScriptedWorld.begin({ nodes: 1 });
   const { engine, store } = world.node(0);
   const directory = temporaryFolder(t);
-  // A node logs this event during its start, before the notifier exists.
+  // A node may log this event during its start, before it starts the notifier.
   engine.diagnostics
     .listenIn(SILENT)
     .module('forge')
@@ -55,7 +55,7 @@ for (const name of ['', 'node of the north']) {
     await started(t, { webhook: url, name, events: ['all'] });
     await until(() => bodies.length > 0);
     t.is(bodies[0]?.node, name === '' ? hostname() : name);
-    // The notifier also delivers an event from before its own start.
+    // The notifier also delivers an event that the node logged before the notifier started.
     t.true(bodies.some(({ code }) => code === 'FORGING_WAITS_FOR_EMPTY_SLOT'));
   });
 }

@@ -1,4 +1,7 @@
-/** While a new node downloads old blocks, each answer of its reading process must belong to one height. */
+/**
+ * Tests a new node that downloads old blocks and has one reading process. The data in each HTTP answer must belong to
+ * the height in the header of the answer.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -14,10 +17,13 @@ const HEIGHT = 600;
 const WITHIN_MS = 120_000;
 
 const { network, blocks } = madeChain(HEIGHT);
-/** Number of transactions up to each height. */
+/** By height, the number of transactions in all blocks up to this height. */
 const totals = blocks.reduce<number[]>((sums, block) => [...sums, (sums.at(-1) ?? 0) + block.transactions.length], [0]);
 
-/** Requests the number of transactions. Adds a wrong number to `wrong`. Returns the height of the answer. */
+/**
+ * Requests the total number of transactions, and returns the height in the header of the answer. If the number does not
+ * belong to this height, adds a message to `wrong`.
+ */
 async function checkedHeight(url: string, wrong: string[]): Promise<number> {
   const response = await fetch(`${url}/api/transactions?limit=1&sort=amount:desc`);
   const height = Number(response.headers.get('x-height'));
@@ -41,7 +47,8 @@ test('a reader of a node that downloads old blocks shows each chain with all its
     });
   const wrong: string[] = [];
   const node = await start();
-  // A download of this size takes about a second, so the kill may come during the download or after it.
+  // The test sends 100 requests and then kills the node. The download takes about a second, so it may be complete
+  // before the test kills the node.
   for (let count = 0; count < 100; count += 1) t.true((await checkedHeight(node.url, wrong)) <= HEIGHT);
   node.process.kill('SIGKILL');
   await node.ended;

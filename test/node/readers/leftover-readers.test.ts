@@ -49,7 +49,7 @@ test('a reader whose node runs, and a process that only has the number of a read
   t.deepEqual(notesIn(directory), []);
   writeFileSync(join(directory, `reader.${pid}.0badb007-1`), '1');
   writeFileSync(join(directory, `reader.${pid}.exe`), '1');
-  // Empty the file of a running reader, as if the disk had been full when the file was written.
+  // Empty the file that `noteReader` has written for a running process, as if the disk had been full at that time.
   noteReader(directory, pid, process.pid);
   const [empty = ''] = notesIn(directory).filter((name) => !name.includes('0badb007'));
   writeFileSync(join(directory, empty), '');
@@ -86,6 +86,6 @@ function killIfRunning(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended already.
+    // The process has already ended.
   }
 }

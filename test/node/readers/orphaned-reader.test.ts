@@ -26,7 +26,8 @@ test('a reader ends with its node, also if the node was killed before it took th
   const node = spawn(process.execPath, [PROGRAM, temporaryFolder(t), String(port)], { stdio: 'ignore' });
   t.teardown(() => node.kill('SIGKILL'));
   await waitFor('the listening reader', () => isListening(port), 60_000);
-  // Right after the reader starts to listen, it sends its socket to the node. Kill the node only after the sending.
+  // The reader sends its listening socket to the node as soon as it listens. Wait until the reader has sent the socket,
+  // and then kill the node, which has not received the socket yet.
   await sleep(300);
   node.kill('SIGKILL');
   await once(node, 'exit');

@@ -1,4 +1,7 @@
-/** Checks that a reading process gives the same answers as the node, over a channel that carries only plain data. */
+/**
+ * Checks that a reading process gives the same HTTP answers as the node. The channel between both carries only data
+ * that `structuredClone` can copy, like a channel between processes.
+ */
 
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -24,7 +27,7 @@ const HEIGHT = 30;
 const KEPT = 25;
 const { maker, network, blocks } = madeChain(HEIGHT);
 
-/** A node with a store on disk and a reader of the same store. Both serve HTTP. */
+/** Opens a store on disk. A node and a reader use this store, and each of them serves HTTP. */
 async function setUpReaders(t: ExecutionContext) {
   const place = locationIn(join(temporaryFolder(t), 'data'), network);
   await storeChain(place, blocks.slice(0, KEPT));
@@ -197,7 +200,7 @@ test('the headers of a status name no lower block than its body, even before the
 test('while the indexes lag, a reader answers from its older view, also about the height of the node', async (t) => {
   const { other, local, chain, rules, params, end } = await setUpReaders(t);
   const whole = await ask(`${other}/api/node/status`);
-  // The node reports a higher finalized height than the older view has.
+  // Let the node report a finalized height above the tip of the reader's older view.
   const statusOf = local.status.bind(local);
   Object.assign(local, { status: () => ({ ...statusOf(), finalizedHeight: HEIGHT }) });
   chain.deferIndexing();

@@ -1,4 +1,4 @@
-/** Behaviour of a reading process while its node does not respond. */
+/** Tests a reading process while its node does not respond. */
 
 import test from 'ava';
 import { LimitClient } from '../../../src/node/readers/limit-client.ts';
@@ -10,7 +10,7 @@ import {
 } from '../../../src/node/readers/messages.ts';
 import { NodeRpcClient } from '../../../src/node/readers/node-rpc-client.ts';
 
-/** A clock that a test moves, and a list of the sent messages. */
+/** Returns a clock that the test moves forward with `pass`, and a list of the messages that were sent with `send`. */
 function setUpChannels() {
   let nowMs = 0;
   const timers = new Map<object, { readonly atMs: number; readonly work: () => void }>();
@@ -42,8 +42,9 @@ test('requests about limits time out while the node is silent, later ones at onc
   t.deepEqual(new Set(await Promise.all([asked, ...waiting])), new Set(['NODE_SILENT']));
   t.is(await channel.take('late', 1).catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
-  // The node answers late, and counts a connection that the reader has given up. The reader reports the end of this
-  // connection, but does not repeat the requests that it has given up.
+  // The late answer of the node shows that the node has counted the connection from `203.0.113.1`. The reader has
+  // already refused this connection, so it reports the end of the connection to the node. It does not repeat the
+  // requests that have timed out.
   channel.answered([null]);
   pass(10);
   const last = sent.at(-1);
@@ -65,7 +66,8 @@ test('reads time out while the node is silent, later ones at once, and are sent 
   const second = channel.read('peers').catch(codeOf);
   pass(READ_ANSWER_MS_MAX);
   t.deepEqual([await first, await second], ['NODE_SILENT', 'NODE_SILENT']);
-  // While the node is silent, a further read fails immediately. So a request with several reads waits only once.
+  // After a read has timed out, further reads fail immediately until the node answers. An HTTP request that needs
+  // several reads therefore waits for only one timeout.
   t.is(await channel.read('peers').catch(codeOf), 'NODE_SILENT');
   t.is(timers.size, 0);
   channel.answered([{ value: 'late' }]);

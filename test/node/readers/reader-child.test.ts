@@ -1,4 +1,4 @@
-/** Tests the process of a reader before its node has opened the store. */
+/** Tests a reading process that starts before its node has opened the store. */
 
 import { once } from 'node:events';
 import test from 'ava';

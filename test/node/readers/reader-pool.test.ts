@@ -13,7 +13,7 @@ import type { Untyped } from '../../support/untyped.ts';
 
 const WITHIN_MS = 60_000;
 
-/** Process ids of the reading processes of a node. */
+/** Returns the process ids of a node's reading processes. */
 function readersOf(node: OneNode): readonly number[] {
   const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(node.process.pid)], { encoding: 'utf8' });
   return children.split('\n').flatMap((line) => (line.includes('reader-program') ? [Number.parseInt(line, 10)] : []));
@@ -36,7 +36,10 @@ async function heightOf(node: OneNode): Promise<number> {
   return Number((await fetch(`${node.url}/api/blocks?limit=1`)).headers.get('x-height'));
 }
 
-/** HTTP statuses of requests from an untrusted address, over the given number of connections. */
+/**
+ * Sends `each` requests over each of the given number of connections, all from one address that is not trusted. Returns
+ * the HTTP statuses of the answers.
+ */
 async function strangersStatuses(node: OneNode, connections: number, each: number): Promise<readonly number[]> {
   const ask = (agent: Agent): Promise<number> =>
     new Promise((resolve) => {
@@ -95,7 +98,8 @@ test('readers follow the chain; a killed or hanging one is replaced and leaves n
     began.each.map(({ reader }: Untyped) => reader),
     [1, 2],
   );
-  // Both processes share one limit. With separate limits the address would get more answers.
+  // Both reading processes together enforce one limit for an address. If each process had its own limit, the address
+  // would get more answers with status 200.
   const statuses = await strangersStatuses(node, 30, 3);
   t.is(statuses.filter((status) => status === 200).length, STRANGERS_MAX, statuses.join());
 

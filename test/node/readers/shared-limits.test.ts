@@ -1,4 +1,4 @@
-/** The HTTP limits hold for all reading processes together, whichever of them receives the requests. */
+/** Tests that the HTTP limits hold for the requests to all reading processes together. */
 
 import test, { type ExecutionContext } from 'ava';
 import { REFUSALS_MAX } from '../../../src/http/admission/limits.ts';
@@ -16,8 +16,9 @@ const PUBLIC = { access: { public: true, whiteList: ['127.0.0.1'] } };
 const { limits } = HTTP_DEFAULTS;
 
 /**
- * Starts two HTTP servers that share one limit server. The limit server gets a copy of each message in a later
- * iteration of the event loop, as if the message came from another process.
+ * Starts two HTTP servers, in the place of two reading processes, and one limit server in the place of the node. The
+ * limit server gets a copy of each message in a later iteration of the event loop, as if the message came from another
+ * process.
  */
 async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
   const options = { ...PUBLIC, limits: { ...limits, ...changed } };
@@ -30,7 +31,7 @@ async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['l
     for (const reader of channels.keys()) deliver(reader, message);
   });
   const dials: Dial[] = [];
-  /** Messages of the readers to a node that hangs. Undefined while the node responds. */
+  /** While the node hangs, the messages that the readers have sent to it. Undefined while the node responds. */
   let unheard: (() => void)[] | undefined;
   const hang = (): void => void (unheard = []);
   const wake = (): void => {
@@ -110,7 +111,7 @@ test('an address has one connection limit over two processes, and gets free plac
     },
     30_000,
   );
-  // When a process ends, the connections of this process no longer count.
+  // When a reading process ends, its connections no longer count towards the limit of the address.
   const held = await Promise.all(Array.from({ length: 6 }, () => first()));
   await Promise.all(held.map((client) => statusOf(client)));
   t.not(await statusOf(await second()), 200);
@@ -123,7 +124,8 @@ test('an address blocked by one process is blocked by the other, which closes it
   const elsewhere = await second();
   t.is(await statusOf(elsewhere), 200);
   const offender = await first();
-  // With separate limits, neither process would block the address: each process refuses only half of the requests.
+  // The test sends the requests to both processes in turn, and each process refuses only half of them. If each process
+  // counted only its own refusals, neither would block the address.
   for (let count = 0; count <= REFUSALS_MAX && !offender.isClosed; count += 1) {
     const client = count % 2 === 0 ? offender : elsewhere;
     client.write(requestBytes('GET /api/nothing'));
@@ -164,7 +166,8 @@ test('while the counting node hangs, strangers are told to retry, and none waits
   t.regex(kept.received, /Retry-After: [1-9]/);
   t.deepEqual(newcomer.statuses, [503]);
   t.regex(newcomer.received, /Retry-After: [1-9]/);
-  // From now on, the first process refuses requests without waiting for the node.
+  // Because a question to the node has timed out, the first process now refuses requests without a question to the
+  // node.
   t.is(await statusOf(kept), 503);
   wake();
   await waitFor(
@@ -175,7 +178,8 @@ test('while the counting node hangs, strangers are told to retry, and none waits
     },
     30_000,
   );
-  // The refused newcomer was counted late and then removed, so three more connections are allowed.
+  // The node has counted the refused connection `newcomer` late, and has then removed it from the count. Three
+  // connections beside `kept` are therefore allowed.
   await waitFor(
     'three connections beside the first',
     async () => {
@@ -195,8 +199,8 @@ test('an address with many connections at one process loses an idle one to a new
   for (const hog of hogs) t.is(await statusOf(hog), 200);
   const small = await Promise.all([first('127.0.0.10'), first('127.0.0.10')]);
   for (const client of small) t.is(await statusOf(client), 200);
-  // A tenth of the 20 connections is reserved for trusted clients. Clients that are not trusted already have the other
-  // 18 connections.
+  // A tenth of the 20 connections is reserved for trusted clients. The clients above are not trusted, and already have
+  // all 18 other connections.
   const newcomer = await first('127.0.0.11');
   t.is(await statusOf(newcomer), 200);
   t.is(hogs.filter(({ isClosed, isEnded }) => isClosed || isEnded).length, 1);

@@ -19,14 +19,14 @@ import { FAKE_CODEC } from '../../support/fake-codec.ts';
 const READER = fileURLToPath(new URL('../../../src/node/readers/reader-program.js', import.meta.url));
 const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-program.js', import.meta.url));
 /**
- * The pool kills a starting reader that sends no message for 16 ping intervals of 250 ms (4 s). After each such kill, the
- * pool doubles this time for the next reader.
+ * A reader that starts must send a message within 16 ping intervals of 250 ms (4 s). If it does not, the pool kills it,
+ * and gives the next reader twice this time.
  */
 const STARTING_PINGS_MAX = 16;
-/** Number of times that the only reader is killed, by default 4. */
+/** Number of times that the test of repeated replacements kills the only reader. The default is 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
-/** Sends a request on a connection of its own. */
+/** Sends a request over a new connection, and resolves with the HTTP status of the answer. */
 function ask(url: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, { agent: false }, (response) => {
@@ -76,7 +76,7 @@ for (const [what, signal, limits] of [
     const directory = temporaryFolder(t);
     const chain = await openChainStore({ directory, codec: FAKE_CODEC, params: api.params });
     const readers = watchForks(t, (child) => {
-      // This function runs before the process of the reader exists, so the signal must wait.
+      // `watchForks` calls this function before the process of the reader exists, so the test sends the signal later.
       if (readers.length === 1) setImmediate(() => child.kill(signal));
     });
     const front = await openFront({ api, processes: 1, directory, ...limits });
@@ -102,7 +102,8 @@ test.serial('a reader whose process the system does not start is replaced when t
     await front.close();
     await chain.close();
   });
-  // `fork` starts a reader with the program at this path.
+  // `fork` runs a reader with the Node.js executable at `process.execPath`. This path now does not exist, so no reader
+  // can start.
   process.execPath = join(directory, 'no-such-program');
   readers[0]?.kill('SIGKILL');
   const failed = (): number => readers.filter(({ pid }) => pid === undefined).length;
@@ -190,7 +191,8 @@ test.serial('no client is refused while the only reader is replaced again and ag
   }
   progress.isOver = true;
   await Promise.all(clients);
-  // When a reader is killed, its accepted connections close: at most one for each of the four clients.
+  // When the test kills a reader, the open connections of this reader fail with ECONNRESET. Each of the four clients
+  // has at most one open connection.
   t.deepEqual(
     errors.filter((code) => code !== 'ECONNRESET'),
     [],

@@ -5,12 +5,15 @@ import test, { type ExecutionContext } from 'ava';
 import { setUpEvents } from '../../http/event-fixture.ts';
 import { watchForks } from '../../support/forked-readers.ts';
 
-/** A stall must be shorter than the time after which the pool starts another reader beside a silent one. */
+/**
+ * The test stops the reader for this time. The time must be short, because the pool starts another reader if a reader
+ * is silent for too long.
+ */
 const STALLED_MS = 700;
 const ROUNDS = 5;
 const ANSWER_MS_MAX = 30_000;
 
-/** A node with one reader and a connection to this reader. */
+/** Starts a node with one reader, and opens a connection to this reader. */
 async function stalledReader(t: ExecutionContext) {
   const fixture = await setUpEvents(t, { processes: 1 });
   const readers = watchForks(t);
@@ -21,13 +24,17 @@ async function stalledReader(t: ExecutionContext) {
   const socket = connect(Number(port), '127.0.0.1');
   t.teardown(() => socket.destroy());
   await once(socket, 'connect');
-  // An answer that arrives while the test waits for something else must not be lost.
+  // Collect all data from the beginning, so that the test does not lose an answer that arrives before the test waits
+  // for it.
   let text = '';
   socket.on('data', (part: Buffer) => (text += part.toString('latin1')));
   return {
     fixture,
     resume: () => reader?.kill('SIGCONT'),
-    /** The reader may take in a request that arrives directly after the signal, so this waits a moment. */
+    /**
+     * Stops the reader. The signal takes effect a moment after the call of `kill`, so the function waits 20 ms. The
+     * reader can then read no further request.
+     */
     stop: async (): Promise<void> => {
       reader?.kill('SIGSTOP');
       await sleep(20);
@@ -63,7 +70,8 @@ test.serial('a reader that was stopped and then hears only a ping answers for th
   const { fixture, stop, resume, request, heightOfAnswer, tipHeight } = await stalledReader(t);
   request();
   t.is(await heightOfAnswer(), tipHeight());
-  // The test simulates a node that sends no update, because the reader has not confirmed the previous update yet.
+  // A node sends no update while the reader has not confirmed the previous update. To simulate such a node, the test
+  // removes the listeners that send updates.
   fixture.listeners.clear();
   for (let round = 0; round < ROUNDS; round += 1) {
     await stop();

@@ -1,6 +1,7 @@
 /**
- * Runs two HTTP test suites (unusual requests and the event stream) briefly, with a reading process beside the node.
- * With the environment variable `HTTP_PROCESSES=2`, the full runs of these suites use two reading processes.
+ * Runs short versions of two HTTP test suites (unusual requests, and the event stream) with one reading process. Other
+ * commands run the full suites. These full runs use two reading processes if the environment variable `HTTP_PROCESSES`
+ * is 2.
  */
 
 import test from 'ava';

@@ -44,8 +44,8 @@ test('the watchdog does not end a process that was stopped for an hour, or whose
 
 test('on an overloaded machine a main thread without a turn is not ended', (t) => {
   const life = new Life({ isBeating: false });
-  // Each of five samples comes only after ten seconds, instead of after a quarter of a second. These samples do not
-  // prove that the main thread hung for fifty seconds.
+  // The machine is so busy that the watchdog takes a sample only every ten seconds, instead of every quarter of a
+  // second. Five such samples without a heartbeat do not prove that the main thread hung for fifty seconds.
   for (let times = 0; times < 5; times += 1) {
     life.sleep(10_000);
     t.is(life.pass(SAMPLE_INTERVAL_MS), undefined);
@@ -53,18 +53,23 @@ test('on an overloaded machine a main thread without a turn is not ended', (t) =
 });
 
 test('on a machine that other programs use, waiting for a processor counts neither as a hang nor as garbage collection', (t) => {
-  // The main thread runs for 10 % of the time, so a hang counts only after ten times the limit.
+  // The main thread gets a processor for only 10 % of the time. The watchdog therefore ends the process only after ten
+  // times the limit without a heartbeat.
   const slow = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1 });
   t.is(slow.pass(9 * LIMITS.blockedMsMax), undefined);
   t.is(slow.pass(2 * LIMITS.blockedMsMax)?.kind, 'end');
-  // The system reports a wait only when the wait ends. Here each wait lasts for 40 samples.
+  // The operating system reports the time of a wait for a processor only when the wait ends. Here each wait lasts for
+  // 40 samples.
   const late = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1, waitsAtOnce: 40 });
   t.is(late.pass(6 * LIMITS.blockedMsMax), undefined);
-  // The helper threads of the garbage collector wait for a processor, and the main thread waits for these threads.
+  // Garbage collection takes 95 % of the time, but the process uses only 30 % of a processor. The helper threads of the
+  // garbage collector wait for a processor, and the main thread waits for these threads. The watchdog does not end this
+  // process.
   const collecting = new Life({ gcShare: 0.95, processorShare: 0.3 });
   t.is(collecting.pass(600_000), undefined);
-  // The duration of a collection includes its waits for a processor. Here the collections take 50 % of the whole time.
-  // They must not be compared with the time without the waits, which is only 40 % of the whole time.
+  // The duration of a collection includes the waits of the main thread for a processor. Here the collections take 50 %
+  // of the whole time, and the waits take 60 %. The watchdog must compare the collections with the whole time, not with
+  // the 40 % without waits.
   const sharing = new Life({ gcShare: 0.5, waitShare: 0.6, processorShare: 0.4 });
   t.is(sharing.pass(600_000), undefined);
 });
@@ -114,7 +119,10 @@ test('a node is ended if it spends nearly all time on garbage collection, but no
   t.true(tookMs >= LIMITS.blockedMsMax && tookMs < LIMITS.blockedMsMax + 1000, `${tookMs}`);
 });
 
-/** A simulated process whose health is sampled. */
+/**
+ * A simulated process of a node. The watchdog takes samples of it at regular times, and decides from the samples
+ * whether to end the process.
+ */
 class Life {
   isBeating = true;
   isArmed = true;
@@ -125,7 +133,7 @@ class Life {
   gcShare = 0;
   /** Share of the time for which the main thread waits for a processor. */
   waitShare = 0;
-  /** Number of samples whose waits the system reports together. */
+  /** The operating system reports the waits of this number of samples together, at the last of these samples. */
   waitsAtOnce = 1;
   /** Processor time of the process as a share of the passed time. */
   processorShare = 1;
@@ -145,8 +153,8 @@ class Life {
   }
 
   /**
-   * Moves the time forward and takes the samples that are due. Returns the verdict that ends the process, if there is
-   * one.
+   * Moves the time forward and takes the samples that fall due. If the watchdog would end the process after a sample,
+   * stops and returns this verdict.
    */
   pass(timeMs: number): Verdict | undefined {
     for (const endMs = this.#atMs + timeMs; this.#atMs < endMs;) {

@@ -4,7 +4,8 @@ import test from 'ava';
 
 const MODULE = fileURLToPath(new URL('../../../src/node/watchdog/process-memory.js', import.meta.url));
 /**
- * A program that opens files until the system refuses another one, and then measures its memory.
+ * Returns the text of a program. The program opens files until the operating system refuses to open another file, and
+ * then measures its own memory.
  *
  * @param isMeasuredBefore whether the program also measures its memory before it opens files
  */

@@ -1,6 +1,7 @@
 /**
- * Tests with real nodes, which the module `harmful-part.ts` harms. The watchdog of a harmed node must end the node with
- * a last message. The supervisor of a devnet must then start the node again.
+ * Tests the watchdog with running nodes. The module `harmful-part.ts` makes such a node leak memory, fill its heap, or
+ * block its event loop. The watchdog must end the node with a last message. If the node belongs to a devnet, the
+ * supervisor must then start it again.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -17,12 +18,16 @@ import { temporaryFolder } from '../../support/network-folder.ts';
 import { freePortRanges } from '../../support/ports.ts';
 
 const HARMFUL_PART = new URL('../../support/harmful-part.js', import.meta.url).href;
-/** Longest time that a test waits for a node. The time is generous, because a busy machine makes each node slow. */
+/**
+ * Longest time that a test waits for the start or the end of a node. The time is long, because nodes are slow on a busy
+ * machine.
+ */
 const END_MS_MAX = 120_000;
 const BLOCKED_MAX_S = 2;
 
 test.serial('a node with a memory leak ends with the documented code and the reason', async (t) => {
-  // Disable the limit for a blocked event loop: on a slow machine, the event loop hangs while the memory fills.
+  // Disable the limit for a blocked event loop. Otherwise the watchdog might end the node for this reason, because the
+  // event loop may hang on a slow machine while the memory fills.
   const { node, output, inflict } = await startNode(t, { BLOOMERY_WATCHDOG_BLOCKED_MAX_S: '0' });
   inflict('leak');
   t.deepEqual(await endOf(node), { code: EXIT.unhealthy, signal: null }, output());
@@ -86,8 +91,8 @@ test.serial('the supervisor of a devnet restarts a node whose heap was full', as
     });
   await printed(/2 of 2 nodes answer/);
   writeFileSync(harmFile, 'fill');
-  // This node uses the default limits. On a slow machine, filling the heap may block the event loop for longer than
-  // `watchdog.blockedMaxS`.
+  // This node uses the default limits, so the watchdog may end it for either of two reasons. On a slow machine, filling
+  // the heap may block the event loop for longer than `watchdog.blockedMaxS`.
   await printed(
     /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop was blocked) .*: started again in 1 s/,
   );
@@ -104,11 +109,13 @@ interface Running {
   readonly node: ChildProcess;
   readonly client: NodeClient;
   readonly output: () => string;
-  /** Harms the node with a function of `test/support/harmful-part.ts`. */
+  /**
+   * Makes the module `test/support/harmful-part.ts` in the node leak memory, fill the heap, or block the event loop.
+   */
   inflict(how: 'leak' | 'fill' | 'block'): void;
 }
 
-/** Starts a single node with the smallest memory limit. */
+/** Starts a single node with the smallest memory limit that the option accepts. */
 async function startNode(t: ExecutionContext, variables: Readonly<Record<string, string>> = {}): Promise<Running> {
   t.timeout(3 * END_MS_MAX);
   const { http } = await freePortRanges(1);
@@ -136,7 +143,8 @@ async function startNode(t: ExecutionContext, variables: Readonly<Record<string,
 }
 
 /**
- * Environment in which V8's heap limit is above the memory limit, so that the watchdog ends the node before V8 does.
+ * Returns the environment variables of a node. They set V8's heap limit above the memory limit of the node, so that the
+ * watchdog ends the node before V8 does.
  */
 function environment(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const options = `--max-old-space-size=6000 --import ${HARMFUL_PART}`;

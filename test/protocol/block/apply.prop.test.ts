@@ -13,7 +13,10 @@ import { fakeBlock } from '../../support/fake-codec.ts';
 import { keyNumber, paramsWith } from '../../support/fixtures.ts';
 import { MemoryState } from '../../support/memory-state.ts';
 
-/** Few accounts, so that the transactions of a block often use the same account. The first accounts are delegates. */
+/**
+ * Public keys of the senders and recipients. The number is small, so that several transactions of a block often use the
+ * same account. The first three accounts are delegates.
+ */
 const PEOPLE = Array.from({ length: 7 }, (_, index) => keyNumber(index + 1));
 const DELEGATES = PEOPLE.slice(0, 3);
 const STRANGER = '12345L';
@@ -70,7 +73,11 @@ const TYPES = { transfer: 0, secondSignature: 1, delegate: 2, vote: 3, multisign
 for (const params of BOTH_PARAMS) {
   const rules: BlockTransactionRules =
     params.generation === 2 ? gen2Rules(params, createGen2Codec(params)) : gen3Rules(params, createGen3Codec(params));
-  /** Rules that ignore the state changes of the checks (`tried`), and apply each transaction anew. */
+  /**
+   * To check a transaction, the rules apply it on its own. `applyTransactions` passes the results of these checks to
+   * `applyInSequence`, which may reuse them. The rules `anew` do not pass them on, so that each transaction is applied
+   * again.
+   */
   const anew: BlockTransactionRules = {
     ...rules,
     applyInSequence: (state, transactions, verify) => rules.applyInSequence(state, transactions, verify),
@@ -117,7 +124,8 @@ for (const params of BOTH_PARAMS) {
             };
           });
           const verify = (): boolean => true;
-          // A transaction that is invalid by itself always makes the block invalid, so the test removes it.
+          // If a transaction is invalid on its own, both kinds of rules always refuse the block. The test removes such
+          // transactions, so that it tests the other cases more often.
           const fit = made.filter((each) => rules.verifyTransaction(state, each, 100, verify).status === 'ok');
           const outcomeOf = (by: BlockTransactionRules): unknown => {
             const overlay = new StateOverlay(state);

@@ -21,7 +21,7 @@ const network = makeNetwork({ generation: 2, rewards: { milestones: [700n], offs
 const [alice, bob, carol] = network.accounts as [KeyPair, KeyPair, KeyPair];
 const SLOT_S = network.params.blockTimeS;
 
-/** A chain of ten blocks, and a valid next block. */
+/** Returns a chain with ten blocks, a valid next block with two transfers, and the key pair of its forger. */
 function setUpBlock(own: TestNetwork = network): { maker: ChainMaker; next: Block; forger: KeyPair } {
   const maker = new ChainMaker(own);
   maker.growTo(10);
@@ -232,7 +232,7 @@ test('a vote with an unrelated recipient makes the block invalid', (t) => {
   refused(t, 'BLOCK_TRANSACTION_INVALID', /concerns the recipient of the vote/, apply(maker, stranger));
   const concerned = withPayload(next, forger, [voteFor(bob), maker.transfer(carol, bob, LSK)]);
   t.notThrows(apply(maker, concerned));
-  // If a block creates an account, the account exists only from the creating transaction on.
+  // If a transaction of a block creates an account, the account exists only for the later transactions of this block.
   const nobody = keyPairOf('nobody yet');
   const created = [maker.transfer(carol, nobody, LSK), voteFor(nobody)];
   t.notThrows(apply(maker, withPayload(next, forger, created)));

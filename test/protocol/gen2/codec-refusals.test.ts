@@ -76,7 +76,10 @@ const CONTENTS: Readonly<Record<string, Gen2Content>> = {
 
 const REMOVED = Symbol('removed');
 
-/** Unusual values that a client could send for any member. */
+/**
+ * Unusual values. The test replaces each member of a valid transaction by each of these values in turn. For `REMOVED`,
+ * the test removes the member.
+ */
 const ODD: readonly unknown[] = [
   ...[REMOVED, null, true, false, 0, 1, 16, 73, -1, 1.5, 1e-7, 1e21, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 1e15],
   ...['', '0', '1', '5', '-5', '+5', '007', '000', '1e3', '1.5', ' 5', 'abc', 'ABC', 'ab', 'a b', 'a\0b', 'a\\u0000b'],
@@ -113,11 +116,12 @@ type Shown = Omit<TransactionError, 'id'>;
 function plain({ name, message, dataPath, actual, expected }: TransactionError): Shown {
   return {
     name,
-    // Bloomery's message shows the signature in the letter case that the codec stores, so the test ignores the letter
-    // case.
+    // Bloomery's message contains the signature in the letter case that the codec stores. The message of the reference
+    // may contain it in another letter case, so the test ignores the letter case of this message.
     message: message.startsWith('Failed to validate signature') ? message.toLowerCase() : message,
     dataPath,
-    // The codec repeats a value in an error only if it is a text or a number.
+    // The codec puts the wrong value into an error only if the value is a text or a number. The test therefore ignores
+    // all other values.
     ...(typeof actual === 'string' || typeof actual === 'number' ? { actual } : {}),
     ...(expected === undefined ? {} : { expected }),
   };
@@ -151,8 +155,8 @@ function changed(json: Record<string, unknown>, member: string, value: unknown):
 }
 
 /**
- * Error texts of the reference's libraries about values without a byte encoding. Bloomery refuses values without a byte
- * encoding with its own text.
+ * The reference must encode a transaction as bytes. If a value has no byte encoding, one of the reference's libraries
+ * throws an error with one of these texts. Bloomery also refuses such a value, but with a different text.
  */
 const LIBRARY_TEXTS = [
   /^new BigNumber\(\) not a number/,

@@ -24,7 +24,10 @@ const oldCodec = createGen2Codec(oldNetwork);
 const alice = signer('wear protect skill sentence lift enter wild sting lottery power floor neglect');
 const second = keyPairOfPassphrase('inherit moon normal relief spring bargain hobby join baby flash fog blood');
 
-/** Returns the JSON of a transaction with all members that the byte encoding needs. Its signature is invalid. */
+/**
+ * Returns the JSON of a transaction. The JSON has the common members of the byte encoding and an invalid signature.
+ * `changes` contains further members.
+ */
 function documentOf(type: number, changes: JsonObject): JsonObject {
   const fee = { 0: '10000000', 3: '100000000', 5: '2500000000', 6: '10000000', 7: '10000000' }[type] ?? '0';
   const signature = '11'.repeat(64);

@@ -34,7 +34,7 @@ function send(payload: Payload, options: TransactionOptions = {}): Transaction {
   return makeTransaction(plainParams, alice, payload, options);
 }
 
-/** A state in which Alice and Bob have 1,000 LSK each, and Bob is a delegate. */
+/** Returns a state in which Alice and Bob have 1,000 LSK each, and Bob is a delegate. */
 function world(): MemoryState {
   const state = new MemoryState();
   const balance = 1_000n * LSK;
@@ -55,8 +55,8 @@ function isValid(rules: Rules, transaction: Transaction): boolean {
 }
 
 /**
- * Returns true if the codec accepts the JSON of a transaction, and the transaction is valid and does not change when it
- * is stored.
+ * Returns true if three conditions hold. The codec accepts the JSON of the transaction. The transaction is valid. The
+ * transaction does not change if the codec encodes it for the store and decodes it again.
  */
 function isTaken(rules: Rules, transaction: Transaction): boolean {
   const { codec } = rules;
@@ -136,7 +136,8 @@ test('the text of an excepted transfer may hold a NUL', (t) => {
     t.false(isTaken(strict, transaction));
     t.true(isTaken(rulesWith({ transactionWithNullByte: new Set([transaction.id]) }), transaction));
   }
-  // The exception of the network permits only the NUL, and not the amount 0.
+  // The exception of the network permits only the NUL in the text. It does not permit the amount 0, so the transaction
+  // is invalid.
   const worse = send(transfer({ data: 'a\0b', amount: 0n }));
   t.false(isTaken(rulesWith({ transactionWithNullByte: new Set([worse.id]) }), worse));
 });
@@ -193,7 +194,7 @@ test('inert transactions are counted in their block and change nothing', (t) => 
   maker.apply(block);
   t.is(maker.state.account(addressOfPair(poor))?.balance, 10_000n * LSK);
   t.true(maker.state.hasTransaction(payment.id));
-  // An inert transaction is validated nevertheless.
+  // An inert transaction has no effect on the state, but it must still be valid, for example have a valid signature.
   const forger = plain.nextSlot().keyPair;
   const broken = { ...payment, signature: '33'.repeat(64) };
   t.throws(

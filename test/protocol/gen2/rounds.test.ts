@@ -13,7 +13,10 @@ const network = makeNetwork({ generation: 2, rewards });
 const [alice, bob, carol] = network.accounts as [KeyPair, KeyPair, KeyPair];
 const [delta] = network.delegates as [KeyPair];
 
-/** The balance that the funder keeps, which is also the weight of every delegate at the start. */
+/**
+ * The balance of the account `funder` after the genesis block. This account votes for every delegate, so this balance
+ * is also the weight of every delegate at the start.
+ */
 const WEIGHT = 10n ** 16n - 10n * 10_000n * LSK;
 
 function accountOf(maker: ChainMaker, publicKey: string): Account {
@@ -32,7 +35,7 @@ function withExceptions(exceptions: Partial<Exceptions>): Exceptions {
   return { ...NO_EXCEPTIONS, ...exceptions };
 }
 
-/** Sum of the balances of all accounts that vote for a delegate. */
+/** Returns the sum of the balances of all accounts that vote for a delegate. */
 function votedBalance(maker: ChainMaker, publicKey: string): bigint {
   let sum = 0n;
   for (const { votes, balance } of maker.state.accounts()) if (votes.includes(publicKey)) sum += balance;
@@ -83,8 +86,9 @@ test('a round end pays fees and rewards by block, the rest to the last forger, a
   maker.forge({ transactions: [maker.transaction(alice, vote), maker.transfer(bob, alice, LSK)] });
   while (maker.tip.height < 101) maker.forge({ missedSlots: maker.tip.height === 60 ? 7 : 0 });
 
-  // The fees are 1.1 LSK: 1,089,108 beddows for each of 101 blocks, and 92 more for the last block. The blocks at
-  // heights 50 to 101 create 1,000 beddows each.
+  // The fees of the round are 1.1 LSK (110,000,000 beddows). The forger of each of the 101 blocks gets 1,089,108
+  // beddows, and the forger of the last block gets the remaining 92 beddows. The reward of each block at the heights 50
+  // to 101 is 1,000 beddows.
   const blocksOf = new Map<string, { blocks: number; rewarded: number }>();
   for (let height = 1; height <= 101; height += 1) {
     const key = maker.state.header(height)?.generatorPublicKey ?? '';
@@ -104,7 +108,8 @@ test('a round end pays fees and rewards by block, the rest to the last forger, a
     missed += account.missedBlocks;
   }
   t.true(missed >= 7);
-  // The generator of the genesis block gets a share of the fees too.
+  // The generator of the genesis block also gets a share of the fees, because the genesis block is a block of the first
+  // round.
   t.is(accountOf(maker, publicKeyOf(network.generator)).balance, -(10n ** 16n) + 1_089_108n);
 });
 
@@ -124,7 +129,8 @@ test('a change of more than 2^53 beddows in one round is rounded to a double', (
   maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
   t.is(delegateOf(maker, delta).pendingVoteWeight, -change);
   maker.growTo(101);
-  // As a double, `change` is rounded to 2^53. One beddow of the change is lost, also after the next round.
+  // The reference computes the change as a double, in which `change` is rounded to 2^53. The weight therefore differs
+  // by one beddow from the balances of the voters. The end of the next round does not correct this difference.
   t.is(delegateOf(maker, delta).voteWeight, WEIGHT - 2n ** 53n);
   t.is(votedBalance(maker, publicKeyOf(delta)), WEIGHT - change);
   maker.growTo(202);
@@ -151,12 +157,12 @@ test('a sum above 2^54 beddows is stored as the decimal text of its double', (t)
     });
     return world.delegate(delegate.publicKey)?.voteWeight;
   };
-  // 2^54 beddows are more than the supply of a test network, so the test sets the pending weight directly. The double
-  // 2^54 + 8 prints with the ending 90, but its exact value ends in 92.
+  // 2^54 beddows are more than the supply of a test network, so the test sets the pending weight directly. The exact
+  // value of the double 2^54 + 8 ends with the digits 92, but its shortest decimal text ends with 90.
   t.is(bookedOf(2n ** 54n + 8n), 18_014_398_509_481_990n);
   t.is(bookedOf(-(2n ** 54n + 8n)), -18_014_398_509_481_990n);
   t.is(bookedOf(2n ** 54n + 4n), 2n ** 54n + 4n);
-  // No real chain has an amount of 2^80 beddows, but such an amount must not end the process.
+  // No chain in use has an amount of 2^80 beddows, but such an amount must not make the node fail.
   t.is(bookedOf(2n ** 80n), 2n ** 80n);
 });
 
@@ -231,8 +237,8 @@ test('an excepted round multiplies its earnings', (t) => {
   const maker = new ChainMaker(makeNetwork({ generation: 2, rewards, exceptions }));
   maker.forge({ transactions: [maker.transfer(alice, bob, LSK)] });
   maker.growTo(101);
-  // The fee of 10,000,000 is doubled, and the bonus adds 10,000,000: 297,029 beddows for each block, and 71 more for
-  // the last block.
+  // The exception doubles the fee of 10,000,000 beddows and adds 10,000,000 beddows (`feesBonus`). The forger of each
+  // of the 101 blocks gets 297,029 beddows, and the forger of the last block gets the remaining 71 beddows.
   const account = maker.state.account(addressOf(maker.tip.generatorPublicKey));
   t.is((account?.forgedFees ?? 0n) % 297_029n, 71n);
   let rewarded = 0n;

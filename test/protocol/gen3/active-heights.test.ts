@@ -4,7 +4,10 @@ import { MemoryState } from '../../support/memory-state.ts';
 
 const LENGTH = { activeDelegates: 101 };
 
-/** A state with the delegate lists 1 to `newest`. Of these lists, the lists in `active` contain the delegate `d`. */
+/**
+ * Returns a state with the delegate lists of the rounds 1 to `newest`. The lists of the rounds in `active` contain the
+ * delegate `d`.
+ */
 function stateWith(newest: number, active: readonly number[]): MemoryState {
   const state = new MemoryState();
   for (let index = 1; index <= newest; index += 1) {

@@ -11,7 +11,10 @@ interface Vectors {
       readonly maxPrevoted: number;
       readonly finalized: number;
     }[];
-    /** Number of prevotes by height, for all heights that ever had a prevote. `precommits` has the same form. */
+    /**
+     * Number of prevotes by height, for each height that has at least one prevote. `precommits` contains the numbers of
+     * precommits in the same form.
+     */
     readonly prevotes: Readonly<Record<string, number>>;
     readonly precommits: Readonly<Record<string, number>>;
   }[];

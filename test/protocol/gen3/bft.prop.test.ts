@@ -7,10 +7,14 @@ import { BftModel } from '../../support/bft-model.ts';
 import { headerWith, keyNumber } from '../../support/fixtures.ts';
 
 interface Step {
-  /** Index of the delegate that forges. If no delegate has this index, the height selects the delegate. */
+  /**
+   * Index of the delegate that forges the block of this step. If the run has too few delegates for this index, the
+   * remainder of the height divided by the number of delegates is the index.
+   */
   readonly forger: number;
   /**
-   * Value of `maxHeightPreviouslyForged`: the right height, 0, a wrong height, or a height that is not below the block.
+   * Selects the value of `maxHeightPreviouslyForged` in the header. The value is the height of the delegate's previous
+   * block, 0, a wrong height, or a height that is not below the height of the block.
    */
   readonly memory: 'right' | 'none' | 'wrong' | 'above';
   readonly activeForRounds: number;
@@ -30,7 +34,7 @@ const run = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 150, size: 'max' }),
 });
 
-/** Adds a header for each step to a BFT state and to the model, and calls `look` after each header. */
+/** Adds a header for each step to a BFT state and to the simple model (`BftModel`). Calls `look` after each header. */
 function play(
   delegates: number,
   steps: readonly Step[],
@@ -52,7 +56,8 @@ function play(
       maxHeightPreviouslyForged: named[memory],
       maxHeightPrevoted: bftState.maxPrevoted,
     });
-    // The delegate has been active since the start of the present round or of one of the three rounds before it.
+    // The delegate has been active since the start of the header's round, or since the start of one of the three rounds
+    // before it.
     const round = Math.ceil(height / delegates);
     const minHeightActive = Math.max(0, round - 1 - Math.min(activeForRounds, 3)) * delegates + 1;
     lastForged.set(generatorPublicKey, height);

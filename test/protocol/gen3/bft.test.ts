@@ -60,7 +60,7 @@ test('four delegates in turn finalize the block six below the tip', (t) => {
   });
 });
 
-/** A BFT state after 15 valid headers of five delegates in turn. */
+/** Returns the BFT state after 15 valid headers, which five delegates have signed in turn. */
 function regularBftState(): BftState {
   let bftState = emptyBftState(0);
   for (let height = 1; height <= 15; height += 1) {

@@ -20,7 +20,7 @@ const network = makeNetwork();
 const [alice, bob] = network.accounts as [KeyPair, KeyPair];
 const SLOT_S = network.params.blockTimeS;
 
-/** A chain of ten blocks, and a valid next block. */
+/** Returns a chain with ten blocks, a valid next block with two transfers, and the key pair of its forger. */
 function setUpBlock(own: TestNetwork = network): { maker: ChainMaker; next: Block; forger: KeyPair } {
   const maker = new ChainMaker(own);
   maker.growTo(10);

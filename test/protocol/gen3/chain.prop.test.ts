@@ -15,12 +15,15 @@ const network = makeNetwork({
   ],
 });
 
-/** Sum of all balances plus the genesis supply, because the balance of the genesis generator is minus that supply. */
+/**
+ * Returns the sum of all balances plus the genesis supply. The function adds the genesis supply, because the genesis
+ * generator has a negative balance of the same size.
+ */
 function supplyOf(maker: ChainMaker): bigint {
   return GENESIS_SUPPLY + [...maker.state.accounts()].reduce((sum, { balance }) => sum + balance, 0n);
 }
 
-/** Fees and rewards of the running round, which are still unpaid. */
+/** Returns the fees and rewards of the current round. The forgers get them only at the end of the round. */
 function owed(blocks: readonly Block[]): { fees: bigint; rewards: bigint } {
   const running = blocks.slice(blocks.findLastIndex(({ height }) => isLastOfRound(height, paramsWith())) + 1);
   return {
@@ -51,7 +54,8 @@ test('for any offered transactions a forged block applies, and the supply stays 
     fc.property(fc.array(step, { minLength: 10, maxLength: 30, size: 'max' }), fc.boolean(), (steps, long) => {
       const maker = new ChainMaker(network);
       for (const person of network.accounts) maker.know(person);
-      // Only long runs can include the end of a round (height 101).
+      // A run has at most 30 steps. It can reach the end of a round (height 101) only if the chain already has 90
+      // blocks.
       if (long) maker.growTo(90);
       const blocks = Array.from({ length: maker.tip.height }, (_, index) => maker.state.block(index + 1) as Block);
       for (const { candidates, missedSlots, seed } of steps) {
@@ -81,7 +85,9 @@ test('a chain without missed slots finalizes blocks that are two rounds deep', (
   t.is(new Set(network.delegates.map(publicKeyOf)).size, 101);
 });
 
-/** A small generator of repeatable random numbers. */
+/**
+ * Returns a function that generates pseudorandom numbers below a limit. The same seed always gives the same numbers.
+ */
 function belowFrom(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {

@@ -39,7 +39,10 @@ const CONTENTS: Readonly<Record<string, Content>> = {
 
 const REMOVED = Symbol('removed');
 
-/** Unusual values that a client could send for any member. */
+/**
+ * Unusual values. The test replaces each member of a valid transaction by each of these values in turn. For `REMOVED`,
+ * the test removes the member.
+ */
 const ODD: readonly unknown[] = [
   ...[REMOVED, null, true, false, 0, 1, 16, 73, -1, 1.5, 2 ** 31, -(2 ** 31), -(2 ** 31) - 1, 2 ** 53],
   ...[
@@ -86,7 +89,10 @@ function plain({ name, message, dataPath, actual, expected }: TransactionError):
   };
 }
 
-/** The errors and the id that the reference returns for a transaction; undefined if the reference throws. */
+/**
+ * Returns the errors and the id that the reference package computes for a transaction, or undefined if it throws an
+ * error.
+ */
 function referenceAnswer(json: Record<string, unknown>, type: Gen3Type): Answer | undefined {
   try {
     const transaction = referenceOf({ ...json, type });
@@ -150,12 +156,14 @@ for (const [name, content] of Object.entries(CONTENTS)) {
           t.not(given.errors.length, 0, about);
           continue;
         }
-        // Bloomery's message shows the signature in the letter case that the codec stores, so the test ignores letter
-        // case.
+        // Bloomery's message about an invalid signature contains the signature in the letter case that the codec
+        // stores. The message of the reference may contain it in another letter case, so the test ignores the letter
+        // case of this message.
         const shown = (errors: Answer['errors']) =>
           errors.map((error) => ({ ...error, message: inLowerCase(error.message) }));
         t.deepEqual(shown(given.errors), shown(expected.errors), about);
-        // Bloomery omits an id that is not a text. The reference returns the id unchanged.
+        // If the id in the JSON is not a text, the reference returns it unchanged, but Bloomery returns no id. The test
+        // therefore compares only ids that are texts.
         if (typeof expected.id === 'string') t.is(given.id ?? expected.id, expected.id, about);
       }
     });

@@ -18,7 +18,7 @@ const [alice = signer('a'), bob = signer('b')] = SIGNERS;
 const owner = signer('wear protect skill sentence lift enter wild sting lottery power floor neglect');
 const second = signer('inherit moon normal relief spring bargain hobby join baby flash fog blood');
 
-// The worked example of the protocol: a transfer of 123 beddows with the text "hi" on the public devnet.
+// A published example of a transaction: a transfer of 123 beddows with the text "hi" on the public devnet.
 const WORKED = {
   type: 8,
   timestamp: 100,

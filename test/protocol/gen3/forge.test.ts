@@ -56,8 +56,9 @@ test('a header contains the greatest height in the journal, and the prevoted hei
   t.is(own.maxHeightPrevoted, prevoted);
   const header = maker.state.header(own.maxHeightPreviouslyForged);
   t.is(header?.generatorPublicKey, own.generatorPublicKey);
-  // The delegate signed on a longer chain and then on a shorter one. The last header has a
-  // `maxHeightPreviouslyForged` of 260, so the next header must have at least this value.
+  // The last header that the delegate signed has height 240 and a `maxHeightPreviouslyForged` of 260. The delegate has
+  // therefore signed a block at height 260 of another chain before. The next header must have a
+  // `maxHeightPreviouslyForged` of at least 260.
   const moved = signed({ height: 240, maxHeightPreviouslyForged: 260, maxHeightPrevoted: prevoted - 1 });
   t.is(maker.build({ previouslyForged: moved }).maxHeightPreviouslyForged, 260);
 });
@@ -155,13 +156,14 @@ test('a delegate forges in its own slot only, and only when the slot is free', (
   t.throws(() => maker.rules.forge(maker.state, below, requestFor(maker)), { code: 'FORGE_REFUSED' });
 });
 
-// All weights are equal, so the public keys decide which one of the 102 delegates is not active. `leaving` makes this
-// delegate active with a vote.
+// Only 101 of these 102 delegates can be active. All weights are equal, so the public keys decide which delegate is not
+// active. The function `leaving` makes this delegate active with a vote, so that another delegate leaves the list of
+// active delegates.
 const crowded = makeNetwork({ delegates: 102 });
 
 /**
- * A chain whose next block ends round 3. If `missedSlots` slots are missed, the next slot belongs to a delegate that is
- * not in round 4.
+ * Returns a chain whose next block is the last block of round 3. After `missedSlots` missed slots, the slot owner is
+ * the delegate `leaver`, which is not active in round 4.
  */
 function leaving(refuseLeavingForgers: boolean): { maker: ChainMaker; missedSlots: number; leaver: string } {
   const maker = new ChainMaker(crowded, { refuseLeavingForgers });
@@ -192,7 +194,7 @@ test('the last block of a round is neither forged nor accepted when its generato
     { instanceOf: BlockRejected, code: 'BLOCK_FORGER_LEAVES' },
   );
   t.is(maker.tip.height, 302);
-  // The next slot belongs to a delegate that is also in round 4, and the delegate forges.
+  // The owner of the next slot is also active in round 4, so it can forge the last block of round 3.
   t.is(maker.forge({ missedSlots: missedSlots + 1 }).height, 303);
 });
 

@@ -12,7 +12,10 @@ interface View {
   readonly generator: number;
   readonly maxHeightPrevoted: number;
   readonly timestamp: number;
-  /** Absent for blocks that were forged, downloaded or loaded. */
+  /**
+   * Time in seconds at which the node received the block from a peer. The member is absent if the node has forged the
+   * block, downloaded it in a sync, or loaded it from the store.
+   */
   readonly receivedAtS?: number;
 }
 
@@ -29,7 +32,7 @@ interface Vectors {
 
 const vectors = JSON.parse(readFileSync('test/vectors/gen3/fork-choice.json', 'utf8')) as Vectors;
 
-/** @param id default id of the block, if the case has none */
+/** @param id id of the block, if the vector contains no id for it */
 function viewOf(given: Partial<View>, id: string): TipView {
   const { generator, receivedAtS, ...header } = { ...vectors.defaults, id, ...given };
   return {

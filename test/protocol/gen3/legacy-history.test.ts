@@ -19,7 +19,10 @@ import {
   verify,
 } from '../../support/chain-maker.ts';
 
-/** Last height with a block of version 1. The genesis block has version 0. Blocks above `LAST_OLD` have version 2. */
+/**
+ * The highest block of version 1 has this height. The genesis block has version 0, and the blocks above `LAST_OLD` have
+ * version 2.
+ */
 const LAST_OLD = 150;
 
 const exceptions: Exceptions = {
@@ -65,7 +68,10 @@ function old(sender: KeyPair, payload: Payload, members: readonly KeyPair[] = []
 const registration = old(alice, { kind: 'dapp', dapp: { name: 'app', type: 0, category: 1, tags: 'a' } });
 const keysgroup = [`+${publicKeyOf(bob)}`, `+${publicKeyOf(carol)}`];
 
-/** Transactions of each type, in an order in which all can be confirmed. */
+/**
+ * Each element contains the transactions of one block. Together they contain each type of transaction. Their order is
+ * such that each transaction is valid in its block.
+ */
 const HISTORY: readonly (readonly Transaction[])[] = [
   [
     old(alice, { kind: 'transfer', amount: 5n * LSK, recipientId: addressOfPair(bob), data: 'hällo' }),
@@ -89,8 +95,8 @@ const HISTORY: readonly (readonly Transaction[])[] = [
 ];
 
 /**
- * Makes a chain of the given height. Blocks up to `LAST_OLD` are from before generation 3, and later blocks are from
- * generation 3.
+ * Makes a chain of the given height. The blocks up to `LAST_OLD` have the format of generation 2, and the blocks above
+ * have the format of generation 3.
  */
 function grown(height: number): ChainMaker {
   const maker = new ChainMaker(network);
@@ -127,8 +133,9 @@ test('weights are exact and change at once, even in the older history', (t) => {
 
 test('older blocks forge with the list of their own round, newer ones with an earlier list', (t) => {
   const maker = grown(120);
-  // The lists of rounds 1 and 2 contain the same delegates, because Carol has no votes. Their order is different,
-  // because Bob's vote changed the weights.
+  // All three heights are in round 2. Blocks of version 1 (up to height 150) use the list of round 2, and blocks of
+  // version 2 use the list of round 1. Both lists contain the same delegates, because the new delegate Carol has no
+  // votes. Their order is different, because Bob's vote has changed the weights.
   t.deepEqual(maker.rules.forgers(maker.state, 120), maker.rules.forgers(maker.state, 150));
   t.notDeepEqual(maker.rules.forgers(maker.state, 150), maker.rules.forgers(maker.state, 151));
 });

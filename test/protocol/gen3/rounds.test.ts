@@ -107,7 +107,8 @@ test('a BFT state read from its bytes leads to the same chain', (t) => {
   maker.growTo(520);
   const other = new ChainMaker(network);
   for (let height = 2; height <= 520; height += 1) {
-    // Replace the BFT state with a copy of its bytes, because a node has only the bytes after a restart.
+    // Replace the stored BFT state by a copy of its bytes. The node must then decode the state from these bytes, as
+    // after a restart.
     if (height % 20 === 0) other.state.setBftState(Uint8Array.from(other.state.bftState() ?? []));
     const block = maker.state.block(height);
     if (block !== undefined) other.apply(block);

@@ -255,8 +255,8 @@ test('transactions forged together can be applied in block order', (t) => {
   const world = new TransactionWorld();
   world.fund(alice, { balance: 10n * LSK });
   world.fund(bob);
-  // The two transfers are valid only in the order of the list. A block would contain the smaller transfer first, when
-  // its sender has no funds yet.
+  // Carol can send the second transfer only if she has received the first. But a block would contain the transfer with
+  // the smaller amount first, when Carol has no funds yet. The node must therefore select only the first transfer.
   const candidates = [world.transfer(bob, carol, 20n * LSK), world.transfer(carol, bob, 1n)];
   const chosen = world.rules.selectTransactions(world.state, candidates, {}, verify);
   t.deepEqual(chosen, candidates.slice(0, 1));

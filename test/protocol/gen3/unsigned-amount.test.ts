@@ -23,7 +23,10 @@ const network = makeNetwork();
 const ed25519 = selectEd25519();
 const [alice, bob] = network.accounts as [KeyPair, KeyPair];
 
-/** Makes a delegate registration. Its asset also contains `members`, which the rules do not define. */
+/**
+ * Makes a delegate registration whose asset also contains `members`. The rules define no such members, and the
+ * signature does not cover them.
+ */
 function registration(maker: ChainMaker, sender: KeyPair, username: string, members: JsonObject): Transaction {
   const { codec, params } = maker.rules;
   const unsigned = {
@@ -38,7 +41,10 @@ function registration(maker: ChainMaker, sender: KeyPair, username: string, memb
   return codec.transactionFromJson({ ...unsigned, signature });
 }
 
-/** Makes the next block with these transactions and this total amount. */
+/**
+ * Makes and signs the next block with these transactions. Its header contains the given total amount, which may be
+ * wrong.
+ */
 function blockWith(maker: ChainMaker, totalAmount: bigint, ...transactions: readonly Transaction[]): Block {
   const { keyPair } = maker.nextSlot();
   return signBlock(withPayload(maker.build(), keyPair, transactions), { totalAmount }, keyPair);
@@ -166,7 +172,8 @@ test('a block whose assets the reference cannot store is refused without a penal
     t.notThrows(() => apply(maker, blockWith(maker, 0n, transaction)));
   }
   const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
-  // A real node that has run for a long time can store 3,141 levels. The limit of this node is 3,400 levels.
+  // A node of lisk-sdk that has run for a long time can store assets with up to 3,141 nested levels. Bloomery accepts
+  // up to 3,400 levels in a block.
   const deepest = registration(maker, alice, 'alice', { note: nested(3_399) });
   const block = blockWith(maker, 0n, deepest);
   t.notThrows(() => apply(maker, block));
@@ -200,7 +207,8 @@ test('the pool accepts members that a block and a message can hold, and no impos
     rules.poolFault(registration(maker, alice, 'alice', members))?.message;
   t.is(faultOf({ amount: '7', note: 'x'.repeat(8_000) }), undefined);
   t.regex(faultOf({ note: 'x'.repeat(8_200) }) ?? '', /longer than 8192 bytes/);
-  // The limit of the pool is far below the 1,780 levels that a real node can store after its start.
+  // The pool accepts at most 256 nested levels. This is far below the 1,780 levels that a node of lisk-sdk can store
+  // directly after its start.
   const nested = (levels: number): Json => (levels === 0 ? 1 : [nested(levels - 1)]);
   t.is(faultOf({ note: nested(255) }), undefined);
   t.regex(faultOf({ note: nested(256) }) ?? '', /nest deeper than 256 levels/);

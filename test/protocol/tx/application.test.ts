@@ -12,7 +12,7 @@ const app = { name: 'app', type: 0, category: 0, link: 'https://x.test/app.zip' 
 
 const register = (changes: object = {}): Payload => ({ kind: 'dapp', dapp: { ...app, ...changes } });
 
-/** A chain with an application that the owner registered. */
+/** Returns a chain in which the account `owner` has registered an application, and the id of this application. */
 function setUpApplication(): { maker: ChainMaker; dappId: string } {
   const maker = new ChainMaker(network);
   const registration = maker.transaction(owner, register());
@@ -37,7 +37,8 @@ test('an application costs its fee, and its name and link are reserved from then
   ]);
   const other = { name: 'other', link: 'https://x.test/other.zip' };
   t.deepEqual(messagesOf(maker, maker.transaction(sender, register(other))), []);
-  // If two transactions in one call of `processTransactions` register the same application, the second fails.
+  // If two transactions in one call of `processTransactions` register the same application, the second gets two errors,
+  // about the name and the link.
   const two = [maker.transaction(sender, register(other)), maker.transaction(third, register(other))];
   t.is(messagesOf(maker, ...two).length, 2);
 });

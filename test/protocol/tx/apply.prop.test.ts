@@ -59,7 +59,7 @@ const past: fc.Arbitrary<Past> = fc.record({
   votes: fc.uniqueArray(fc.constantFrom(...keys), { maxLength: 4 }),
 });
 
-/** The first accounts are delegates. */
+/** The state of all accounts before the transaction. The first `count` accounts are delegates. */
 const world = fc
   .tuple(...SIGNERS.map(() => past))
   .chain((pasts) => fc.integer({ min: 0, max: NAMES.length }).map((count) => ({ pasts, count })));
@@ -126,11 +126,11 @@ interface Request {
   readonly second: string;
   readonly members: readonly Signer[];
   /**
-   * True if the members of the right group sign: the group that the transaction registers, or else the sender's group.
-   * False if the accounts in `members` sign.
+   * True if the members of the right group sign the transaction. If the transaction registers a group, this group is
+   * the right one; otherwise, it is the sender's group. False if the accounts in `members` sign.
    */
   readonly fitting: boolean;
-  /** Whether one of the signatures belongs to no member. */
+  /** Whether the first signature of the members is replaced by a signature that no member has made. */
   readonly damaged: boolean;
 }
 
@@ -179,7 +179,10 @@ function plain(errors: readonly TransactionError[]): object[] {
   }));
 }
 
-/** Keeps only the first error about a signature that no member made, because Bloomery stops at such a signature. */
+/**
+ * Removes all errors about signatures that no member has made, except the first such error. Bloomery reports only the
+ * first, because it stops at such a signature.
+ */
 function sought(errors: readonly TransactionError[]): readonly TransactionError[] {
   const isOfNobody = ({ message, dataPath }: TransactionError): boolean =>
     dataPath === '.signatures' && message.startsWith('Failed to validate signature');

@@ -38,7 +38,10 @@ function setUpAccounts(generation: 2 | 3): AccountsFixture {
   return { maker, alice, bob, stranger };
 }
 
-/** Makes a registration of a multisignature group. `names` are the member keys as written in the transaction. */
+/**
+ * Makes a registration of a multisignature group. `names` contains the public keys of the members in the letter case
+ * that the transaction uses. `members` contains the key pairs that sign.
+ */
 function registration(maker: ChainMaker, sender: KeyPair, names: readonly string[], members: readonly KeyPair[]) {
   const keysgroup = names.map((name) => `+${name}`);
   const payload = { kind: 'multisignature', min: 1, lifetime: 24, keysgroup } as const;
@@ -58,7 +61,10 @@ function apply(maker: ChainMaker, block: Block): StateOverlay {
   return overlay;
 }
 
-/** Converts the transaction to JSON, applies `changes` to the JSON, and decodes it as another node does. */
+/**
+ * Converts the transaction to JSON, replaces members of the JSON by `changes`, and parses the result, as another node
+ * does that receives it.
+ */
 function reread(maker: ChainMaker, transaction: Transaction, changes: JsonObject = {}): Transaction {
   const { codec } = maker.rules;
   const json = JSON.parse(JSON.stringify({ ...codec.transactionToJson(transaction), ...changes })) as JsonObject;
@@ -88,7 +94,7 @@ for (const generation of GENERATIONS) {
     const { codec } = maker.rules;
     t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(shouted)), shouted);
     t.deepEqual(reread(maker, shouted), shouted);
-    // The group has one member, so only one signature is valid.
+    // The group has one member, so the transaction may have only one signature. It has two.
     t.throws(() => apply(maker, blockOf(maker, shouted)), { instanceOf: BlockRejected, message: /Failed to validate/ });
   });
 
@@ -120,7 +126,7 @@ for (const generation of GENERATIONS) {
     const selected = maker.rules.selectTransactions(maker.state, [named, own], context, verify);
     const block = maker.build({ transactions: selected });
     t.notThrows(() => apply(maker, block));
-    // The maker signs no block that other nodes refuse, whatever transactions it gets.
+    // If the forger gets both transactions, it must leave out the second, so that other nodes accept its block.
     t.notThrows(() => apply(maker, maker.build({ transactions: [named, own] })));
   });
 

@@ -11,8 +11,8 @@ import { createTransferReader, TRANSFER_DATA } from '../../../src/protocol/tx/tr
 const hex = (bytes: number): fc.Arbitrary<string> =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((each) => hexOf(each));
 /**
- * Replaces one character of a text. A decoder that uses only the low byte of a character reads `\u0161` and `\u0130` as
- * hexadecimal digits.
+ * Replaces one character of a text by a wrong one. The low bytes of `\u0161` and `\u0130` are hexadecimal digits, so a
+ * decoder that reads only the low byte of a character would accept them.
  */
 const corrupted = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc

@@ -17,7 +17,9 @@ const step = fc.oneof(
   }),
 );
 
-/** A world in which the first person is also a delegate. */
+/**
+ * Returns a world with five persons, which have funds, and three delegates. The first person is one of the delegates.
+ */
 function worldWithDelegates(): TransactionWorld {
   const world = new TransactionWorld();
   for (const each of people) world.fund(each);

@@ -1,4 +1,4 @@
-/** Tests of branches that would win, but whose last block is invalid. */
+/** Tests nodes that receive a branch which fork choice prefers, but whose last block is invalid. */
 
 import test from 'ava';
 
@@ -17,7 +17,10 @@ function corrupted(scripted: ScriptedWorld, block: Block): Block {
   return signBlock(block, { reward: block.reward + 1n }, owner!);
 }
 
-/** Connects a peer to `victim`. The peer has the blocks of `model` below `height`, and an invalid block at `height`. */
+/**
+ * Connects a simulated peer to the node `victim`. The peer sends the blocks of the node `model` below `height`, and an
+ * invalid block at `height`.
+ */
 async function liar(scripted: ScriptedWorld, model: SimNode, height: number, victim: SimNode): Promise<void> {
   const { world } = scripted;
   const { codec } = world.rules;
@@ -69,7 +72,7 @@ test('a branch better only by an invalid last block changes nothing, and its pee
   t.is(model.tip.maxHeightPrevoted, ours.tip.maxHeightPrevoted);
   const digest = ours.store.stateDigest();
 
-  // The peer with the invalid block reaches only `ours`.
+  // The peer with the invalid block can connect only to `ours`, and `ours` has no connection to `model`.
   world.wire.partition([[ours.peerId, '172.30.0.1:6000'], [model.peerId]]);
   await liar(scripted, model, height + 1, ours);
   await scripted.slots(12);
@@ -79,7 +82,7 @@ test('a branch better only by an invalid last block changes nothing, and its pee
   t.is(scripted.countOf('CHAIN_REORG'), 0);
   t.true(scripted.countOf('PEER_BANNED') + scripted.countOf('PEER_PENALISED') > 0, [...world.counts.keys()].join());
 
-  // `ours` switches to the valid branch after it can reach the honest peer again.
+  // After `ours` can connect to the honest node `model` again, it switches to the valid branch of `model`.
   world.wire.heal();
   await scripted.meet();
   t.is(scripted.countOf('CHAIN_REORG'), 1);

@@ -1,4 +1,7 @@
-/** Tests of new networks whose nodes have empty signing journals. No delegate may sign contradicting headers. */
+/**
+ * Tests new networks, whose nodes start with empty signing journals. The nodes must start to forge, but no delegate may
+ * sign contradicting headers.
+ */
 
 import test from 'ava';
 
@@ -21,7 +24,10 @@ function worldOf(generation: 2 | 3, options: Partial<WorldOptions>): World {
 
 const slots = (world: World, count: number): Promise<void> => world.run(count * BLOCK_TIME_S);
 
-/** Returns all contradictions between headers that one delegate signed on any node. */
+/**
+ * Compares all headers that the same delegate has signed, on one node or on different nodes. Returns the reason of each
+ * contradiction between two of them.
+ */
 function contradictions(world: World): readonly string[] {
   const all = world.nodes.flatMap(({ journal }) => journal.signed);
   return all.flatMap((one, index) =>
@@ -33,7 +39,8 @@ function contradictions(world: World): readonly string[] {
 }
 
 for (const generation of [2, 3] as const) {
-  // A node of generation 2 forges only if peers have the same tip. Two nodes without delegates run as its peers.
+  // A node of generation 2 forges only if enough of its peers have the same tip. In this generation, two nodes without
+  // delegates therefore run as its peers.
   const relays = generation === 2 ? 2 : 0;
 
   test(`a node with all delegates of a network of generation ${generation} starts it within two slots`, async (t) => {
@@ -43,7 +50,8 @@ for (const generation of [2, 3] as const) {
     t.true(world.node(0).tip.height >= 2, `height ${world.node(0).tip.height}`);
     await slots(world, 260);
     t.true(world.node(0).tip.height > 250);
-    // After a restart the node continues, because no other node can have signed for its delegates.
+    // After a restart, the node forges again without a wait. It knows that no other node can have signed headers of its
+    // delegates while it was down, because it has all delegates of the network.
     world.node(0).crash();
     await slots(world, 130);
     await world.node(0).start();

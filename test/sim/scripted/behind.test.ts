@@ -1,4 +1,4 @@
-/** Tests of a node that was offline for some time. */
+/** Tests the download of thousands of blocks by a node that has no blocks, from a running network. */
 
 import test from 'ava';
 

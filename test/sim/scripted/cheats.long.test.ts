@@ -1,4 +1,7 @@
-/** Tests of delegates that sign two blocks for a slot, on purpose or by mistake, or that withhold their blocks. */
+/**
+ * Tests networks in which some delegates sign two blocks for a slot, because their node is dishonest or because their
+ * keys are on two nodes. Also tests a node that withholds its blocks.
+ */
 
 import test from 'ava';
 
@@ -26,7 +29,7 @@ test('two nodes with the same delegate keys end on one chain with all others', a
     forgersOf: (node, delegates) =>
       delegates.filter((_, index) => index % 4 === node || (node === 0 && index % 12 === 1)),
   });
-  // Without transactions the two blocks of a slot would be equal.
+  // Send transactions, because without transactions the blocks that two nodes sign for the same slot would be equal.
   new Load(scripted.world).start(4000);
   let farthest = 0;
   for (let slot = 0; slot < 330; slot += 1) {

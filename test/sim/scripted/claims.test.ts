@@ -1,4 +1,4 @@
-/** Tests of peers that claim a better chain and never send it. */
+/** Tests a network in which many peers claim that they have a better chain, but send no blocks. */
 
 import test from 'ava';
 

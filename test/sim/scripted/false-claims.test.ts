@@ -1,6 +1,7 @@
 /**
- * Tests of strangers: peers without an engine, which connect one after another. Each stranger sends several signed
- * blocks, and then stays silent. Each block seems to be the tip of a better chain, but this chain does not exist.
+ * Tests a network with strangers, which are simulated hostile peers without an engine. One stranger after another
+ * connects to each node. Each stranger sends several signed blocks, and then answers no request. Each of its blocks
+ * seems to be the tip of a better chain, but this chain does not exist.
  */
 
 import test from 'ava';
@@ -47,8 +48,9 @@ for (const generation of [3, 2] as const) {
     scripted.world.wire.heal();
     const slots = await scripted.meet();
     t.log(`${slots} slots`);
-    // Two slots are for the connections, which are dialled every ten seconds. Two slots are for the timeout of a silent
-    // stranger. The other slots are for the sync itself.
+    // The limit of eight slots is a sum. Two slots are for new connections, because a node dials its peers every ten
+    // seconds. Two slots are for the timeout of a request to a silent stranger. The other four slots are for the sync
+    // with the better chain.
     t.true(slots <= 8, `${slots} slots`);
     await scripted.world.close();
   });
@@ -64,8 +66,8 @@ async function begin(generation: Generation, blockTimeS: number): Promise<Script
 }
 
 /**
- * Connects one stranger (a claimant) at a time to each node. The claimant sends its blocks, and leaves when the tip of
- * the node changes.
+ * Connects one stranger (a claimant) at a time to each node. The claimant sends its blocks, and disconnects when the
+ * tip of the node changes. Then the next claimant connects to this node.
  */
 class Claimants {
   readonly #scripted: ScriptedWorld;
@@ -85,7 +87,7 @@ class Claimants {
     const { world } = this.#scripted;
     const target = world.node(index);
     this.count += 1;
-    // An address in a netgroup that no other claimant uses.
+    // Each claimant has an address in another netgroup (with other first two octets).
     const ip = `${20 + (this.count >> 8)}.${this.count & 255}.0.1`;
     const transport = world.wire.transport({ ip, wsPort: 6000 });
     transport.announce(infoOf(target));

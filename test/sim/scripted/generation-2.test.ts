@@ -1,4 +1,7 @@
-/** Tests of a network without finality: consensus before forging, and one chain at the end. */
+/**
+ * Tests networks of generation 2, in which no block becomes final. A node must forge only with consensus, and after a
+ * partition all nodes must agree on one chain again.
+ */
 
 import test from 'ava';
 
@@ -36,7 +39,8 @@ test('a node left behind by its network does not forge, and switches to the long
   const scripted = await ScriptedWorld.begin({ nodes: 4, network: NETWORK });
   await scripted.slots(20);
   scripted.world.partition([[0], [1, 2, 3]]);
-  // The node notices the silence only when its connections break. Without connections, the node has no consensus.
+  // In the first 40 slots, node 0 may still forge. It notices the partition only when its connections break. Without
+  // connections, it has no consensus, so it must not forge in the next 40 slots.
   await scripted.slots(40);
   const alone = scripted.node(0).tip.height;
   await scripted.slots(40);
@@ -49,7 +53,10 @@ test('a node left behind by its network does not forge, and switches to the long
   t.is(scripted.node(0).store.heightOf(ahead.id), ahead.height);
 });
 
-/** Connects `count` peers with one IP address to each of `victims`. The peers report a different, shorter chain. */
+/**
+ * Connects `count` simulated peers to each node in `victims`. All these peers have the same IP address, and they report
+ * another, shorter chain.
+ */
 async function strangersElsewhere(scripted: ScriptedWorld, victims: readonly SimNode[], count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
     const transport = scripted.world.wire.transport({ ip: '172.20.0.1', wsPort: 6000 + index });

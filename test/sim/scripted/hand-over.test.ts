@@ -1,4 +1,7 @@
-/** Tests of delegates that move from one node to another, with and without their signing record. */
+/**
+ * Tests hand-overs: delegates move from one node to another, with and without their signing record (their headers in
+ * the signing journal).
+ */
 
 import test from 'ava';
 
@@ -10,12 +13,16 @@ import { World, type WorldOptions } from '../world.ts';
 const BLOCK_TIME_S = 10;
 const OLD = 2;
 const NEW = 3;
-/** Number of delegates that move. The number is low, so that the delegates that stay can finalize blocks. */
+/**
+ * Number of delegates that move. The number is low, so that blocks become final with only the delegates of nodes 0 and
+ * 1.
+ */
 const MOVING = 3;
 
 /**
- * Starts a world in which nodes 0 and 1 keep the chain growing. The delegates of node 2 will move to node 3, and
- * node 3 protects against double forging.
+ * Starts a world in which nodes 0 and 1 forge with most delegates. The tests move the delegates of node 2 (`OLD`) to
+ * node 3 (`NEW`). Node 3 checks whether these delegates have signed headers on another node. The nodes in `watermarks`
+ * keep watermarks of their signatures.
  */
 async function begin(network: WorldOptions['network'], { watermarks = [] }: { readonly watermarks?: number[] } = {}) {
   const world = new World({
@@ -26,7 +33,7 @@ async function begin(network: WorldOptions['network'], { watermarks = [] }: { re
       if (node === OLD) return delegates.slice(0, MOVING);
       return node === NEW ? [] : delegates.slice(MOVING).filter((_, index) => index % 2 === node);
     },
-    // A node with watermarks also protects against double forging.
+    // The nodes with watermarks also check whether their delegates have signed on another node.
     riskDoubleForgingOf: (node) => node !== NEW && !watermarks.includes(node),
     hasWatermarksOf: (node) => watermarks.includes(node),
   });
@@ -39,7 +46,7 @@ function enable(world: World, keys: readonly KeyPair[]): void {
   for (const keyPair of keys) world.node(NEW).engine.forging.enable(keyPair);
 }
 
-/** Returns the headers that a node signed for the moved delegates. */
+/** Returns the headers that a node has signed with the given keys, which are the keys of the delegates that move. */
 function signedBy(world: World, node: number, keys: readonly KeyPair[]): readonly SignedHeader[] {
   const own = new Set(keys.map(publicKeyOf));
   return world
@@ -48,7 +55,10 @@ function signedBy(world: World, node: number, keys: readonly KeyPair[]): readonl
     .map(({ header }) => header);
 }
 
-/** Returns all contradictions between headers that one delegate signed on the old node or on the new node. */
+/**
+ * Compares all headers that the same delegate has signed, on the old node or on the new node. Returns the reason of
+ * each contradiction between two of them.
+ */
 function contradictions(world: World, keys: readonly KeyPair[]): readonly string[] {
   return keys.flatMap((keyPair) => {
     const all = [OLD, NEW].flatMap((node) => world.node(node).journal.entries.get(publicKeyOf(keyPair)) ?? []);
@@ -99,7 +109,8 @@ test('a delegate without its record contradicts no header that it signed on a br
 test('while another folder signs, a folder without a record does not take over its watermarks', async (t) => {
   const { world, keys, slots } = await begin({}, { watermarks: [OLD, NEW] });
   await slots(130);
-  // Both folders belong to one user and share the watermarks of that user.
+  // Let the old node and the new node use the same watermarks, as if the data folders of both nodes belonged to the
+  // same user of a machine.
   const shared = world.node(OLD).watermarks;
   Object.assign(world.node(NEW).watermarks, { read: shared.read.bind(shared), write: shared.write.bind(shared) });
   enable(world, keys);
@@ -111,7 +122,8 @@ test('while another folder signs, a folder without a record does not take over i
   );
   const before = signedBy(world, OLD, keys).length;
   t.true(before >= 3 * MOVING);
-  // When the old node stops, its delegates leave a slot empty. That ends the wait of the new node.
+  // When the old node stops, each of its delegates leaves its next slot empty. The new node waits for such an empty
+  // slot, and then signs for the delegate.
   world.node(OLD).crash();
   await slots(205);
   t.true(signedBy(world, NEW, keys).length >= MOVING);
@@ -130,7 +142,7 @@ test('a watermark from another genesis of the network does not count as a record
   }
   enable(world, keys);
   await slots(205);
-  // The new node ignored the watermark and waited for finality.
+  // The new node must ignore the watermark, and must wait until a later block is final.
   const { entries } = world.node(NEW).journal;
   t.false(keys.some((keyPair) => entries.get(publicKeyOf(keyPair))?.some(({ blockId }) => blockId === '1')));
   t.true((world.counts.get('FORGING_HAND_OVER') ?? 0) > 0);
@@ -180,7 +192,7 @@ test('when another node begins to forge for a delegate, this node stops by itsel
   await slots(110);
   const signed = signedBy(world, NEW, keys).length;
   t.true(signed >= MOVING);
-  // The new node is down while the old node takes the delegates over.
+  // The new node is down while the old node starts again and forges with the delegates.
   world.node(NEW).crash();
   await world.node(OLD).start();
   await slots(210);
@@ -222,7 +234,8 @@ test('a node with an old record contradicts no signed header, whenever its deleg
   const elsewhere = signedBy(world, NEW, keys).length;
   t.true(elsewhere > moving);
   world.node(NEW).crash();
-  // The other nodes forge more blocks than the `range` of headers in which votes count (`protocol/gen3/bft.ts`).
+  // While both nodes are down, nodes 0 and 1 forge more blocks than `range` (`protocol/gen3/bft.ts`). The headers that
+  // the new node has signed are then too old to count as votes.
   await slots(6 * delegates);
   const before = signedBy(world, OLD, keys).length;
   await world.node(OLD).start();

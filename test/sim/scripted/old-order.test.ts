@@ -1,6 +1,7 @@
 /**
- * Tests the reports of `engine.slotHistory` about slots for which a node cannot know the order of the delegates. A node
- * that is cut off or behind uses the order of the last round that it knows.
+ * Tests the slot history (`engine.slotHistory`) of a node that is cut off from the network, or that is behind it. Such
+ * a node cannot know the order of the delegates in newer rounds, so it finds the owners of their slots with the order
+ * of the last round that it knows. The slot history must report for which slots this was the case.
  */
 
 import test from 'ava';
@@ -15,7 +16,8 @@ test('a node cut off for rounds reports the slots judged by an old order, and th
   const slotNow = (): number => slotAt((scripted.world.time.nowMs - params.epochMs) / 1000, params);
   const before = slotNow();
   scripted.world.partition([[0, 1, 2], [3]]);
-  // The node forges alone, so its chain grows only in its own slots.
+  // Node 3 forges alone in these 40 slots. Its chain grows only in the slots of its own delegates, so it stays several
+  // rounds behind the chain of the other nodes.
   await scripted.slots(40);
   scripted.world.wire.heal();
   await scripted.meet();

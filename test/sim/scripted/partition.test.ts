@@ -1,4 +1,4 @@
-/** Tests of networks that split and reconnect. */
+/** Tests networks that a partition splits into parts, and whose nodes connect again later. */
 
 import test from 'ava';
 
@@ -6,8 +6,8 @@ import type { KeyPair } from '../../../src/protocol/types.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
 
 /**
- * Gives consecutive delegates to each node: the first `counts[0]` delegates to node 0, the next `counts[1]` delegates
- * to node 1, and so on.
+ * Returns a function that gives the delegates of a node. Node 0 forges with the first `counts[0]` delegates, node 1
+ * with the next `counts[1]` delegates, and so on.
  */
 function dealt(...counts: readonly number[]) {
   return (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] => {
@@ -40,8 +40,9 @@ test('in a partition of 40 and 61 delegates the 40 switch over, and both finaliz
   const split = scripted.node(1).tip.height;
   scripted.world.partition([[0], [1]]);
   await scripted.slots(150);
-  // The 61 precommits of this side and the precommits from before the split can finalize blocks from before the split,
-  // but no later block.
+  // Finality needs the precommits of 68 delegates. A block from before the partition may have enough, because delegates
+  // of the other side also sent precommits for it before the partition. A later block has at most the 61 precommits of
+  // this side, so it cannot become final.
   t.true(scripted.finalized(1) > before && scripted.finalized(1) <= split);
   const longer = scripted.node(1).tip;
   scripted.world.wire.heal();

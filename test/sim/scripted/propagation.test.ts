@@ -17,11 +17,15 @@ const NODES = 10;
 const LOOK_MS = 100;
 const ALL = Array.from({ length: NODES }, (_, index) => index);
 
-/** Time limits in seconds until half of the transactions (`half`), and 95 % of them (`most`), are on all nodes. */
+/**
+ * Time limits in seconds, from the sending of a transaction until all nodes have it. Half of the transactions must keep
+ * the limit `half`, and 95 % of them must keep the limit `most`.
+ */
 const BOUNDS = {
-  // A node sends transactions to a peer about once per second.
+  // In generation 2, a node sends its new transactions to a peer about once per second.
   2: { half: 1.5, most: 3 },
-  // A node sends an announcement to a peer about once in five seconds. The peer then requests the transactions.
+  // In generation 3, a node announces its new transactions to a peer about every five seconds. The peer then requests
+  // these transactions.
   3: { half: 4.5, most: 6.5 },
 } as const;
 
@@ -77,12 +81,14 @@ for (const generation of [2, 3] as const) {
       0,
     );
     const id = await submit(world, scripted.node(0));
-    // This time is longer than `AGAIN_MS` of `engine/announcements.ts`.
+    // These 45 s are longer than `AGAIN_MS` of `engine/announcements.ts`, so the isolated node has tried to announce
+    // the transaction a second time.
     await world.run(45);
     world.wire.heal();
     const tookS = await secondsUntil(world, 60, () => world.nodes.every((node) => has(node, id)));
     t.log(`${tookS} s after the wires were mended`);
-    // A node dials an unreachable fixed peer again after at most 10.5 s.
+    // The limit of 25 s includes the time for new connections: a node dials an unreachable fixed peer again after at
+    // most 10.5 s.
     t.true(tookS <= 25);
     await world.close();
   });
@@ -109,16 +115,23 @@ for (const generation of [2, 3] as const) {
 
 interface Spread {
   /**
-   * Times in seconds from the sending of each transaction, ascending: until a second node has the transaction
-   * (`elsewhere`), and until all nodes have it (`everywhere`).
+   * `elsewhere` contains for each transaction the time in seconds from its sending until a second node had it.
+   * `everywhere` contains the time until all nodes had it. Both lists are in ascending order, and omit transactions for
+   * which this has not happened.
    */
   readonly elsewhere: readonly number[];
   readonly everywhere: readonly number[];
-  /** Number of transactions that some node still lacks more than ten seconds after their sending. */
+  /**
+   * Number of transactions that were sent more than ten seconds before the end of the measurement, but that at least
+   * one node does not have at the end.
+   */
   readonly lacking: number;
 }
 
-/** Sends transfers to random nodes, and measures when the other nodes have each transfer. */
+/**
+ * Sends `perSecond` transfers per second to random nodes for the given number of seconds. Measures for each transfer
+ * when a second node, and when all nodes, have it.
+ */
 async function spread(world: World, perSecond: number, seconds: number): Promise<Spread> {
   const load = new Load(world);
   load.startTransfers(perSecond);
@@ -150,12 +163,15 @@ function has({ engine, store }: SimNode, id: string): boolean {
   return engine.pool.has(id) || store.hasTransaction(id);
 }
 
-/** Submits a transfer as a client does. */
+/**
+ * Submits a transfer to a node, as an HTTP client does, and returns its id. Throws an error if the node does not accept
+ * the transfer.
+ */
 async function submit(world: World, node: SimNode): Promise<string> {
   const [sender] = world.network.accounts;
   if (sender === undefined) throw new Error('the network has no account with funds');
   const content = { kind: 'transfer', amount: LSK, recipientId: addressOfPair(sender) } as const;
-  // The timestamps make the transfers different.
+  // All transfers of this function have the same content. Their different timestamps give them different ids.
   const timestamp = node.engine.chain.nowS() - 60;
   const transaction = makeTransaction(world.params, sender, content, { timestamp });
   const result = await node.engine.accepted.submit(world.rules.codec.transactionToJson(transaction), NO_PAYER);

@@ -1,6 +1,6 @@
 /**
- * Tests honest nodes under load. No node exceeds the rate limits of another, whatever timing each node has in its
- * configuration.
+ * Tests networks of honest nodes that receive many transactions. With each of several timings in the configuration of
+ * the nodes, no node may send messages above the rate limits of another node.
  */
 
 import test from 'ava';
@@ -12,7 +12,10 @@ import { ScriptedWorld } from '../scripted-world.ts';
 const NODES = 7;
 const SECONDS = Number(process.env['RATES_SECONDS'] ?? 30);
 
-/** Timings of `bloomery devnet`, of public networks, and of a network whose nodes broadcast at different intervals. */
+/**
+ * Slot times, and intervals in which a node sends its transactions. The entries are the timing of `bloomery devnet`,
+ * the default timing of public networks, and a timing with different intervals for different nodes.
+ */
 const TIMINGS = [
   { name: 'devnet timing', blockTimeS: 2, intervalMsOf: () => 1_000 },
   { name: 'default timing', blockTimeS: 10, intervalMsOf: () => 5_000 },

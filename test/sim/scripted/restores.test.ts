@@ -1,4 +1,7 @@
-/** The short form of `npm run sim -- --restores N`, and schedules that failed in the past. */
+/**
+ * Runs a small number of the restore schedules of `npm run sim -- --restores N`. Also tests fixed restore schedules
+ * that violated the guarantee in the past.
+ */
 
 import test from 'ava';
 
@@ -20,8 +23,8 @@ test('no schedule of backups, moves and late peers makes a delegate sign contrad
 });
 
 /**
- * A schedule that restores a folder which is older than one round. When the node restarts, the delegates that signed
- * since the backup get their next slots.
+ * This schedule restores a backup of the data folder that is older than one round (101 slots). Shortly after the
+ * restart of the node, the delegates that have signed headers since the backup get their next slots.
  */
 const OLD: RestoreSchedule = {
   generation: 3,
@@ -41,7 +44,8 @@ const OLD: RestoreSchedule = {
 };
 
 test('half of all delegates continue after a restore without records, because of their watermarks', async (t) => {
-  // A delegate without a signing record leaves its first slot empty, so the schedule lasts for more than two rounds.
+  // A delegate without a signing record leaves its first slot after the restart empty. The schedule therefore lasts for
+  // more than two rounds after the restart, so that each delegate gets a second slot.
   const schedule: RestoreSchedule = { ...OLD, restored: 'backup', evidence: 'watermark', endSlots: 210 };
   const { contradiction, signedAfter } = await runRestore(7, schedule);
   t.is(contradiction?.text, undefined);
@@ -91,7 +95,8 @@ for (const generation of [2, 3] as const) {
     test(`a node of generation ${generation} with an old folder signs nothing on its old tip when its peers ${when}`, async (t) => {
       const { contradiction, signedAfter } = await runRestore(7, { ...OLD, generation, lateSlots });
       t.is(contradiction?.text, undefined);
-      // The node signs again after it has caught up.
+      // The node signs again after it has downloaded the newer blocks from its peers. It signs nothing if it never
+      // reaches its peers.
       t.is(signedAfter > 0, lateSlots < Infinity);
     });
   }

@@ -1,4 +1,7 @@
-/** The short form of `npm run sim`: a few seeds with faults. Each world must end on one chain. */
+/**
+ * Runs a few seeds of the simulator (`npm run sim`), each for a short time. The worlds have faults. At the end of each
+ * world, all honest nodes must agree on one chain.
+ */
 
 import test from 'ava';
 

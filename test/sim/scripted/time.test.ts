@@ -1,4 +1,4 @@
-/** Tests of wrong clocks, and of nodes that all stop at the same time. */
+/** Tests networks in which some nodes have wrong clocks, or in which all nodes stop at the same time. */
 
 import test from 'ava';
 
@@ -10,7 +10,8 @@ test('a clock 30 s fast and one 30 s slow delay no other node, and their nodes f
   scripted.node(6).skewMs = -30_000;
   await scripted.slots(420);
   const [height, finalized] = [scripted.node(0).tip.height, scripted.finalized(0)];
-  // The slots of the two nodes stay empty.
+  // In 420 slots, the chain must have more than 250 blocks. It does not have a block in each slot, because the slots of
+  // the two nodes with wrong clocks stay empty.
   t.true(height > 250, `height ${height}`);
   t.true(finalized > 50, `finalized ${finalized}`);
   t.true(scripted.apart(0, 5) <= 6, `the fast one is ${scripted.apart(0, 5)} apart`);
@@ -59,12 +60,13 @@ test('a node with a clock an hour off forges nothing while its peers agree on it
     await scripted.slots(60);
     const node = scripted.node(3);
     node.skewMs = skewMs;
-    // The node notices the offset after some blocks of each peer.
+    // The node notices that its clock is wrong after it has received some blocks from each of its peers.
     await scripted.slots(12);
     const signed = node.journal.signed.length;
     await scripted.slots(60);
     t.is(node.journal.signed.length, signed, `${skewMs}`);
-    // With a slow clock, the node's own slots are always before the tip, so only a fast clock causes a pause.
+    // If the clock of the node is an hour behind, the slots of its delegates are always before its tip, so the node
+    // does not even try to forge. It pauses its forging only if the clock is an hour ahead.
     if (skewMs > 0) t.true(scripted.countOf('FORGING_PAUSED') > 0);
     node.skewMs = 0;
     await scripted.slots(60);

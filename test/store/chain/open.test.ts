@@ -463,7 +463,7 @@ for (const [file, canRead] of [
 ] as const) {
   test(`a store whose ${file} is another user's is refused with a remedy`, async (t) => {
     await inFolder(async (parent) => {
-      // The other user must be able to enter the folder.
+      // The process `other-user.js` may change to another user, who must be able to enter the folder.
       chmodSync(parent, 0o755);
       const directory = join(parent, 'chain');
       const { stdout } = await promisify(execFile)(process.execPath, [OTHER_USER, directory, file]);

@@ -2,7 +2,8 @@
  * A process that makes a store in a folder, gives up a right, tries to open the store, and prints the results. Usage:
  * `other-user.js FOLDER FILE`. If FILE is a file name, the process gives up the right to write to this file. If FILE is
  * `.`, the process gives up the right to enter the folder. If FILE is `new`, the process gives up the right to make
- * files in the folder. A root process becomes another user to give up the right.
+ * files in the folder. To give up the right, a process of root changes to the user `nobody`. A process of any other
+ * user changes the mode of the file or folder.
  */
 
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { KeyValue } from '../../../src/store/tables/key-value.ts';
 import { openLmdb, openLmdbSnapshot } from '../../../src/store/disk/lmdb.ts';
 
-/** The id of the user `nobody` on most systems. Any user without permissions is enough. */
+/** The id of the user `nobody` on most systems. Any other id of a user without permissions would do. */
 const NOBODY = 65_534;
 
 const [directory = '', file = ''] = process.argv.slice(2);
@@ -43,7 +44,7 @@ async function outcomeOf(open: () => KeyValue): Promise<string> {
   }
 }
 
-// Repeat the attempts, because a failure that corrupts memory shows only later.
+// The process repeats the attempts: if a failed attempt corrupts memory, only a later attempt shows the damage.
 const outcomes = new Set<string>();
 for (let round = 0; round < 20; round += 1) {
   const read = await outcomeOf(() => openLmdbSnapshot(directory));

@@ -15,7 +15,10 @@ import { followHistory } from '../world.ts';
 
 const HEIGHT = 20;
 
-/** Opens a store with blocks up to `HEIGHT`, and a reader of the store. `pass` fires all timers of the reader. */
+/**
+ * Opens a store with blocks up to `HEIGHT`, and a reader of the store. The returned function `pass` fires all timers of
+ * the reader.
+ */
 async function setUpReader(t: ExecutionContext) {
   const options = { directory: temporaryFolder(), codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
   const store = await openChainStore(options);

@@ -64,7 +64,10 @@ test('a byte moved from a key to its value, or from a value to the next key, cha
 
 const step = fc.record({ kind: fc.constantFrom('append', 'revert', 'fail', 'refuse', 'look'), seed: fc.nat() });
 
-/** While `refuses` is true, each transaction fails before it starts, as if another process had taken the lock. */
+/**
+ * While `refuses` is true, each transaction fails before it starts, as if another process had taken the process lock of
+ * the store.
+ */
 class RefusingKeyValue extends MemoryKeyValue {
   refuses = false;
 

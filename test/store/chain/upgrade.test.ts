@@ -35,12 +35,12 @@ import { followHistory } from '../world.ts';
 const UPGRADER = fileURLToPath(new URL('./upgrading-writer.js', import.meta.url));
 const fixture = (layout: string): string =>
   join(packageDirectory(), 'test', 'fixtures', 'stores', `layout-${layout}.dump.gz`);
-/** Height of each fixture. */
+/** Height of the chain in each fixture, and of the chains that the tests make. */
 const HEIGHT = 200;
 const OPTIONS = { codec: FAKE_CODEC, params: paramsWith(), shortListMax: 4 };
 const ALL = { gte: Buffer.from([0]), lt: Buffer.from([255]) };
 
-/** A store that has had the current layout from the start. */
+/** Makes a store in memory that has the current layout without an upgrade. */
 function straight(height: number): StoredChain {
   const store = openMemoryChainStore(OPTIONS);
   followHistory(store, height);

@@ -16,8 +16,8 @@ import { temporaryFolder } from '../backends.ts';
 const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta.url));
 const WRITER = fileURLToPath(new URL('./reopening-writer.js', import.meta.url));
 /**
- * Number of times that the writer opens the store during the test. Without the open lock, both the writer and a reader
- * were refused in each of six runs with this number.
+ * Number of times that the writer opens the store during the test. In each of six runs without the open lock, this
+ * number was enough: the store refused both the writer and a reader.
  */
 const OPENINGS = 600;
 

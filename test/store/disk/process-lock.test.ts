@@ -188,7 +188,7 @@ function holder(
   return holderOf(t, process.execPath, [HOLDER, ...args]);
 }
 
-/** Starts a lock holder, and waits for its first output. */
+/** Starts a process that takes a lock (`lock-holder.ts`), and waits for its first output. */
 async function holderOf(t: ExecutionContext, command: string, args: readonly string[]) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => child.kill('SIGKILL'));

@@ -33,14 +33,17 @@ function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
   return Buffer.concat([...keys]).equals(Buffer.concat(expected));
 }
 
-/** Writes or removes the keys of `count` numbers from `from` on. Leaf blocks split if a step writes many keys. */
+/**
+ * A step writes or removes the keys of `count` numbers. The first number is `from`. Leaf blocks split if a step writes
+ * many keys.
+ */
 const step = fc.record({
   from: fc.nat(3000),
   count: fc.integer({ min: 1, max: 1500 }),
   remove: fc.boolean(),
   /** Distance between the numbers. With different distances, a step can write keys between existing keys. */
   by: fc.integer({ min: 1, max: 3 }),
-  /** Whether a step that writes and does not fail passes its keys as one sorted block. */
+  /** If true, a step that writes and does not fail writes all its keys with one call of `putSorted`. */
   sorted: fc.boolean(),
   fail: fc.boolean(),
 });
@@ -52,7 +55,10 @@ const query = fc.record({
   reverse: fc.boolean(),
 });
 
-/** Sizes of leaf and inner blocks, for trees of one level and for trees of four and more levels. */
+/**
+ * Sizes of leaf and inner blocks. With the first sizes, the trees have one level. With the second sizes, the trees have
+ * four or more levels.
+ */
 const SIZES = [BLOCK_SIZES, { leafBytesMax: 80, leafBytesCut: 40, innerBytesMax: 80, innerBytesCut: 40 }] as const;
 
 test('a counted key set gives the ranges, offsets and counts of a plain list, also after a reopen', (t) => {
@@ -172,7 +178,7 @@ test('keys that arrive together and split several leaf blocks are in order with 
   counted.transact((writer) => {
     for (const number of stored) writer.put(keyOf(number), EMPTY);
   });
-  // Between the chunks of new keys are leaf blocks that get no new keys.
+  // The new keys form four groups. The leaf blocks between two groups get no new keys.
   const coming = Array.from({ length: 100_000 }, (_, index) => index * 2).filter((number) => number % 60_000 < 30_000);
   const expected = [...new Set([...stored, ...coming])].sort((a, b) => a - b).map(keyOf);
   const whole = TABLES.transactionsByFee.all;

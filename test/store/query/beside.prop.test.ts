@@ -29,7 +29,7 @@ const query = fc
   .record({ ...request, filters, sort: fc.record({ field: fc.constantFrom(...TRANSACTION_SORTS), direction }) })
   .map(({ filters: wanted, ...rest }) => ({ ...wanted, ...rest }) as TransactionQuery);
 
-/** For the id of each tip that the store has had: the blocks and the accounts of the chain with this tip. */
+/** Maps the id of each tip that the store has had to the blocks and the accounts of the chain with this tip. */
 type Worlds = Map<string, Pick<World, 'blocks' | 'accounts'>>;
 
 /** Reverts up to four blocks, and then appends up to two random blocks, in one transaction of the store. */

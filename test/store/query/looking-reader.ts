@@ -18,7 +18,7 @@ export interface SnapshotAnswers {
   /** Ids of the transactions in the requested page, and the total that came with the page. */
   readonly page: readonly string[];
   readonly total: number;
-  /** Ids of the transactions in all pages from the first page on, which the reader read with cursors. */
+  /** Ids of the transactions in all pages. The reader reads these pages with cursors, from the first page on. */
   readonly walk: readonly string[];
   readonly count: number;
 }
@@ -51,7 +51,8 @@ async function look({ at, query }: LookRequest): Promise<SnapshotAnswers> {
       walk.push(...next.items.map(({ transaction }) => transaction.id));
       after = next.items.length === 0 ? undefined : next.next;
       await new Promise((resolve) => setImmediate(resolve));
-      // If the pages repeat transactions, the loop must end too, so that the comparison of the test can fail.
+      // The second condition ends the loop if a defect makes the pages repeat transactions. The comparison of the test
+      // then fails.
     } while (after !== undefined && walk.length <= chain.transactionCount());
     return {
       ...{ at, total, walk, tipId: snapshot.store.tip()?.id ?? '' },

@@ -52,7 +52,10 @@ interface AnyTable {
   read(key: Buffer): readonly unknown[];
 }
 
-/** For key parts whose bytes must sort like the numbers that they encode: the function that compares two values. */
+/**
+ * For each of these key parts, a function that compares two values of the part. In a key, the bytes of these parts must
+ * sort in the same order as the values.
+ */
 const COMPARE: Partial<Record<PartName, (a: unknown, b: unknown) => number>> = {
   ...Object.fromEntries(
     (['height', 'ordinal', 'listIndex', 'timestamp', 'u16', 'sort', 'amount'] as const).map((name) => [
