@@ -3,7 +3,8 @@
  *
  * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long.
  * - `NODE_REFUSED`: the node refuses a request of `NodeAsker.send`, and gives a reason.
- * - `NODE_ANSWER_UNEXPECTED`: the answer is any other error, has no data, or is not the requested event stream.
+ * - `NODE_ANSWER_UNEXPECTED`: the node answers with any other error, without data, or not with the requested event
+ *   stream.
  * - `NODE_ANSWER_MALFORMED`: the data has a wrong shape.
  */
 
@@ -25,9 +26,10 @@ export interface NodeAsker {
    */
   ask<T>(path: string, shape?: Shape): Promise<T>;
   /**
-   * Opens a stream of server-sent events (`text/event-stream`). The stream lasts until the node or the reader of the
-   * stream closes it, or the connection is lost. The time limit `timeoutMs` applies until the headers of such a stream,
-   * or all bytes of any other answer, have arrived.
+   * Opens a stream of server-sent events (`text/event-stream`). The stream lasts until the node or the caller closes
+   * it, or the connection is lost. The time limit `timeoutMs` of `AskerOptions` applies only until the headers of the
+   * stream have arrived. If the node sends an answer that is not a stream, the whole answer must arrive within the time
+   * limit.
    *
    * @param path as for `ask`
    * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_ANSWER_UNEXPECTED` for any answer that is not an event stream
@@ -56,14 +58,20 @@ interface Exchange {
   readonly answer: Answer;
 }
 
-/** Has three groups: the scheme of an address, the text `USER:PASSWORD` or `USER`, and the rest of the address. */
+/**
+ * Matches any address. Its three groups are the scheme, the text `USER:PASSWORD` or `USER`, and the rest of the
+ * address.
+ */
 const ADDRESS = /^([a-z]+:\/\/)?(?:(.*)@)?([^@]*)$/is;
 /**
- * An address without scheme: an IPv6 address in brackets, an IPv4 address, `localhost` or a name with a dot; then
- * optionally a port and a path.
+ * Matches an address without scheme. The address begins with an IPv6 address in brackets, an IPv4 address, `localhost`
+ * or a name with a dot. A port and a path may follow.
  */
 const BARE_ADDRESS = /^(\[[0-9a-fA-F:.]+\]|localhost|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)(:[0-9]{1,5})?(\/\S*)?$/;
-/** HTTP port of the packaged devnets. */
+/**
+ * Port of a node address that has no scheme and no port. The packaged networks `devnet` and `devnet-gen2` use this HTTP
+ * port.
+ */
 const DEFAULT_PORT = 4000;
 const TIMEOUT_MS = 5000;
 /** HTTP status of the answer to a request that arrived too slowly. */
@@ -78,7 +86,9 @@ const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
  * two seconds, and more on a busy machine.
  */
 const SEND_TIMEOUT_MS = 30_000;
-/** Maximum size of an answer: several times the longest usual answer that a command needs (500 diagnostics). */
+/**
+ * Maximum size of an answer. The longest usual answer that a command needs (500 diagnostics) is several times smaller.
+ */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const REASON_CHARACTERS_MAX = 500;
 const REASONS_MAX = 10;
@@ -90,9 +100,9 @@ export interface AskerOptions {
    */
   readonly timeoutMs?: number;
   /**
-   * True to use the paths without the prefix `/api`, which only nodes of this software serve. The node's option
-   * `http.strictDialect` removes no members from answers at these paths. False to use the paths that every Lisk node
-   * serves.
+   * True to use the paths without the prefix `/api`. Only nodes of this software serve these paths. The node's option
+   * `http.strictDialect` removes no members from answers at these paths. False to use the paths with the prefix `/api`,
+   * which every Lisk node serves.
    */
   readonly isOwnKind?: boolean;
 }
@@ -103,8 +113,9 @@ const NO_TLS = 'the port has no TLS: write http:// instead of https://';
 const BLOCKED = 'fetch and browsers refuse to ask this port: give the node another http.port';
 
 /**
- * @param url base address, with or without `http://` and `/api`; without scheme and port, the port is 4000. A user and
- *   a password in the address are for a proxy in front of the node. No message contains the user or the password.
+ * @param url base address, with or without `http://` and `/api`. If the address has no scheme and no port, the port is
+ *   4000. A user and a password in the address are for a proxy in front of the node. No message contains the user or
+ *   the password.
  * @throws ProtocolError `USAGE` if `url` is not an http(s) address, if its user or password contains `/`, `?` or `#`,
  *   or if `timeoutMs` is not set and `BLOOMERY_NODE_TIMEOUT_S` is invalid
  */
@@ -123,13 +134,13 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
       });
     try {
       const answer = await once().catch((error: unknown) => {
-        // The node closes idle connections, and may have closed this connection just before the request arrived. A GET
-        // request changes nothing, so it is sent again.
+        // `fetch` may have sent the request over an idle connection that the node closed just before the request
+        // arrived. A GET request changes nothing, so `exchange` sends it again.
         if (init.method !== undefined || !isConnectionLost(error)) throw error;
         return once();
       });
-      // A node answers 408 if a request arrives too slowly, for example from a process that gets no processor time. A
-      // GET request is then sent again.
+      // A node answers 408 if a request arrives too slowly, for example from a process that gets no processor time. In
+      // this case, `exchange` sends a GET request again.
       const isLate = answer.response.status === REQUEST_TIMEOUT && init.method === undefined;
       return isLate ? await once() : answer;
     } catch (error) {
@@ -150,8 +161,8 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
     // A message together with reasons, or with a status of at least 500, comes from a node that this machine may query.
-    // Any other answer may come from a program that is not a node, or from a node that refuses this machine. The
-    // error then ends with a question to the user.
+    // Any other answer may come from a program that is not a node, or from a node that refuses this machine. In this
+    // case, the error ends with a question to the user.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(
@@ -188,7 +199,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     },
     async send<T>(method: 'POST' | 'PUT', path: string, body: unknown) {
       const headers = { 'content-type': 'application/json' };
-      // Redirects are refused, because a password must not be sent to another server.
+      // `fetch` refuses redirects, because the body may contain a password, which must not reach another server.
       const init: RequestInit = { method, headers, body: JSON.stringify(body), redirect: 'error' };
       const { response, answer } = await exchange(path, init, Math.max(timeoutMs, SEND_TIMEOUT_MS));
       if (response.ok && answer.data !== undefined) return answer.data as T;
@@ -287,7 +298,8 @@ interface NodeAddress {
 }
 
 /**
- * Completes an address. An address that matches `BARE_ADDRESS` needs no scheme.
+ * Computes the base URL and the header `authorization` from an address of a node. An address that matches
+ * `BARE_ADDRESS` needs no scheme.
  *
  * @throws ProtocolError `USAGE` as described at `nodeAsker`
  */

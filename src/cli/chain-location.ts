@@ -33,8 +33,8 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
 }
 
 /**
- * Returns the location of the chain of `flags.network`, in the folder of `--data-dir` or else in the folder
- * `bloomeryHome`. The chain need not exist.
+ * Returns the location of the chain of `flags.network`. The data folder of the chain is in the folder of `--data-dir`,
+ * or without this option in the folder `bloomeryHome`. The chain need not exist.
  *
  * @throws ProtocolError like `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
  */
@@ -46,8 +46,9 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
 }
 
 /**
- * Returns the location of an existing chain, in the folder of `--data-dir` or else in the folder `bloomeryHome`.
- * Without `flags.network`, this folder must contain exactly one chain, or be the data folder of a chain itself.
+ * Returns the location of an existing chain. The function searches in the folder of `--data-dir`, or without this
+ * option in the folder `bloomeryHome`. If `flags.network` is not set, the searched folder must contain exactly one
+ * chain, or be the data folder of a chain itself.
  *
  * @throws ProtocolError `USAGE` if the chain does not exist, or if the folder has several chains and `flags.network` is
  *   not set; errors like `locationOfNetwork`
@@ -71,8 +72,8 @@ export function locationOfData(flags: LocationFlags): NetworkChainLocation {
 }
 
 /**
- * Tells the user why the command takes longer: it first writes the index entries that an interrupted import or
- * sync did not write. The line goes to the standard error output, also with `--json`.
+ * Tells the user why the command takes longer: the command first writes the index entries that an interrupted import or
+ * sync did not write. The message goes to the standard error output, even if the user gives `--json`.
  */
 function onBackfill(entries: number): void {
   printStderr(

@@ -12,7 +12,10 @@ Exit codes: 0 done; 1 failed; 2 wrong flag, configuration, network folder or inp
 Every error is one line on the standard error output; its code, for example (NODE_UNREACHABLE), stands at the end. With --json the
 standard output holds data alone.`;
 
-/** Adds a subcommand. An error in its arguments or options is reported in one line (see `quiet`). */
+/**
+ * Adds a subcommand. If the arguments or options of the subcommand are wrong, the program reports the error in one line
+ * (see `quiet`).
+ */
 export function command(parent: Command, name: string, description: string): Command {
   return quiet(parent.command(name)).description(description);
 }
@@ -37,7 +40,7 @@ function unknownCommand(parent: Command, name: string): ProtocolError {
   return usageError(`unknown command \`${name}\`: ${meant}see \`${pathOf(parent)} --help\``);
 }
 
-/** `help COMMAND` prints the same as `COMMAND --help`. */
+/** Adds the subcommand `help`. The call `help COMMAND` prints the same text as `COMMAND --help`. */
 export function addHelpCommand(program: Command): void {
   command(program, 'help', 'describe a command')
     .argument('[command...]', 'command, for example: forging export')
@@ -54,9 +57,10 @@ export function addHelpCommand(program: Command): void {
 }
 
 /**
- * Switches off the error output of Commander, which has several lines. `main` prints errors in one line instead, and
- * this function adds to each error the command that shows the help. The function also makes options belong to the
- * command that they follow. Without this rule, a parent command would take the options of its subcommand.
+ * Switches off the error output of Commander, which has several lines. `main` prints each error in one line instead. To
+ * the message of each error, `quiet` adds the name of the command that shows the help. With `quiet`, an option belongs
+ * to the command that precedes it on the command line. Otherwise, a parent command would take the options of its
+ * subcommand.
  */
 export function quiet(program: Command): Command {
   return program

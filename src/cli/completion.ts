@@ -23,7 +23,7 @@ interface CommandPosition {
 interface Entry {
   readonly name: string;
   readonly description: string;
-  /** For an option with known values: these values. The option may also accept other values. */
+  /** Known values of an option; absent if no value is known. The option may also accept other values. */
   readonly values?: readonly string[];
 }
 
@@ -66,7 +66,7 @@ function valued(
   );
 }
 
-/** Pattern of a `case` statement that matches the path of each subcommand. */
+/** Returns the pattern for a `case` statement in the script. The pattern matches the path of every subcommand. */
 function deeper(positions: readonly CommandPosition[]): string {
   return positions.flatMap(({ path }) => (path === '' ? [] : [path])).join('|');
 }

@@ -9,8 +9,8 @@ import { CommanderError } from 'commander';
 
 /**
  * Calls `work`. ProtocolErrors, errors of Commander and errors of system calls pass unchanged. Any other error of
- * `work` means damaged bytes or a defect of this program. In its place, the function throws an error that names both
- * possibilities.
+ * `work` means damaged bytes or a defect of this program. The function replaces such an error by an error that names
+ * both possibilities.
  *
  * @param directory folder of the store, for the error
  * @throws ProtocolError `STORE_DAMAGED` in place of an error that means damage or a defect; all other errors of `work`

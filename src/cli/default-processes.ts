@@ -19,7 +19,7 @@ export interface Machine {
   readonly memoryBytes: number;
 }
 
-/** Default of `http.processes` for `bloomery start`. */
+/** Returns the default value of the option `http.processes` for `bloomery start`. */
 export function defaultProcesses({ cores, memoryBytes }: Machine = thisMachine()): number {
   return cores >= CORES_MIN && memoryBytes >= MEMORY_BYTES_MIN ? 1 : 0;
 }

@@ -16,8 +16,9 @@ export const EXIT = {
    */
   usage: 2,
   /**
-   * The watchdog ended a node that could no longer work, so that a supervisor restarts it. If the main thread is
-   * blocked, a signal ends the process instead, and this code is not used.
+   * The watchdog ended a node that could no longer work, so that the program that supervises the node (for example
+   * systemd) restarts the node. If the main thread is blocked, a signal ends the process instead, and this code is not
+   * used.
    */
   unhealthy: 3,
 } as const;

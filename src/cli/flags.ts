@@ -68,8 +68,8 @@ export interface InitFlags {
   readonly iterations: number;
   /**
    * Path of the systemd unit; true for `--unit` without a path, false for `--no-unit`. Undefined if neither flag is
-   * given: the command then asks the user whether to write a unit. With `--yes`, the command does not ask, and writes
-   * no unit.
+   * given. In this case, the command asks the user whether to write a unit; but with `--yes`, the command does not ask,
+   * and writes no unit.
    */
   readonly unit?: string | boolean;
   readonly yes?: true;

@@ -12,8 +12,9 @@ export interface NodeState {
   readonly syncing: boolean;
   readonly transactions: { readonly confirmed: number; readonly total: number };
   /**
-   * Median offset, from the node's clock, of the largest group of peers' clocks that agree; positive when these clocks
-   * are ahead. The node reports only offsets of at least 2 s.
+   * Offset of the peers' clocks from the node's clock: the median offset in the largest group of peers whose clocks
+   * agree. The offset is positive when these clocks are ahead of the node's clock. The node reports only offsets of at
+   * least 2 s.
    */
   readonly clockOffsetMs?: number;
   /**

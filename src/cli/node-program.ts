@@ -34,9 +34,9 @@ export interface NodeProgram {
    */
   whenStarted<Node extends { close(): Promise<void> }>(starting: Promise<Node>): Promise<Node | undefined>;
   /**
-   * Waits for a stop request (a signal or the end of the supervisor, see `stopRequest`), or for damage of the store.
-   * The function then closes the node and sets the exit code of the process. If the node does not close within
-   * `STOP_MS_MAX`, the process ends with `EXIT.failed`.
+   * Waits until a stop is requested (by a signal or by the end of the supervisor's process, see `stopRequest`), or
+   * until the store is damaged. The function then closes the node and sets the exit code of the process. If the node
+   * does not close within `STOP_MS_MAX`, the process ends with `EXIT.failed`.
    *
    * @throws ProtocolError the damage that ended the node, after the node was closed
    */

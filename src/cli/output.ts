@@ -112,7 +112,7 @@ export function writeStderr(text: string): void {
   try {
     writeAll(STANDARD_ERROR, text);
   } catch {
-    // After a failure, the exit code still shows how the command ended.
+    // Ignores the failure to write, because the exit code still shows how the command ended.
   }
 }
 
@@ -146,7 +146,7 @@ function unwritable(error: unknown): ProtocolError {
   });
 }
 
-/** `1 slot`, `2 slots`. */
+/** Returns the count and the noun as text, for example `1 slot` or `2 slots`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -51,8 +51,8 @@ Without --network the folder must hold one chain, as a node of a known network l
 /**
  * Creates the program with all commands. Its method `parseAsync` never ends the process. The method throws
  * `CommanderError` for a wrong command line, and after it has printed the text for `--help` or `--version`. For an
- * unknown command or an empty path, the method throws a `ProtocolError` with the code `USAGE`. The method also throws
- * the errors of the called command.
+ * unknown command, or for an option whose folder or file is the empty text, the method throws a `ProtocolError` with
+ * the code `USAGE`. The method also throws the errors of the called command.
  */
 export function createProgram(): Command {
   const program = quiet(new Command('bloomery'))

@@ -102,8 +102,8 @@ export function createStepProgress({ isQuiet, ...options }: StepProgressOptions)
 }
 
 /**
- * Writes a progress line at most once per interval: 100 ms on a terminal, `lineIntervalMs` elsewhere. On a terminal,
- * `end` clears the line.
+ * Writes a progress line at most once per interval: 100 ms on a terminal, `lineIntervalMs` on any other output. On a
+ * terminal, `end` clears the line.
  */
 function createLine({
   output = STANDARD_ERROR,
@@ -113,8 +113,8 @@ function createLine({
 }: LineOptions & {
   readonly lineIntervalMs: number;
   /**
-   * Earliest time of the first line on a terminal, in milliseconds after the call of `createLine`. Elsewhere, the first
-   * line comes after `lineIntervalMs` at the earliest.
+   * Earliest time of the first line on a terminal, in milliseconds after the call of `createLine`. On any other output,
+   * the first line comes after `lineIntervalMs` at the earliest.
    */
   readonly firstShownMs: number;
 }) {

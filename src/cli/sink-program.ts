@@ -1,6 +1,6 @@
 /**
- * The commands that copy the chain of a node into tables (`sink`), and that query the Parquet files among these tables
- * (`query`).
+ * The commands that copy the chain of a node into tables (`sink`), and the command that queries such tables in Parquet
+ * files (`query`).
  */
 
 import { type Command, Option } from 'commander';

@@ -18,8 +18,8 @@ export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const 
 /**
  * Other signals that end a process by default. These signals are not requests to stop a node. If one of them arrives,
  * the node closes its store and ends with the exit code of a failure, so that a service manager such as systemd
- * restarts the node. SIGALRM is not in this list, because the watchdog uses it to end a process whose main thread is
- * blocked.
+ * restarts the node. SIGALRM is not in this list, because the watchdog uses SIGALRM to end a process whose main thread
+ * is blocked.
  */
 const OTHER_ENDING_SIGNALS = [
   'SIGUSR2',
@@ -43,8 +43,8 @@ export interface StopRequest {
 /**
  * Resolves at the first signal of `STOP_SIGNALS` or `OTHER_ENDING_SIGNALS`, or when the supervisor that started the
  * process has ended. A later signal of these lists ends the process immediately. Under a supervisor (`supervised`), the
- * process ignores SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to all its processes, but the supervisor
- * decides when this process ends.
+ * process ignores SIGINT, SIGQUIT and SIGHUP. A terminal sends these signals to the supervisor and to this process, but
+ * the supervisor decides when this process ends.
  *
  * @param onSecond called with the name of such a later signal, before the signal ends the process
  */

@@ -18,11 +18,11 @@ const MESSAGES_PER_TIMEOUT = 3;
 
 export interface SystemdNotifier {
   /**
-   * Must be called once, after the node has started. If the service has a watchdog (`WatchdogSec`), systemd then gets
-   * regular messages as long as the event loop works.
+   * The caller must call this method once, after the node has started. If the systemd service has a watchdog
+   * (`WatchdogSec`), the notifier sends keep-alive messages from this call on, as long as the event loop runs.
    */
   ready(): void;
-  /** Must be called when the node begins to stop. */
+  /** The caller must call this method when the node begins to stop. */
   stopping(): void;
 }
 

@@ -16,8 +16,8 @@ const EVENT_CHARACTERS_MAX = 16 * 1024 * 1024;
 export class EventTooLong extends Error {}
 
 /**
- * Yields the events of an HTTP response, and skips comments. Ends when the response ends, and drops an event that is
- * then incomplete.
+ * Yields the events of an HTTP response, and skips comments. The generator ends when the response ends. If the last
+ * event is incomplete at this time, the generator drops this event.
  *
  * @throws EventTooLong for an event longer than `EVENT_CHARACTERS_MAX`
  * @throws Error for a broken connection
@@ -44,7 +44,7 @@ export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerato
   }
 }
 
-/** Reads one event; returns undefined for a text without data, such as a comment. */
+/** Parses the text of one event. The function returns undefined for a text without data, such as a comment. */
 function eventOf(text: string): RawEvent | undefined {
   let [type, id]: [string, string | undefined] = ['message', undefined];
   const data: string[] = [];

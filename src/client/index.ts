@@ -24,9 +24,9 @@ export class ClientError extends Error {
    * - `REFUSED`: the node answered with an error status.
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
-   * - `INVALID_ANSWER`: a complete answer has invalid JSON, or lacks a member that the client needs (the list `data`,
-   *   the cursor `meta.next`, or the status of the node). The reason may be a proxy that changes or replaces the
-   *   answers of the node.
+   * - `INVALID_ANSWER`: a complete answer has invalid JSON, or lacks a valid member that the client needs (the list
+   *   `data`, the cursor `meta.next`, or the status of the node). The reason may be a proxy that changes or replaces
+   *   the answers of the node.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */
@@ -87,8 +87,9 @@ class HttpClient {
   }
 
   async *items(path: string, parameters: Values = {}): AsyncGenerator<unknown, void, undefined> {
-    // `items` sends its own cursor `after`. The node refuses a request with `offset` and `after`, and its error would
-    // name `after`, a parameter that the caller did not give.
+    // `items` sends its own cursor `after` with each request, so the caller must not give `after`. The caller must not
+    // give `offset` either: the node would refuse the request, and the error would name `after`, a parameter that the
+    // caller did not give.
     for (const name of ['offset', 'after']) {
       if (parameters[name] !== undefined) throw new TypeError(`items() takes no ${name}: it reads the whole list`);
     }

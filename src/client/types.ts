@@ -49,7 +49,10 @@ export type ListParametersOf<G extends Generation, P extends string> = Omit<
 export type ItemOf<G extends Generation, P extends string> =
   AnswerOf<G, 'GET', P> extends { readonly data: readonly (infer T)[] } ? T : never;
 
-/** Arguments of `get` and `items` after the path. They may be left out if the path needs no parameters. */
+/**
+ * Argument of `get` and `items` after the path: the parameters of the request. The caller may omit this argument if the
+ * path needs no parameters.
+ */
 export type Arguments<T> = Record<never, never> extends T ? [parameters?: T] : [parameters: T];
 
 export type NodeEvent<G extends Generation> = {
@@ -68,16 +71,16 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly types?: readonly K[];
   /**
-   * Address of an account. Limits the events of blocks to the blocks that this account forged, and the events of
-   * transactions to the transactions that this account sent or received. Does not affect any other event, such as
-   * `forging/change` or `rounds/change`.
+   * Address of an account. The node then sends the events of blocks only for the blocks that this account forged, and
+   * the events of transactions only for the transactions that this account sent or received. The address does not
+   * affect any other event, such as `forging/change` or `rounds/change`.
    */
   readonly address?: string;
   /**
-   * Public key of a delegate. Limits the events of blocks to the blocks that this delegate forged. Limits the events of
-   * transactions to the transactions that the delegate sent, and the transactions that add or remove a vote for the
-   * delegate. Limits `forging/change` to this delegate. Does not affect events that concern no single delegate, such as
-   * `rounds/change`.
+   * Public key of a delegate. The node then sends the events of blocks only for the blocks that this delegate forged.
+   * The node sends the events of transactions only for the transactions that the delegate sent, and for the
+   * transactions that add or remove a vote for the delegate. The node sends `forging/change` only for this delegate.
+   * The public key does not affect events that concern no single delegate, such as `rounds/change`.
    */
   readonly delegate?: string;
   /**
@@ -88,14 +91,17 @@ export interface EventOptions<K extends PropertyKey> {
   readonly finality?: 'any' | 'final';
   /**
    * Height of the first block of the stream. The stream sends the events of the stored blocks from this height on, and
-   * then live events. Ignored if `lastEventId` is given.
+   * then live events. The node ignores `fromHeight` if `lastEventId` is given.
    */
   readonly fromHeight?: number;
-  /** Continues after the event with this id; `0.0` starts with the oldest event that the node keeps. */
+  /**
+   * Id of an event. The stream continues after this event. With the id `0.0`, the stream starts with the oldest event
+   * that the node keeps.
+   */
   readonly lastEventId?: string;
   /** When this signal is aborted, the stream ends. */
   readonly signal?: AbortSignal;
-  /** Time in milliseconds after which the client opens a lost or ended stream again; default 1000. */
+  /** Time in milliseconds that the client waits before it opens a lost or ended stream again; default 1000. */
   readonly retryMs?: number;
 }
 
@@ -106,8 +112,8 @@ export interface WaitOptions {
    */
   readonly confirmations?: number;
   /**
-   * If true, also waits until the block of the transaction is final. Default false. In generation 2, blocks never
-   * become final, so the wait ends with the error `TIMEOUT`.
+   * If true, `waitFor` also waits until the block of the transaction is final. Default false. In generation 2, blocks
+   * never become final, so the wait ends with the error `TIMEOUT`.
    */
   readonly final?: boolean;
   /**
@@ -169,9 +175,9 @@ export interface Client<G extends Generation> {
    */
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
-   * Reads all items of a list, page by page. If an item is added or removed between two requests, `items` still yields
-   * every other item once. A node with `http.strictDialect` accepts no cursor, and therefore refuses the requests of
-   * `items`.
+   * Reads all items of a list, page by page. Items can be added to the list or removed from it between two requests.
+   * `items` still yields each item that is in the list the whole time exactly once. A node with `http.strictDialect`
+   * accepts no cursor, and therefore refuses the requests of `items`.
    *
    * @throws TypeError if `offset` or `after` is given
    * @throws ClientError like `get`
@@ -183,9 +189,10 @@ export interface Client<G extends Generation> {
   /**
    * Yields the events of the node as `{ type, id, data }`, until `signal` is aborted. Pass the `id` of an event as
    * `lastEventId` to continue after this event. The client opens the stream again if the node cannot be reached, ends
-   * the stream, or answers with a status of 500 or more. The client then continues after the last event with an id. The client misses all events without an id that the node sends while the stream is closed.
-   * If neither `lastEventId` nor `fromHeight` is given, the client can also miss events with an id, until it has
-   * received its first id.
+   * the stream, or answers with a status of 500 or more. The client then continues after the last event with an id. The
+   * client misses all events without an id that the node sends while the stream is closed. If the stream closes before
+   * the client has received an id, and neither `lastEventId` nor `fromHeight` is given, the client also misses the
+   * events with an id.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
    * @throws ClientError `INVALID_ANSWER` if the node sends an event that is not JSON, or an event that does not end
@@ -194,8 +201,8 @@ export interface Client<G extends Generation> {
     options?: EventOptions<K>,
   ): AsyncGenerator<Extract<NodeEvent<G>, { readonly type: K }>, void, undefined>;
   /**
-   * Waits until the transaction is in a block and has the wanted number of confirmations. With `final`, also waits
-   * until the block is final. Returns the height and the id of the block.
+   * Waits until the transaction is in a block and has the wanted number of confirmations. With `final`, the function
+   * also waits until the block is final. The function returns the height and the id of the block.
    *
    * @throws ClientError `TIMEOUT` if `timeoutMs` passes first
    * @throws ClientError like `get`

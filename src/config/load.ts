@@ -1,6 +1,6 @@
 /**
- * Collects the values of options from their sources. A later source in this list overrides an earlier source: defaults
- * < network folder < user's file < environment < flags.
+ * Collects the values of options from their sources. If several sources give a value for the same option, the last of
+ * them in the following order wins: defaults, network folder, user's file, environment, flags.
  */
 
 import JSON5 from 'json5';
@@ -17,7 +17,10 @@ interface ConfigLayer {
   /** Name of the source in errors: the path of the file or of the network folder, `environment` or `flags`. */
   readonly origin: string;
   readonly values: ReadonlyMap<string, unknown>;
-  /** Returns an option's name in this source, such as `BLOOMERY_HTTP_PORT`; absent if the name is `section.key`. */
+  /**
+   * Returns an option's name in this source, such as `BLOOMERY_HTTP_PORT`. A source that names its options
+   * `section.key` does not have this function.
+   */
   readonly nameOf?: (option: NamedOption) => string;
 }
 
@@ -286,8 +289,8 @@ function renamed(source: string, before: string, now: string): ProtocolError {
 
 /**
  * Refuses an environment variable that begins with the prefix of a section, such as `BLOOMERY_HTTP_`, but belongs to no
- * option. The name of this variable is probably misspelt. Accepts all other variables that begin with `BLOOMERY_`,
- * because they may have other uses.
+ * option. The name of this variable is probably misspelt. The function accepts all other variables that begin with
+ * `BLOOMERY_`, because they may have other uses.
  */
 function refuseMisspelt(environment: ConfigSources['environment'], known: ReadonlySet<string>): void {
   const prefixes = Object.keys(OPTIONS).map((section) => `BLOOMERY_${section.toUpperCase()}_`);

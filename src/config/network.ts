@@ -110,8 +110,9 @@ export function loadNetwork(directory: string): Network {
   record.end();
 
   const genesisFile = join(folder, 'genesis.json');
-  // `readJson` does not search the genesis block for repeated keys. `checkGenesis` verifies the parsed header by the id
-  // and, from block version 2 on, the parsed transactions by the payload hash.
+  // `readJson` does not search the genesis block for repeated keys, because `checkGenesis` verifies the parsed block.
+  // `checkGenesis` compares the hash of the header with the id and, from block version 2 on, the hash of the
+  // transactions with the payload hash.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));

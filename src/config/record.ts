@@ -73,7 +73,10 @@ export class RecordReader {
     return value.map((entry: unknown, index) => read(entry, (expected) => this.wrong(`${key}[${index}]`, expected)));
   }
 
-  /** Like `list`, but each entry must be an object. Throws if `read` leaves a member of an entry unread. */
+  /**
+   * Like `list`, but each entry must be an object. The function throws an error if `read` does not read all members of
+   * an entry.
+   */
   objects<T>(key: string, read: (entry: RecordReader) => T, itemsMax: number): readonly T[] {
     let index = 0;
     return this.list(

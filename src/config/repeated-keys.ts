@@ -1,6 +1,6 @@
 /**
  * Finds keys that occur twice in one object of a JSON5 text. A JSON5 parser silently uses the last value of a repeated
- * key, so the author would not notice the mistake.
+ * key, so the author of the text would not notice the mistake.
  */
 
 import JSON5 from 'json5';

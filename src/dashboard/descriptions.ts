@@ -55,7 +55,8 @@ const VOTES_SHOWN = 2;
 /**
  * The target of a transaction, in the short form that lists of transactions show. Depending on the type, the target is
  * the recipient, the delegates of the votes, or the registered name. For the registration of a multisignature group,
- * the target is the number of needed signatures and the number of members. Empty for a transaction without a target.
+ * the target is the number of needed signatures and the number of members. For a transaction without a target, the
+ * result is empty.
  */
 export function targetsOf({ type, recipientId, asset }: Described): readonly Part[] {
   switch (type >= SECOND_TYPES_FROM ? type - SECOND_TYPES_FROM : type) {

@@ -15,7 +15,10 @@ export interface DevnetNode {
 }
 
 export interface DevnetFaults {
-  /** For each part of a partitioned network, the `index` of each node in the part. Empty without a partition. */
+  /**
+   * The parts of a partitioned network. Each part is a list with the `index` of each of its nodes. If the network is
+   * not partitioned, `parts` is empty.
+   */
   readonly parts: readonly (readonly number[])[];
   readonly nodes: readonly {
     readonly node: number;

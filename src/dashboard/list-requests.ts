@@ -44,16 +44,20 @@ export const DELEGATE_ORDERS: readonly Order[] = [
   ['productivity:desc', 'most productive first'],
 ];
 
-/** Returns the order that the filter `sort` names. If `sort` is absent or not valid, returns the first order. */
+/**
+ * Returns the order that the filter `sort` names. If `sort` is absent or not valid, the function returns the first
+ * order.
+ */
 export function orderOf(filters: Filters, orders: readonly Order[]): string {
   const [first] = orders;
   return orders.find(([sort]) => sort === filters['sort'])?.[0] ?? first?.[0] ?? '';
 }
 
 /**
- * Returns the order that a click on the head of a column sets: the next order of the column after `current`. If
+ * Returns the order of the list after a click on the head of a column. `orders` contains one or more orders for each
+ * column that can be sorted. If `current` is an order of this column, the click sets the column's next order. If
  * `current` is the last order of the column, or belongs to another column, the click sets the first order of the
- * column. Undefined for a column that cannot be sorted.
+ * column. For a column that cannot be sorted, the result is undefined.
  */
 export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
   const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));

@@ -5,8 +5,8 @@ export type Sought =
   | { readonly kind: 'block' | 'transaction'; readonly id: string }
   | { readonly kind: 'address'; readonly address: string }
   /**
-   * For a text of digits only: the address that results when the final letter L is added. The search suggests this
-   * address only if the account exists.
+   * Meaning of a text that has only digits: the address that consists of these digits and the final letter L. The
+   * search suggests this address only if the account exists.
    */
   | { readonly kind: 'usedAddress'; readonly address: string }
   | { readonly kind: 'publicKey'; readonly publicKey: string }

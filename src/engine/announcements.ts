@@ -54,7 +54,9 @@ const AGAIN_LOOK_MS = 10_000;
 
 export interface AnnouncementOptions<T> {
   readonly clock: Clock;
-  /** Returns the connected peers that may get an announcement now: all of them, or a random choice. */
+  /**
+   * Returns the peers that may get an announcement now: all connected peers, or a random choice of the connected peers.
+   */
   readonly targets: () => readonly PeerId[];
   /**
    * Maximum number of peers to which the node announces one item. When the node announces an item again because no
@@ -105,10 +107,10 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Unix time in milliseconds that spreads the messages to different peers evenly. Each message adds one step to this
-   * time. If this time has passed, the message adds the step to the present time. A step is the interval between two
-   * messages to one peer, divided by the number of peers. The node waits with the next message until this time is at
-   * most `AT_ONCE_MAX - 1` steps ahead of the clock.
+   * Unix time in milliseconds with which the node spreads the messages to different peers evenly. A step is the
+   * interval between two messages to one peer, divided by the number of peers. With each message, the node sets
+   * `#turnsMs` to one step after `#turnsMs` or one step after the present time, whichever is later. The node sends the
+   * next message when `#turnsMs` is at most `AT_ONCE_MAX - 1` steps ahead of the present time.
    */
   #turnsMs = 0;
   #stopped = true;
@@ -135,9 +137,10 @@ export class Announcements<T> {
   }
 
   /**
-   * Announces an item again. If no log has the item any more, adds it as a new item. If a log still has the item,
-   * announces it again only if two conditions hold. First, no connected peer is known to have the item. Second, at
-   * least `AGAIN_LOOK_MS` have passed since the node created the latest entry of the item or last checked this entry.
+   * Announces an item again. If no log has the item any more, the method adds the item as a new item. If a log still
+   * has the item, the method announces the item again only if two conditions hold. First, no connected peer is known to
+   * have the item. Second, at least `AGAIN_LOOK_MS` have passed since the node created the latest entry of the item or
+   * last checked this entry.
    */
   addAgain(item: T): void {
     const nowMs = this.#options.clock.nowMs();
@@ -237,9 +240,9 @@ export class Announcements<T> {
   }
 
   /**
-   * Checks each item whose `againMs` has passed. Forgets an item that the node need not announce any more. If a
-   * connected peer is known to have the item, checks the item again after `waitMs`, because the peer may disconnect. If
-   * no connected peer is known to have the item, announces the item again.
+   * Checks each item whose `againMs` has passed. If the node need not announce the item any more, the method forgets
+   * the item. If a connected peer is known to have the item, the method checks the item again after `waitMs`, because
+   * the peer may disconnect. If no connected peer is known to have the item, the method announces the item again.
    */
   #announceAgain(): void {
     const { clock, isCurrent } = this.#options;

@@ -1,6 +1,6 @@
 /**
- * Answers the requests of peers for the tip, for blocks, for a common block, for transactions, and for signatures of
- * members of multisignature accounts.
+ * Answers the requests of peers for the tip, for blocks, for the highest block that both chains have, for transactions,
+ * and for signatures of members of multisignature accounts.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -28,7 +28,10 @@ export interface AnswerLimits {
    * answer contains only this block.
    */
   readonly blocksBytesMax: number;
-  /** Maximum number of transactions in one answer to a peer that asks for the pool or for pending signatures. */
+  /**
+   * Maximum number of transactions in one answer to a peer that asks for transactions of the pool, or for the members'
+   * signatures of pending transactions.
+   */
   readonly sharedMax: number;
 }
 
@@ -45,8 +48,8 @@ const TRANSACTION_IDS_MAX = 25;
  * Creates the function that answers peers' requests. The promise of this function rejects with `PeerOffence` for a
  * malformed request, and with `ProtocolError` in these cases:
  *
- * - `BLOCK_UNKNOWN`: a peer asks for the blocks after a block that the chain does not have;
- * - `TOO_MANY_BLOCK_IDS`: a request for a common block has more than `COMMON_BLOCK_IDS_MAX` ids;
+ * - `BLOCK_UNKNOWN`: a peer asks for the blocks after a block that this node's chain does not contain;
+ * - `TOO_MANY_BLOCK_IDS`: a request for the highest common block has more than `COMMON_BLOCK_IDS_MAX` ids;
  * - `STORE_EMPTY`: a peer asks for the tip, and the store has no block
  */
 export function createRequestAnswerer(dependencies: AnswerDependencies): PeerHandlers['answer'] {

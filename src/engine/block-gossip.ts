@@ -24,9 +24,9 @@ import type { Chain } from './chain.ts';
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
- * Codes of rejections that a wrong clock of this node can cause: by this clock, the time of a block or of one of its
- * transactions may be in the future. If the clock is behind, the node may accept a refused block when a peer sends the
- * block again. The node therefore does not remember blocks that it refused with these codes.
+ * Codes of rejections that a wrong clock of this node can cause. For example, if the clock is behind, the time of a
+ * valid block, or of one of its transactions, seems to be in the future. The node may accept such a block when a peer
+ * sends the block again later. The node therefore does not remember blocks that it refused with these codes.
  */
 const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',

@@ -40,8 +40,8 @@ export interface BlockImporterDependencies {
 }
 
 /**
- * `fits` means that the block follows the tip, or wins a tie with the tip. Every other kind is the final outcome of the
- * import.
+ * The kind `fits` means that the block follows the tip, or wins a tie-break against the tip. A decision of any other
+ * kind is the outcome of the import.
  */
 type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak' } | ImportOutcome;
 
@@ -60,9 +60,9 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block from a peer with the tip. Applies the block if the block follows the tip or wins a tie with the
-   * tip, and if the rules accept the block. The promise rejects if the import fails for a reason other than the rules,
-   * such as a failed write to the store.
+   * Compares a block from a peer with the tip. If the block follows the tip or wins a tie-break against the tip,
+   * validates the block and adds it to the chain. A final tip is never replaced. The promise rejects if the import
+   * fails for a reason other than the rules, such as a failed write to the store.
    */
   import(block: Block): Promise<ImportOutcome> {
     const receivedAtS = this.#chain.nowS();
@@ -88,10 +88,10 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block with the tip. If the block extends the tip or wins a tie, checks its header, signature, payload
-   * hash and slot owner, and whether its slot has begun. For any other block, returns the result of `#applyForkChoice`.
-   * This method does not check the signatures of the transactions, because a block can have many transactions, whose
-   * signatures take long to check.
+   * Compares a block with the tip. If the block follows the tip or wins a tie-break, checks its header, signature,
+   * payload hash and slot owner, and whether its slot has begun. For any other block, returns the result of
+   * `#applyForkChoice`. This method does not check the signatures of the transactions. A block can have many
+   * transactions, and the check of their signatures takes long.
    *
    * @throws BlockRejected
    */
@@ -109,8 +109,9 @@ export class BlockImporter {
    * Applies fork choice to a block.
    *
    * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
-   * @throws BlockRejected if a block with the status `betterChain` or `doubleForging` has a wrong header, signature or
-   *   payload hash, or if the slot of a block with the status `betterChain` has not begun
+   * @throws BlockRejected if a block with the status `betterChain` (and a registered delegate) or `doubleForging` has a
+   * wrong header, signature or payload hash. Also if the slot of such a block with the status `betterChain` has not
+   * begun
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;
@@ -131,8 +132,8 @@ export class BlockImporter {
         this.#refuseFuture(block);
         return { kind: 'betterChain' };
       case 'doubleForging':
-        // The signature of the header proves that the delegate made the block. Without the check of the signature,
-        // anybody could accuse a delegate of double forging.
+        // The signature of the header proves that the delegate in the header made the block. Without the check of the
+        // signature, anybody could accuse a delegate of double forging.
         rules.screenBlock(block, verify);
         this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged two rival blocks', {
           height: block.height,
@@ -149,7 +150,7 @@ export class BlockImporter {
 
   /**
    * Applies fork choice again and validates the block. Then appends the block to the chain, or replaces the tip with
-   * the block. Step 2 of the import has verified the signatures.
+   * the block. Before the call, step 2 of the import has verified the signatures of the transactions.
    *
    * @throws BranchRejected or BlockRejected if the rules refuse the block; or another error of `Chain.commit`
    */
@@ -163,7 +164,7 @@ export class BlockImporter {
       chain.commit(received);
     } else {
       // The block replaces the tip, so the block and the tip have the same parent. The call of `validate` passes no
-      // context. A context needs the state at this parent, but the store has only the state at the tip.
+      // context. A context would have to contain the state at this parent, but the store has only the state at the tip.
       chain.validator.validate(block);
       chain.commit({ ...received, revertAbove: chain.tip.header.height - 1 });
     }

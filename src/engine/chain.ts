@@ -41,7 +41,8 @@ export interface ChainDependencies {
   readonly clock: Clock;
   /**
    * Clock that measures the time between two trial writes to the disk (`DiskWatch`), and between two checks of the
-   * index lag (`IndexDeferral`); `clock` by default. On a devnet, users can stop and set `clock`, but not `diskClock`.
+   * index lag (`IndexDeferral`). The default is `clock`. On a devnet, users can stop and set `clock`, but not
+   * `diskClock`.
    */
   readonly diskClock?: Clock;
   readonly observer: Observer;
@@ -56,8 +57,8 @@ export type IndexDeferralOptions = Pick<IndexDeferralDependencies, 'indexes' | '
 export interface Commit extends BlockBatch {
   readonly origin: BlockOrigin;
   /**
-   * Chain time in whole seconds at which the new tip was received; undefined if the tip was forged or downloaded, and
-   * after a rollback.
+   * Chain time in whole seconds at which a peer's message brought the new tip. The time is undefined if the tip was
+   * forged or downloaded, or became the tip by a rollback.
    */
   readonly receivedAtS?: number;
 }
@@ -72,8 +73,8 @@ export class Chain {
   readonly #listeners: ChainListeners;
   readonly #deferral: IndexDeferral | undefined;
   /**
-   * Chain time in whole seconds at which the tip was received. The time is undefined if the tip was forged or
-   * downloaded, was loaded at the start, or became the tip by a rollback.
+   * Chain time in whole seconds at which a peer's message brought the tip. The time is undefined if the tip was forged
+   * or downloaded, was loaded at the start, or became the tip by a rollback.
    */
   #tipReceivedAtS: number | undefined;
   #finalizedHeight: number;
@@ -267,8 +268,8 @@ export class Chain {
    * part of a branch.
    *
    * @param branch the blocks above `commonHeight`, oldest first
-   * @throws BranchRejected for the refused block; the chain is then unchanged, or it ends with the last block before
-   *   the refused block. The method also throws the other errors of `commit`, and the errors of `completeIndexes`
+   * @throws BranchRejected for the refused block. The chain is then unchanged, or its tip is the last block of the
+   * shortened branch. The method also throws the other errors of `commit`, and the errors of `completeIndexes`
    * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final; `SWITCH_NOT_BETTER` if fork choice
    *   does not prefer the branch; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is
    *   then unchanged

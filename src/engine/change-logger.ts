@@ -1,6 +1,7 @@
 /**
- * Writes the log lines about a change of the chain. At most one line is for the operator (level `info`). From the other
- * lines (level `debug`), the class `SlotHistory` takes the events that it stores by slot.
+ * Writes the log lines about each change of the chain. At most one of these lines has the level `info` and is for the
+ * operator. The other lines have the level `debug`. The class `SlotHistory` reads them, and stores their events by
+ * slot.
  */
 
 import type { Clock } from '../ports/clock.ts';
@@ -22,7 +23,10 @@ export interface ChangeLoggerDependencies {
 
 export class ChangeLogger {
   readonly #dependencies: ChangeLoggerDependencies;
-  /** Slot in which the current tip became the tip; for the tip at the start of the process, the slot of the start. */
+  /**
+   * Slot in which the current tip became the tip. If the tip has not changed since the process started, this is the
+   * slot of the start.
+   */
   #tipSinceSlot: number;
 
   constructor(dependencies: ChangeLoggerDependencies) {
@@ -81,7 +85,7 @@ export class ChangeLogger {
     const lowest = reverted.at(-1);
     if (lowest === undefined) return;
     // In the slots since the common block of the old and the new branch, the node used the delegate order of the old
-    // branch. The new branch may have another order in these slots, because it may have begun another round.
+    // branch. In the new branch, another round may have begun in these slots, with another delegate order.
     const parent = state.header(lowest.height - 1) ?? lowest;
     const fromSlot = slotAt(parent.timestamp, params) + 1;
     const fields = { fromSlot, toSlot: this.#currentSlot(), ...forBlock };
@@ -90,8 +94,8 @@ export class ChangeLogger {
 
   /**
    * Logs the slots during which the old tip was the tip, if the order of the delegates is uncertain in the last of
-   * these slots. The order is uncertain if other nodes may have begun another round. This node did not know the order
-   * of delegates in that round.
+   * these slots. The order is uncertain if other nodes may have begun a round whose delegate order this node did not
+   * know.
    */
   #logOldOrder(oldTip: BlockHeader | undefined): void {
     const { params, observer } = this.#dependencies;

@@ -46,16 +46,16 @@ export class Diagnostics {
   }
 
   /**
-   * Returns an observer that passes all calls on to `observer`. The returned observer also adds each log line that is a
-   * diagnostic to the diagnostics of this object.
+   * Returns an observer that passes all calls on to `observer`. If a log line is a diagnostic (`RELEVANT`), the
+   * returned observer also stores it in this object.
    */
   listenIn(observer: Observer): Observer {
     return this.#listenIn(observer, undefined);
   }
 
   /**
-   * Calls the listener with each new diagnostic. A listener must not throw. A listener must also not log, because its
-   * log line could be a new diagnostic.
+   * Calls the listener with each new diagnostic. A listener must not throw. A listener must not log either: its log
+   * line could be a new diagnostic, with which the listener would be called again.
    */
   listen(listener: (diagnostic: Diagnostic) => void): void {
     this.#listeners.push(listener);

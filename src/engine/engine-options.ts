@@ -24,8 +24,9 @@ export interface EngineOptions {
   /** Platform and kernel release that the node sends to its peers. */
   readonly os: string;
   /**
-   * If the block of the previous slot is late, the slot owner waits for this block until this number of milliseconds
-   * after the start of its slot. The number is less than the block time.
+   * If the block of the previous slot is late, a delegate of this node waits for that block before it forges. The wait
+   * ends at the latest this number of milliseconds after the start of the delegate's slot. The number is less than the
+   * block time.
    */
   readonly waitThresholdMs: number;
   /**
@@ -98,8 +99,8 @@ export interface EngineDependencies {
   readonly journal: FolderJournal;
   /**
    * The signing watermarks, which the node stores outside the data folder; undefined if the node stores no watermarks.
-   * A watermark has the newest signed header of a delegate. If `riskDoubleForging` is true, the engine still updates
-   * existing watermarks, but the watermarks prevent no signature.
+   * A watermark contains the newest signed header of a delegate. If `riskDoubleForging` is true, the engine updates
+   * existing watermarks, but never refuses a signature because of a watermark.
    */
   readonly watermarks?: SigningWatermarks | undefined;
   /**

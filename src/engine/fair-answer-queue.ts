@@ -57,8 +57,8 @@ export class FairAnswerQueue {
   }
 
   /**
-   * Queues a request, and resolves with the answer. Rejects with the error of the answering function if this function
-   * fails. The queue answers the requests of one peer in the order of their arrival.
+   * Queues a request, and resolves with the answer. If the function `answer` of the constructor fails, this method
+   * rejects with the error of that function. The queue answers the requests of one peer in the order of their arrival.
    *
    * @throws ProtocolError `TOO_MANY_REQUESTS` if the queue is full and the peer already has a waiting request;
    *   `PEER_GONE` if the peer disconnects before the queue begins the answer

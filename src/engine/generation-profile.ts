@@ -49,8 +49,8 @@ export const DEFAULT_PROFILE: GenerationProfile = {
   isTipAsked: true,
   rivalsAtOurHeight: false,
   blocksPerAnswerMax: 34,
-  // Peers close a connection that sends a frame of more than 3,048,576 bytes. The maximum here is smaller, because the
-  // frame also contains the rest of the message.
+  // Peers close a connection that sends a frame of more than 3,048,576 bytes. The maximum for the blocks is smaller,
+  // because the frame also contains the other parts of the message.
   blocksAnswerBytesMax: 3_000_000,
   sharedPerAnswerMax: 25,
   forgingConsensusMin: 0,

@@ -1,6 +1,6 @@
 /**
  * Makes sure that the store begins with the genesis block of the network. The network defines the genesis block, so the
- * node does not check it against the rules.
+ * node does not check this block against the rules.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';

@@ -20,8 +20,9 @@ import { TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
  * Time in milliseconds for which the node ignores a peer's signatures for multisignature accounts after the peer sent a
- * false signature. With the default limits of connections, 120 peers can each cause one check of a false signature per
- * minute: two checks per second in total. Peers that connect again from other ports can cause more checks.
+ * false signature. The default limits allow connections to 120 peers. Each of these peers can cause one check of a
+ * false signature per minute, so all of them together can cause two checks per second. Peers that connect again from
+ * other ports can cause more checks.
  */
 const FALSE_SIGNATURE_PAUSE_MS = 60_000;
 /**
@@ -145,8 +146,8 @@ export class Gossip {
   }
 
   /**
-   * Called when a client submits a transaction that is already in the pool. Announces the transaction again if no
-   * connected peer is known to have it (`Announcements.addAgain`).
+   * Called when a client submits a transaction that is already in the pool. `Announcements.addAgain` decides whether
+   * the node announces the transaction again.
    */
   announceAgain(id: TransactionId): void {
     this.#transactions.addAgain(id);
@@ -251,11 +252,12 @@ export class Gossip {
 
   /**
    * Handles the members' signatures in a message of a peer. Adds each signature to the pending transaction that the
-   * signature names. Stops when the verification budget of the peer is used up. Honest peers verify a signature before
-   * they pass it on. An attacker makes a false signature without work, but this node needs time to check it. After a
-   * false signature, the node therefore ignores the sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets
-   * no penalty, because two transactions can have the same id. An honest sender may have the other transaction, for
-   * which the signature is correct (`peers/penalties.ts`).
+   * signature names. Leaves out the remaining signatures when the verification budget of the peer is used up, and after
+   * a false signature. Honest peers verify a signature before they pass it on. An attacker makes a false signature
+   * without work, but this node needs time to check it. After a false signature, the node therefore ignores the
+   * sender's signatures for `FALSE_SIGNATURE_PAUSE_MS`. The sender gets no penalty, because two transactions can have
+   * the same id. An honest sender may have the other transaction, for which the signature is correct
+   * (`peers/penalties.ts`).
    */
   #takeSignatures(peerId: PeerId, signatures: readonly MemberSignature[]): void {
     const { pool, clock, observer, payerOf } = this.#dependencies;

@@ -1,6 +1,6 @@
 /**
  * Defers writes to the indexes of transactions while the node downloads blocks that are far behind the network. A
- * backfill later writes the missing index entries of thousands of blocks together. This takes much less time than
+ * backfill later writes the missing index entries of thousands of blocks together. A backfill takes much less time than
  * writing the entries with each commit (`store/index/deferred-indexes.ts`). Until the next backfill, the reading
  * processes (`IndexUsers`) show the last state with complete indexes. The time between two backfills is therefore
  * limited.
@@ -18,14 +18,15 @@ export const FAR_BEHIND_SLOTS = 1000;
  * Maximum lag of the indexes. The lag is the number of blocks whose transactions are not in the indexes yet, plus the
  * number of these transactions. When the lag exceeds this maximum, a backfill starts. Until then, the store has the
  * missing entries in memory, which takes about five megabytes for a lag of this size. If the node is killed at this
- * lag, the next start writes the missing entries. On a short chain, this work takes a few seconds. If the rules refuse
- * a downloaded block, the store drops the entries from memory. The store later computes the entries again from the
- * stored blocks, which takes up to a few seconds.
+ * lag, the node writes the missing entries at its next start. On a short chain, this work takes a few seconds. If the
+ * rules refuse a downloaded block, the store drops the entries from memory. The store later computes the entries again
+ * from the stored blocks, which takes up to a few seconds.
  */
 export const LAG_MAX = 50_000;
 /**
- * Maximum time in milliseconds for which indexing stays deferred; then a backfill starts. The reading processes show a
- * state that lags behind the chain by at most about this time plus the time of a backfill.
+ * Maximum time in milliseconds for which indexing stays deferred. The first check after this time (`CHECK_INTERVAL_MS`)
+ * starts a backfill. The reading processes show a state that lags behind the chain by at most about this time plus the
+ * time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /**
@@ -106,7 +107,10 @@ export class IndexDeferral {
     users.completed();
   }
 
-  /** True from a `begin` that deferred indexing until an `end` that completed the indexes. */
+  /**
+   * True while indexing is deferred: after a call of `begin` has deferred indexing, until a call of `end` has completed
+   * the indexes.
+   */
   get isLagging(): boolean {
     return this.#sinceMs !== undefined;
   }
@@ -116,7 +120,10 @@ export class IndexDeferral {
     return this.#isBackfilling;
   }
 
-  /** Stops checking the limits. If the indexes still lag, the next start of the node writes the missing entries. */
+  /**
+   * Stops checking the limits. If the indexes still lag when the node stops, the node writes the missing entries at its
+   * next start.
+   */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -42,9 +42,8 @@ export class NetworkView {
   }
 
   /**
-   * Returns the broadhash that the peer announced. If the peer announced no broadhash, the method computes the
-   * broadhash from the peer's tip. If the peer announced neither a broadhash nor a tip that is in our chain, the result
-   * is undefined.
+   * Returns the broadhash that the peer announced. If the peer announced only the id of its tip, and our chain contains
+   * this tip, the method computes the broadhash of our chain up to this tip. Otherwise, the result is undefined.
    */
   broadhashOfPeer({ broadhash, lastBlockId }: PeerInfo): string | undefined {
     if (broadhash !== undefined || lastBlockId === undefined) return broadhash;

@@ -1,7 +1,8 @@
 /**
  * Runs the signature searches of many transactions together (`Rules.signatureSearch`). A search finds the keys with
  * which a transaction was signed. In each step, the search asks for signature checks, and uses their results for its
- * next checks. The verifier makes the checks that all searches need for one step together.
+ * next checks. For each step, this module collects the checks that the searches ask for, and passes the checks of all
+ * searches to the verifier together.
  */
 
 import type { Verifier } from '../ports/verifier.ts';

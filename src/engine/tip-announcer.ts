@@ -1,4 +1,4 @@
-/** Announces the tip of this node, with its TCP ports and version, to its peers. */
+/** Announces the tip, the TCP ports and the version of this node to its peers. */
 
 import type { NodeInfo, Transport } from '../ports/transport.ts';
 import type { Chain } from './chain.ts';

@@ -2,8 +2,8 @@
  * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
  * node asks another peer, because a dishonest peer can send false content for an id. After `REFUSALS_MAX` refusals, the
- * node asks no peer for the transaction for a minute, because the pool may also refuse a transaction that honest nodes
- * have.
+ * node asks no peer for the transaction for a minute, because honest peers may also have a transaction that the pool
+ * refuses, and would send it again and again.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -23,7 +23,7 @@ import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 const WANTED_PER_PEER_MAX = 500;
 /**
  * Maximum number of peers whose token bucket (the rate limit of requests to the peer) the node remembers. The transport
- * allows fewer connections than this number, so a peer that reconnects usually still has its bucket.
+ * allows fewer connections than this number, so the node usually still remembers the bucket of a peer that reconnects.
  */
 const PEERS_MAX = 20_000;
 /** Maximum number of ids for which the node remembers when it first asked a peer. */
@@ -74,8 +74,9 @@ export interface FetcherOptions {
   /**
    * Passes the transactions in an answer of a peer to the pool.
    *
-   * @returns the ids of the transactions that the pool accepted, or refused for another reason than that the peer's
-   *   verification budget is used up. The peer stated the ids, so they may be false
+   * @returns the ids of the transactions that the pool accepted or refused. The result omits transactions that the pool
+   *   has not examined, for example because the verification budget of the peer is used up. The peer stated the ids, so
+   *   an id may be false
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a request, or the handling of its answer, failed. */
@@ -212,7 +213,8 @@ export class TransactionFetcher {
     } catch (error) {
       failed(peerId, error);
       announcer.batchMax = Math.max(1, Math.floor(ids.length / 2));
-      // If the failed request had only one id, the node leaves this id to other peers.
+      // If the failed request had only one id, the node does not ask this peer for the id again, unless the peer
+      // announces the id again.
       if (ids.length > 1 && this.#announcers.get(peerId) === announcer) for (const id of ids) announcer.wanted.add(id);
     }
   }

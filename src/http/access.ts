@@ -18,7 +18,10 @@ const ADDRESSES_KNOWN_MAX = 2_000;
 
 /** A list of addresses and networks. */
 export interface AddressList {
-  /** True if the list includes the address. False for `undefined`: the connection has closed and has no address. */
+  /**
+   * True if the list includes the address. False if the address is `undefined`, which means that the connection has
+   * closed.
+   */
   includes(address: string | undefined): boolean;
 }
 
@@ -111,7 +114,7 @@ const TRUSTED_BITS_MIN_4 = 8;
 const TRUSTED_BITS_MIN_6 = 32;
 
 export interface RouteGuard {
-  /** @throws Problem 403 if the route does not serve the caller */
+  /** @throws Problem 403 if the access rule of the route refuses the request */
   check(route: Route, request: Request): void;
   /** True when the caller may see which delegates forge on this node. */
   maySeeForging(request: Request): boolean;
@@ -130,7 +133,8 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   const isOwnName = ownNames(options.hostNames);
   /**
    * True when the caller itself made the request. False if the request comes through an untrusted proxy, comes from a
-   * page of another site (except the origin in `http.corsOrigin`), or names a foreign host in its `Host` header.
+   * page of another site (except the origin in `http.corsOrigin`), or has a `Host` header that `isUnderForeignName`
+   * does not accept.
    */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
@@ -204,12 +208,13 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
 }
 
 /**
- * True for a request without a readable host name, or with a host name that does not belong to this node. In DNS
- * rebinding, an attacker changes the DNS record of a page's host name to the node's address after the browser has
- * loaded the page. The browser then regards the node as the site of the page. A request with a foreign name may also
- * come from a proxy on this machine. DNS rebinding is impossible if the request names an IP address. However, a request
- * from a loopback address usually names a loopback address. If the request names another IP address, a proxy on this
- * machine passed the request on. The function is true for such a request, unless proxies are trusted.
+ * True for a request whose `Host` header contains no readable host, or contains a name that does not belong to this
+ * node. Such a name may be a sign of DNS rebinding: an attacker changes the DNS record of a page's host name to the
+ * node's address after the browser has loaded the page. The browser then regards the node as the site of the page. A
+ * proxy on this machine may also send a request with such a name. If the `Host` header contains an IP address, the
+ * request cannot come from DNS rebinding, but may come from a proxy on this machine. A client on this machine that
+ * connects from a loopback address usually also names a loopback address. Unless proxies are trusted, the function is
+ * therefore true for a request that comes from a loopback address and names another IP address.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -245,8 +250,8 @@ export function isLoopback(address: string | undefined): boolean {
 const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**
- * True when the caller is in the list. All addresses that trusted proxies name must be in the list, because the client
- * itself may have written the first address.
+ * True when the caller is in the list. If proxies are trusted and the request has the header `X-Forwarded-For`, every
+ * address in this header must be in the list, because the client itself may have written the first of these addresses.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);
@@ -273,8 +278,8 @@ function listOf(list: BlockList): AddressList {
       if (isListed === undefined) {
         const family = isIP(address);
         isListed = family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
-        // The cache stores only addresses. A header that a client sends through a trusted proxy can contain any other
-        // text, of any length.
+        // The cache stores only valid addresses. Other texts could fill the memory, because a header that a client
+        // sends through a trusted proxy can contain a text of any length.
         if (family !== 0) known.set(address, isListed);
       }
       return isListed;

@@ -59,8 +59,8 @@ export function openApiDocs(directory: string): ApiDocs | undefined {
   const assets = join(directory, 'assets');
   const names = new Map(readdirSync(assets).map((name) => [`/assets/api-docs/${name.slice(0, -PACKED.length)}`, name]));
   /**
-   * Files that were requested, by name. All files in both forms (packed and unpacked) together take about 2.4 MB. Most
-   * nodes never need the files, so a file is read when it is first requested.
+   * Files that were requested, by name. All files together, each in both forms (compressed and uncompressed), take
+   * about 2.4 MB. Most nodes never need the files, so a file is read when it is first requested.
    */
   const read = new Map<string, { readonly packed: Buffer; plain?: Buffer }>();
   const serveFiles: RequestHandler = (request, response, next) => {

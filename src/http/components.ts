@@ -17,7 +17,10 @@ export type NamedDocument = OpenApiDocument & {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-/** The shapes that get a name. If two shapes have equal content, `withComponents` uses the first name. */
+/**
+ * The shapes that get a name. If two shapes have equal content, `withComponents` gives both shapes the name that comes
+ * first here.
+ */
 function shapesOf(dialect: HttpDialect): Readonly<Record<string, Schema>> {
   return {
     Transaction: confirmedShape(dialect),

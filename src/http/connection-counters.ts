@@ -9,7 +9,10 @@ import type { AdmissionLimits } from './admission/limits.ts';
 
 type Limits = Pick<AdmissionLimits, 'connectionsMax' | 'connectionsPerAddressMax'>;
 
-/** The number of connections of an address: in total, and by the process that has them. */
+/**
+ * The connections of one address: `count` is the number in all processes together, and `byHolder` is the number in each
+ * process (the holder).
+ */
 interface Address {
   count: number;
   readonly byHolder: Map<number, number>;
@@ -18,7 +21,10 @@ interface Address {
 export class ConnectionCounters {
   readonly #limits: Limits;
   readonly #strangersMax: number;
-  /** Called when a process must close an idle connection of an address. The address has connections to that process. */
+  /**
+   * Called when the process `holder` must close an idle connection of the address `key`. The address has connections to
+   * this process.
+   */
   readonly #makeRoom: (holder: number, key: string) => void;
   readonly #byKey = new Map<string, Address>();
   /** Addresses by their number of connections. `connectionsPerAddressMax` limits the number of sets. */
@@ -83,9 +89,10 @@ export class ConnectionCounters {
     const [holder] = holders?.keys() ?? [];
     if (holders === undefined || holder === undefined) return;
     this.#makeRoom(holder, key);
-    // If the asked process has no idle connection of the address, it closes none. Therefore the next call selects
-    // another address with the same number of connections, if there is one. A later call that selects this address
-    // again asks another process, if another process also has connections of this address.
+    // If the asked process has no idle connection of the address, it closes no connection. Therefore this method moves
+    // the process and the address to the ends of their lists. The next call selects another address with the same
+    // number of connections, if there is such an address. A later call that selects this address again asks another
+    // process, if another process also has connections of this address.
     const count = holders.get(holder) ?? 0;
     holders.delete(holder);
     holders.set(holder, count);

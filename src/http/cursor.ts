@@ -16,7 +16,7 @@ export function cursorText({ sort, value, tie }: SortedCursor): string {
   return Buffer.from(JSON.stringify([sort, value, tie]), 'utf8').toString('base64url');
 }
 
-/** Decodes the text of a cursor; undefined for a text that has another form. */
+/** Decodes the text of a cursor. Returns undefined if the text is not a valid cursor. */
 export function cursorIn(text: string): SortedCursor | undefined {
   if (text.length > TEXT_CHARACTERS_MAX || !/^[\w-]+$/.test(text)) return undefined;
   let parts: unknown;

@@ -22,7 +22,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 
 /** The name of an asset contains a hash of its content, so the content under a name never changes. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
-/** The page names the assets of one version, so the browser must check before each use whether the page has changed. */
+/**
+ * The page refers to the assets of one version of the dashboard, so the browser must check before each use whether the
+ * page has changed.
+ */
 const ASK_EVERY_TIME = 'no-cache';
 
 /**

@@ -2,7 +2,7 @@
 
 import type { OpenApiDocument, Operation, ResponseObject } from './openapi.ts';
 
-/** Request and answer of one operation. */
+/** A recorded request to one operation of the interface, and the answer to this request. */
 export interface Exchange {
   /** Request body; absent if the request has no body. */
   readonly sent?: unknown;

@@ -16,7 +16,7 @@ import {
 import type { CheckedRequest, EnvelopeRoute, Reply } from './route.ts';
 
 export interface EnvelopeAnswer {
-  /** JSON; undefined when the client already has this answer (304). */
+  /** The JSON text of the answer; undefined when the client already has this answer (304). */
   readonly body: Buffer | undefined;
   /**
    * The block whose state the answer shows. This block is the tip before the handler ran or, if the data contain a
@@ -24,8 +24,8 @@ export interface EnvelopeAnswer {
    */
   readonly position: ReadPosition | undefined;
   /**
-   * Undefined if the answer may change while the chain stays the same, if the chain changed while the handler ran, or
-   * if the node has no chain yet.
+   * The ETag of the answer. Undefined if the answer may change while the chain stays the same, if the chain changed
+   * while the handler ran, or if the node has no chain yet.
    */
   readonly etag: string | undefined;
 }
@@ -55,7 +55,8 @@ export function unchangedSince(version: Version, ifNoneMatch: string | undefined
 /**
  * Runs the handler of a route and makes the answer.
  *
- * @param version version before the handler ran; the answer has an ETag only if the chain is the same afterwards
+ * @param version version before the handler ran; the answer has an ETag only if the chain did not change while the
+ *   handler ran
  * @returns a promise only if the handler returns a promise
  * @throws the errors of the handler
  */

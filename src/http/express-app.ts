@@ -184,19 +184,23 @@ function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, par
       setHeaders(response, positionHeaders(answer));
       if (answer.body === undefined) return void response.status(304).end();
       sendBytes(response, 200, answer.body, PLAIN_JSON);
-      // The response cache stores only bodies. The answer is therefore not stored if it needs `X-Ignored-Parameters`.
+      // The response cache stores only bodies. The answer is therefore not stored if it has the header
+      // `X-Ignored-Parameters`.
       if (answer.etag !== undefined && ignored.length === 0)
         parts.responseCache.store(request.originalUrl, answer.body);
     }
   };
 }
 
-/** @param headers names and values, alternating */
+/** @param headers the name of the first header, its value, the name of the second header, and so on */
 function setHeaders(response: Response, headers: readonly string[]): void {
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
-/** Returns the name of a parameter as the header shows it: percent-encoded, or two quotation marks if it is empty. */
+/**
+ * Returns the name of a parameter as the header `X-Ignored-Parameters` shows the name: percent-encoded, or two
+ * quotation marks if the name is empty.
+ */
 function headerText(name: string): string {
   return name === '' ? '""' : encodeURIComponent(name);
 }
@@ -292,7 +296,8 @@ function refuseOtherMethods(routes: readonly Route[], isStrict: boolean): Reques
 /**
  * Finds the route for a method. Real nodes refuse HEAD. On this node, some GET routes also answer HEAD. Event streams
  * refuse HEAD, because most streams have no end. Routes of kind `plain` answer HEAD. All other GET routes answer HEAD
- * in the extended dialect, because monitors and load balancers use HEAD. In the strict dialect, they refuse HEAD.
+ * in the extended dialect, because monitors and load balancers use HEAD. In the strict dialect, these other routes
+ * refuse HEAD.
  */
 function routeFor(asked: string, routes: readonly Route[], isStrict: boolean): Route | undefined {
   const takesHead = ({ kind }: Route) => kind === 'plain' || (kind !== 'stream' && !isStrict);

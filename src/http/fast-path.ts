@@ -16,10 +16,11 @@
  * slow path: Express application -> handler of the route
  * ```
  *
- * The response cache has answers that depend only on the chain, until the chain changes. The slow path also adds such
- * answers to the response cache. The tick cache has answers that depend on more than the chain, until the present
- * iteration of the event loop ends. If the client accepts gzip, the fast path answers only from the response cache. All
- * other answers for this client come from the slow path, which compresses answers of at least 1,024 bytes.
+ * The response cache contains answers that depend only on the chain. The fast path uses these answers until the chain
+ * changes. The slow path also adds such answers to the response cache. The tick cache contains answers that do not
+ * depend only on the chain. The fast path uses these answers until the present iteration of the event loop ends. If the
+ * client accepts gzip, the fast path answers only from the response cache. All other answers for this client come from
+ * the slow path, which compresses answers of at least 1,024 bytes.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

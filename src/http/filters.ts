@@ -14,7 +14,10 @@ const HEIGHT_MAX = 0xffff_ffff;
 const TIMESTAMP_MAX_S = 0x7fff_ffff;
 const TYPE_MAX = 0xff;
 
-/** Reads the filters from the parameters of a request, and records whether one of them cannot match any item. */
+/**
+ * Reads the filters from the parameters of a request, and records whether any filter has a value that cannot match an
+ * item.
+ */
 export class FilterReader {
   readonly #request: CheckedRequest;
   #unanswerable = false;

@@ -49,7 +49,10 @@ export interface HttpServer {
    * @throws ProtocolError `PORT_IN_USE` with `port`, or `LISTEN_FAILED` with `address`, `port` and `reason`
    */
   start(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
-  /** Returns the listening sockets, for other processes to accept connections from. Throws before `start`. */
+  /**
+   * Returns the listening sockets, so that other processes can accept connections from these sockets. Throws before
+   * `start`.
+   */
   sockets(): ListeningSockets;
   /**
    * Accepts no new connections. An open connection ends after the answer to its next request, or at the time limit for
@@ -170,7 +173,7 @@ export function createHttpServer(
   };
   /**
    * Continues a request whose rate-limit check waited for the process that counts the requests of all processes. The
-   * request of a stranger waits again for its turn in the scheduler.
+   * request of a stranger waits again for the stranger's turn in the scheduler.
    */
   const continueInTurn = (request: IncomingMessage, nextStep: () => void): void => {
     const connection = admission.of(request.socket);
@@ -215,7 +218,8 @@ export function createHttpServer(
         void app(request, response);
       };
       if (!target.takesBody) return runApp();
-      // The client waits for 100 Continue before it sends its body.
+      // If the request has the header `Expect: 100-continue`, the client waits for this answer before it sends the
+      // body.
       if (expectation === 'continue') response.writeContinue();
       admission.of(request.socket)?.acceptBody(runApp);
     };

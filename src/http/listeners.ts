@@ -16,11 +16,11 @@ import { listeningSocketOf, type ListeningSocket, type ListeningSockets } from '
 import type { HttpOptions, TlsOptions } from './options.ts';
 
 export interface Listeners {
-  /** @throws ProtocolError like `HttpServer.start` */
+  /** @throws ProtocolError in the same cases as `HttpServer.start` */
   open(): Promise<{ readonly port: number; readonly tlsPort?: number }>;
-  /** Like `HttpServer.sockets`. */
+  /** Returns the listening sockets. Throws before `open`. */
   sockets(): ListeningSockets;
-  /** Like `HttpServer.drain`. */
+  /** Accepts no new connections. Resolves when all connections are closed, or after `DRAIN_MS_MAX`. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,12 +28,13 @@ export interface Listeners {
 /**
  * Maximum number of connections that the operating system holds until the node accepts them. Linux limits the number to
  * the same value by default (`net.core.somaxconn`). When the queue of connections is full, a client tries again only
- * after a second. A burst of connections must not delay a connection of the operator by a second.
+ * after a second. The queue is long so that a burst of connections does not delay a connection of the operator by a
+ * second.
  */
 const BACKLOG = 4_096;
 /** Maximum duration of a drain: twice the time after which node:http closes an idle connection by default. */
 const DRAIN_MS_MAX = 10_000;
-/** Time for running answers when the listeners close, in milliseconds. */
+/** Time in milliseconds that running answers have to finish when the listeners close. */
 const CLOSE_GRACE_MS = 500;
 
 /**
@@ -123,17 +124,20 @@ function listenerFor(accept: (socket: Socket) => void): Server {
 
 /**
  * Time that the scheduler counts for the TLS handshake of a client that is not trusted, in milliseconds. With an RSA
- * key of 2,048 bits, most of this time is the node's signature.
+ * key of 2,048 bits, the node spends most of this time on its signature.
  */
 const TLS_HANDSHAKE_MS = 1.7;
 
-/** Creates the TLS listener. A connection must pass the admission before the node begins its TLS handshake. */
+/** Creates the TLS listener. A connection must pass the admission before its TLS handshake begins. */
 function createSecureListener(
   tls: TlsOptions,
   admission: Admission,
   serve: (socket: Socket, connection: ClientConnection) => void,
 ): Server {
-  /** Connections in their handshake, by remote address and port. */
+  /**
+   * Open connections of the TLS listener, by remote address and port. After a handshake, the listener finds the
+   * connection in this map.
+   */
   const handshaking = new Map<string, ClientConnection>();
   const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`;
   const handshakes = createHandshakes(tls);

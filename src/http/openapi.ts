@@ -162,7 +162,7 @@ function answersOf(route: Route): Record<string, ResponseObject> {
   );
 }
 
-/** Reasons for the 503 that the handler of a route sends, by path. */
+/** For each path, the reason for which the handler of the route answers with status 503. */
 const NOT_SERVED: Readonly<Record<string, string>> = {
   '/readyz': 'The node is not ready.',
   '/metrics': 'The node collects no metrics.',
@@ -204,7 +204,10 @@ function eitherOf(one: ResponseObject, other: ResponseObject): ResponseObject {
 
 const SUCCESS = 'The request succeeded.';
 
-/** Returns the description of the 400. Every GET route can answer 400, because it refuses an invalid `minHeight`. */
+/**
+ * Returns the description of the answer 400. Every GET route can send this answer, because every GET route refuses an
+ * invalid `minHeight`.
+ */
 function invalidityOf({ body, unknownParameters }: Route): string {
   const isStrict = unknownParameters === 'refused';
   if (body?.judgedByHandler) return 'The body cannot be parsed.';
@@ -212,7 +215,10 @@ function invalidityOf({ body, unknownParameters }: Route): string {
   return isStrict ? 'A parameter is unknown or invalid.' : 'A parameter is invalid.';
 }
 
-/** Returns the description of the 503 that every route has. Only GET routes have the parameter `minHeight`. */
+/**
+ * Returns the description of the answer 503, which every route can send. Only GET routes have the parameter
+ * `minHeight`.
+ */
 function unavailabilityOf({ method }: Route): string {
   const height =
     method === 'GET'
@@ -222,7 +228,7 @@ function unavailabilityOf({ method }: Route): string {
 }
 
 /**
- * Completes the description of the 403. With `http.readOnly`, the node refuses every method except GET, HEAD and
+ * Completes the description of the answer 403. With `http.readOnly`, the node refuses every method except GET, HEAD and
  * OPTIONS.
  */
 function accessRefusalOf(description: string, { method }: Route): string {

@@ -13,13 +13,16 @@ export interface HttpOptions {
   readonly port: number;
   /** Address to bind, IPv4 or IPv6. */
   readonly address: string;
-  /** Options of a second listener, for TLS, at the same address; absent for no TLS. */
+  /** Options of a second listener, for TLS, at the same address; absent if the node does not serve TLS. */
   readonly tls?: TlsOptions;
   /**
    * If true, the node reads the client's address from the header `X-Forwarded-For` of requests that have this header.
    */
   readonly trustProxy: boolean;
-  /** Clients that have access: all clients if `public`, otherwise the addresses and networks (CIDR) in `whiteList`. */
+  /**
+   * Clients that have access: all clients if `public` is true, otherwise the addresses and networks (CIDR) in
+   * `whiteList`.
+   */
   readonly access: { readonly public: boolean; readonly whiteList: readonly string[] };
   /**
    * Host names of this node, besides `localhost` and IP addresses. Routes with an access rule of their own
@@ -45,7 +48,10 @@ export interface HttpOptions {
    * others. The event stream and paths without this prefix always use the extended dialect.
    */
   readonly strictDialect: boolean;
-  /** If true, the response cache stores answers that depend only on the chain, until the chain changes. */
+  /**
+   * If true, the response cache stores answers that depend only on the chain. The node uses these answers until the
+   * chain changes.
+   */
   readonly cacheResponses: boolean;
   readonly events: EventOptions;
   /** If true, metrics are served at `/metrics`. */
@@ -58,18 +64,18 @@ export interface HttpOptions {
   readonly devnet?: DevnetControls;
   readonly observer: Observer;
   /**
-   * Budget of the main thread's time for strangers (clients that are not trusted), shared with other parts of the node;
-   * default: a separate budget.
+   * The limit on the share of the main thread's time for strangers (clients that are not trusted). Other parts of the
+   * node may use the same object. Default: an object that only the HTTP interface uses.
    */
   readonly workShare?: WorkShare;
-  /** Listening sockets of another process; absent for new sockets at `address` and `port`. */
+  /** Listening sockets that another process has opened; absent if this process opens its own sockets. */
   readonly listenOn?: Partial<ListeningSockets>;
   /**
    * Called before each request is answered. In this function, a reading process (which answers HTTP for the node)
-   * refreshes its view of the chain if it has received no message of the node recently.
+   * refreshes its view of the chain if the process has received no message from the node recently.
    */
   readonly beforeRequest?: () => void;
-  /** Limits that several processes share; absent for a single process. */
+  /** Limits that several processes share; absent if only one process answers HTTP. */
   readonly shared?: SharedLimits;
 }
 
@@ -91,7 +97,7 @@ interface EventOptions {
 export interface TlsOptions {
   /** Port to listen on; with 0, the system chooses a free port. */
   readonly port: number;
-  /** Private key and certificates, PEM. */
+  /** The private key in PEM format. The member `certificate` contains the certificates in the same format. */
   readonly key: string | Buffer;
   readonly certificate: string | Buffer;
 }

@@ -1,4 +1,7 @@
-/** Declares the parameters that several routes have, and converts their values to members of queries to the store. */
+/**
+ * Declares the parameters that several routes have, and makes the values of `limit`, `offset`, `after` and `sort` ready
+ * for queries to the store.
+ */
 
 import type { Direction, Page, PageRequest, Sort } from '../ports/queries.ts';
 import { cursorIn, cursorText } from './cursor.ts';
@@ -7,7 +10,10 @@ import { cursorInvalid } from './problems.ts';
 import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
-/** Reason for a 503 of routes that can cause background queries (queries that no index answers). */
+/**
+ * Description of the 503 in the API specification, for routes that can cause background queries (queries that no index
+ * answers).
+ */
 export const TOO_MANY_QUERIES = 'Too many queries that cannot use an index are waiting.';
 
 export function queryParameter(name: string, schema: Schema): Parameter {
@@ -22,7 +28,7 @@ export function idParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'id', minLength: 1, maxLength: 20, description });
 }
 
-/** Parameter for a public key that must not be empty. */
+/** Declares a parameter for a public key. An empty value causes two errors: one for its length, one for its format. */
 export function keyParameter(name: string, description: string): Parameter {
   return queryParameter(name, { type: 'string', format: 'publicKey', minLength: 1, description });
 }
@@ -40,15 +46,15 @@ export function integerParameter(name: string, minimum: number, description: str
 }
 
 /**
- * Parameter for an integer. A value with a fraction causes two errors: one for the type `integer`, one for the format
- * `int32`.
+ * Declares a parameter for an integer. A value with a fraction causes two errors: one for the type `integer`, one for
+ * the format `int32`.
  */
 export function int32Parameter(name: string, minimum: number, description: string, maximum?: number): Parameter {
   const bounds = maximum === undefined ? { minimum } : { minimum, maximum };
   return queryParameter(name, { type: 'integer', format: 'int32', ...bounds, description });
 }
 
-/** Parameters `limit` and `offset` of a list. */
+/** Declares the parameters `limit` and `offset` of a route that answers with a list. */
 export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): readonly Parameter[] {
   const limit: Schema = {
     type: 'integer',
@@ -69,14 +75,17 @@ export function pageParameters(limitMax: 100 | 101 | 1000, offsetMax?: number): 
   return [queryParameter('limit', limit), queryParameter('offset', offset)];
 }
 
-/** The page parameters in the order `offset`, `limit`. The answer lists the errors of the parameters in this order. */
+/**
+ * Declares the same parameters as `pageParameters`, but `offset` before `limit`. If both have an invalid value, the
+ * answer lists the errors in this order.
+ */
 export function pageParametersReversed(limitMax: 100 | 101): readonly Parameter[] {
   return [...pageParameters(limitMax)].reverse();
 }
 
 /**
- * The parameter `after`: the cursor from which a list continues. Real nodes do not have this parameter, so the result
- * is empty in the strict dialect.
+ * Declares the parameter `after`: the cursor at which the previous page of a list ended. Real nodes do not have this
+ * parameter, so the result is empty in the strict dialect.
  */
 export function afterParameters(dialect: HttpDialect): readonly Parameter[] {
   return extendedOnly(dialect, [AFTER]);
@@ -90,7 +99,7 @@ const AFTER: Parameter = queryParameter('after', {
     'of the previous answer, and the same `sort`. A new block between two requests does not shift the pages.',
 });
 
-/** The parameter `sort`, which allows each field with `:asc` and `:desc`. */
+/** Declares the parameter `sort`. Its allowed values are the names in `fields`, each followed by `:asc` or `:desc`. */
 export function sortParameter(fields: readonly string[], byDefault: string): Parameter {
   const values = fields.flatMap((field) => [`${field}:asc`, `${field}:desc`]);
   return queryParameter('sort', {
@@ -102,8 +111,8 @@ export function sortParameter(fields: readonly string[], byDefault: string): Par
 }
 
 /**
- * @param lengths limits on the length of the address; `{}` for no limits. A text that breaks both a limit and the
- *   format causes two errors
+ * @param lengths limits on the length of the address; `{}` for no limits. A value that breaks both a limit and the
+ *   format of an address causes two errors
  */
 export function addressInPath(
   description: string,
@@ -118,11 +127,11 @@ export function pageMeta(request: CheckedRequest): { readonly offset: number; re
 }
 
 /**
- * Returns the page that the request asks for, as members of a query to the store. An offset above `OFFSET_BEYOND_ALL`
- * is replaced by `OFFSET_BEYOND_ALL`.
+ * Reads from the request which page of a list the client wants. Returns the page as a part of a query to the store. An
+ * offset above `OFFSET_BEYOND_ALL` is replaced by `OFFSET_BEYOND_ALL`.
  *
- * @throws Problem 400 for a cursor with another sort order than the request, or for the parameter `after` together with
- *   an offset above 0
+ * @throws Problem 400 if the cursor in `after` comes from a list with another `sort` than this request, or if the
+ *   request has both `after` and an offset above 0
  */
 export function pageOf(request: CheckedRequest): PageRequest {
   const { limit, offset } = pageMeta(request);
@@ -150,5 +159,5 @@ export function sortOf<Field extends string>(request: CheckedRequest): Sort<Fiel
   return { field: field as Field, direction: direction as Direction };
 }
 
-/** This offset is larger than the number of entries in any list of a chain. */
+/** An offset that is larger than the number of entries of any list, so that the page at this offset is empty. */
 const OFFSET_BEYOND_ALL = 2 ** 31 - 1;

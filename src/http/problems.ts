@@ -39,8 +39,8 @@ export interface ContentTypeError {
 }
 
 /**
- * Element of `errors` in a 400 answer. The parameter is unknown or missing, or its value fits the declaration of the
- * parameter but the route cannot use the value.
+ * Element of `errors` in a 400 answer, for a parameter that is unknown or missing, or whose value the route cannot use
+ * although the value fits the declaration of the parameter.
  */
 export interface MeaningError {
   readonly name: string;
@@ -82,14 +82,14 @@ export function malformedBody(detail: string): Problem {
   return new Problem(400, { message: 'Parse errors', errors: [error] });
 }
 
-/** Makes the 400 for an invalid cursor. */
+/** Makes the 400 answer for an invalid cursor in the parameter `after`. */
 export function cursorInvalid(message: string): Problem {
   return invalidRequest([{ name: 'after', message, in: 'query', code: 'INVALID_PARAM' }]);
 }
 
 /**
- * Makes the 400 for a parameter `fromHeight` that is too high. The chain must already contain the block below this
- * height. With finality `final`, that block must also be final.
+ * Makes the 400 answer for a parameter `fromHeight` that is too high. The chain must already contain the block at
+ * `fromHeight` minus 1. If `finality` is `final`, this block must also be final.
  */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
   const message = `The chain has no ${finality === 'final' ? 'final ' : ''}block of height ${height - 1} yet.`;
@@ -100,7 +100,10 @@ export function notFound(message: string): Problem {
   return new Problem(404, { message });
 }
 
-/** The only problem whose body has no member `message`. Clients recognise this problem by the member `description`. */
+/**
+ * Makes the 404 answer for a path that has no route. This is the only problem whose body has no member `message`.
+ * Clients recognise this problem by the member `description`.
+ */
 export function pageNotFound(): Problem {
   return new Problem(404, { description: 'Page not found' });
 }
@@ -140,8 +143,9 @@ export const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 };
 
 /**
- * Codes that `problemOf` also writes into the body of the answer, as the member `reason`. Both a node that hangs and a
- * busy node cause a 503. `bloomery doctor` distinguishes them by `reason`.
+ * Codes that `problemOf` also writes into the body of the answer, as the member `reason`. A reading process answers
+ * with a 503 both if the node hangs (`NODE_SILENT`) and if the node is busy (`NODE_BUSY`). Only the answer for a node
+ * that hangs has the member `reason`, so that `bloomery doctor` can distinguish the two cases.
  */
 const REASONS: ReadonlySet<string> = new Set(['NODE_SILENT']);
 
@@ -154,23 +158,28 @@ export const CHECKS_EXCEEDED =
   'The client exceeded its rate limit, or all remote clients outside `http.accessWhitelist` together exceeded their common rate limit. Or: The client exceeded its limit on signature checks, or all remote clients (or all clients on the machine of the node) together exceeded their common limit on signature checks.';
 
 /**
- * Second part of the description of the 403 in the API specification, for routes with an access rule. This part
- * describes the refusals that `guardRoutes` adds to the access rule of the route.
+ * Second part of the description of the 403 in the API specification, for routes with an access rule. The first part
+ * names the clients that the access rule of the route refuses. This part describes the other requests that
+ * `guardRoutes` refuses.
  */
 export const OR_NOT_ITSELF =
   'Or the request comes from a page of another site, comes through an untrusted proxy, or names an unknown host in the header `Host`.';
 
-/** Codes of refusals whose reason is the `message` of the answer in generation 2, instead of a fixed text. */
+/**
+ * If a refusal has one of these codes, `message` in the answer of generation 2 is the reason of the refusal, not a
+ * fixed text.
+ */
 const PLAIN_CODES: ReadonlySet<string> = new Set(['TRANSACTION_TYPE_UNKNOWN', 'POOL_FULL']);
 
 type Refusal = Extract<SubmitResult, { accepted: false }>;
 
 /**
  * Makes the answer to a refused transaction. The status is 429 if the client or its budget group has used up its
- * verification budget. The status is 503 if the node could not store the transaction, and otherwise 409. In generation
- * 3, the `message` of a 409 is a fixed text. In generation 2, `message` is the reason of the refusal if the type of the
- * transaction is unknown, if the pool is full, or if `refusal.errors` is empty; otherwise, it is the fixed text. If
- * `refusal.errors` is empty, `errors` in the body of a 409 contains one element, with the message of the refusal.
+ * verification budget. The status is 503 if the node could not store the transaction. For all other refusals, the
+ * status is 409. In generation 3, the `message` of a 409 is a fixed text. In generation 2, `message` is the reason of
+ * the refusal if the type of the transaction is unknown, if the pool is full, or if `refusal.errors` is empty. In all
+ * other cases of generation 2, `message` is the same fixed text as in generation 3. If `refusal.errors` is empty,
+ * `errors` in the body of a 409 contains one element, with the message of the refusal.
  */
 export function transactionRefused(refusal: Refusal, generation: Generation): Problem {
   if (refusal.code === 'VERIFICATION_LIMIT') return verificationLimit(refusal);
@@ -194,13 +203,14 @@ export function signatureRefused(refusal: Refusal): Problem {
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 
-/** Makes the 429 for a used-up verification budget, either of the client or of its budget group. */
+/** Makes the 429 answer for a refusal because the client or its budget group has used up its verification budget. */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }
 
 /**
- * Returns the problem that the client gets for a thrown error; undefined for an error that is a failure of the node.
+ * Returns the problem with which the node answers a request whose handling threw `error`. The result is undefined if
+ * `error` is a failure of the node, not a refusal of the request.
  */
 export function problemOf(error: unknown, generation: Generation): Problem | undefined {
   if (error instanceof Problem) return error;

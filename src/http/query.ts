@@ -1,16 +1,22 @@
-/** Parses the query string of a request, and converts the value of a parameter to the declared type. */
+/**
+ * Parses the query string of a request, and converts the value of a parameter to the type that the route declares for
+ * the parameter.
+ */
 
 import type { SchemaType } from './schema.ts';
 
 /**
- * A list with one element (`p[]=1`). If the parameter is an integer and the element is a number, `convert` returns the
- * element. In all other cases, the list counts as an object.
+ * A list with one element (`p[]=1`). If the parameter has the type `integer` and the element is a number, `convert`
+ * returns the element. In all other cases, `convert` reports an object as the type of the value.
  */
 interface ListValue {
   readonly element: string;
 }
 
-/** Undefined for a repeated or nested parameter (`p=1&p=2`, `p[x]=1`). Its value counts as an object. */
+/**
+ * The value of a parameter in the query string. The value is undefined if the parameter is repeated or nested
+ * (`p=1&p=2`, `p[x]=1`). `convert` then reports an object as the type of the value.
+ */
 export type QueryValue = string | ListValue | undefined;
 
 /** Values of parameters, by the name of the parameter. The name of a parameter can be empty (`?=1`). */
@@ -42,7 +48,10 @@ interface Place {
   readonly kind: 'plain' | 'list' | 'object';
 }
 
-/** Largest number in brackets that counts as the index of a list. A larger number counts as the name of a member. */
+/**
+ * Largest number in brackets that counts as the index of a list. A larger number counts as the name of a member of an
+ * object.
+ */
 const LIST_INDEX_MAX = 20;
 
 /**
@@ -68,7 +77,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // The text has a stray percent sign, or bytes that are not UTF-8.
+    // The text contains a percent sign without two hexadecimal digits after it, or escaped bytes that are not UTF-8.
     return spaced;
   }
 }
@@ -100,7 +109,7 @@ export type Converted =
   /** The value does not have the declared type; `found` is its actual type. */
   | { readonly found: 'string' | 'number' | 'object' };
 
-/** Parameters whose values stay text even when they look like integers. */
+/** Names of text parameters whose values are valid texts even if they look like integers. */
 const TEXT_NAMES: ReadonlySet<string> = new Set([
   'id',
   'name',
@@ -115,9 +124,10 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Converts a query value to the declared type `type`. If the value of a text or boolean parameter is an integer in
- * canonical decimal form, the function returns `{ found: 'number' }`, like a real lisk-sdk node. Parameters in
- * `TEXT_NAMES` are exempt. For a text parameter, an integer that JavaScript would round stays text.
+ * Converts the value of a query parameter to `type`, the declared type of the parameter. If the value of a text or
+ * boolean parameter is an integer in canonical decimal form, the function returns `{ found: 'number' }`, like a real
+ * lisk-sdk node. This rule does not apply to parameters in `TEXT_NAMES`, or to integers that JavaScript would round.
+ * Such values count as text.
  */
 export function convert(name: string, type: SchemaType, given: QueryValue): Converted {
   if (given === undefined) return { found: 'object' };

@@ -1,8 +1,8 @@
 /**
- * The rate limit of HTTP requests. Counts the requests in each time window: for each client address (each /64 network
- * for IPv6), and for all strangers together. A stranger is a client on another machine whose address is not trusted
- * (`isTrusted`). Requests for different paths share one counter. The windows follow a monotonic clock, so a change of
- * the machine's clock neither extends nor shortens a window.
+ * The rate limit of HTTP requests. The rate limit counts the requests in each time window: one counter for each client
+ * address (for IPv6, one counter for each /64 network), and one counter for all strangers together. A stranger is a
+ * client on another machine whose address is not trusted (`isTrusted`). Requests for different paths share one counter.
+ * The windows follow a monotonic clock, so a change of the machine's clock neither extends nor shortens a window.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -47,7 +47,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
   return {
     take(client = '', cost = 1) {
       const isHere = isThisMachine(client);
-      // No limit applies, so the request is not counted.
+      // The client is on this machine, and the options set no limit for such clients, so the request is not counted.
       if (isHere && limits.max === 0 && limits.delayAfter === 0) return UNLIMITED;
       const nowMs = clock.nowMs();
       if (nowMs >= windowEndsMs) {
@@ -78,7 +78,7 @@ export function createRateLimit(limits: HttpLimits, options: RateLimitOptions = 
 
 export const UNLIMITED: Allowance = { max: 0, remaining: 0, isRefused: false, delayMs: 0, resetMs: undefined };
 
-/** Allowances of the requests that are being handled. */
+/** Maps each HTTP request that the node is handling to the allowance of the request. */
 export type Allowances = WeakMap<IncomingMessage, Allowance>;
 
 /**

@@ -1,8 +1,8 @@
 /**
  * Consistent reads over HTTP. The headers of an answer name the block whose state the answer shows. If the answer has
  * an ETag, the ETag contains the id of this block. A client may send the highest height that it has seen. A node below
- * this height waits for the height, or answers with a 503. The client therefore never gets an answer from a lower
- * height, even if a load balancer sends the request to another node.
+ * this height waits for the height, or answers with a 503. The answer therefore never shows the state at a lower
+ * height, even if a load balancer sends the request to another node than the earlier requests of the client.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -16,15 +16,25 @@ export const BLOCK_ID_HEADER = 'X-Block-Id';
 export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-After', 'X-Ignored-Parameters'];
 export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
-/** Longest time that a request waits for a height, in milliseconds: a slot of 10 s, and 2 s for the block's arrival. */
+/**
+ * Maximum time in milliseconds for which a request waits until the chain has a height. The time is the length of a slot
+ * (10 s) plus 2 s, in which the block of the next slot can reach the node.
+ */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
-/** A request waits for at most this share of the socket timeout. The node can then send a 503 before the timeout. */
+/**
+ * A request waits for at most this share of `limits.socketTimeoutMs`. The node can therefore send a 503 before the
+ * server closes the connection.
+ */
 const SOCKET_TIMEOUT_SHARE = 0.6;
-/** Maximum number of requests that wait for a height. A waiting request occupies only its connection. */
+/**
+ * Maximum number of requests that may wait for a height at the same time. A waiting request occupies only its
+ * connection.
+ */
 const WAITING_MAX = 1000;
 /**
  * Value of the header `Retry-After` in seconds, for each problem with status 503, and for a 429 because of the
- * verification budget. For a 429 because of the rate limit, the header states the time until the window ends.
+ * verification budget. For a 429 because of the rate limit, the value is instead the time until the current time window
+ * of the rate limit ends.
  */
 export const RETRY_AFTER_S = 5;
 
@@ -62,16 +72,19 @@ export interface WantedHeight {
 }
 
 const PARAMETER = /[?&]minHeight=([^&#]*)/g;
-/** Matches a target below `/api`, where `http.strictDialect` applies. Generation 2 ignores the case of paths. */
+/**
+ * Matches a target below `/api`, where `http.strictDialect` applies. The pattern ignores the case of the letters,
+ * because the routes of generation 2 ignore it.
+ */
 const BELOW_PREFIX = /^\/api(?:[/?#]|$)/i;
 const HEIGHT = /^[1-9][0-9]{0,9}$/;
 
 /**
- * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. The largest
- * of several heights counts.
+ * Reads the height that the client requires, from the header `X-Min-Height` and the parameter `minHeight`. If the
+ * request contains several heights, the function returns the largest one.
  *
  * @param dialect dialect of the paths below `/api`. In the strict dialect, these paths have no parameter `minHeight`,
- *   so the function reads only the header
+ *   so for these paths the function reads only the header
  */
 export function wantedHeight(
   { url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>,
@@ -83,7 +96,8 @@ export function wantedHeight(
   const allowsParameter = !dialect.strict || !BELOW_PREFIX.test(url);
   if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
     for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);
-    // If `minHeight` was the first parameter, the next separator becomes `?`.
+    // If `minHeight` was the first parameter, the first replacement also removed the `?`. The `&` before the next
+    // parameter then becomes `?`.
     target = url.replace(PARAMETER, '').replace(/^([^?&#]*)&/, '$1?');
   }
   if (texts.length === 0) return { height: undefined, target };

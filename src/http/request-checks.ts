@@ -1,7 +1,8 @@
 /**
  * Checks the head of a request, before the node reads the body or runs the handler of the route. The client must have
- * access and must be within the rate limit, and the path must exist. A body that the route takes must be neither
- * compressed nor too large. To save time in a flood of requests, the module keeps the bytes of each refusal.
+ * access and must be within the rate limit, and the path must exist. If the request has a body and the route takes a
+ * body, the body must be neither compressed nor too large. The module makes the body of each kind of refusal only once,
+ * so that a flood of refused requests costs the node less time.
  */
 
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -25,8 +26,8 @@ export interface RequestChecks {
    * Checks that the client has access and is within the rate limit, and that the head of the request is valid.
    *
    * @param expectation meaning of the header `Expect`, if the request has it
-   * @returns undefined if this function has answered the request with a refusal, or if the client has closed the
-   *   connection. A returned promise rejects with the errors of `SharedLimits.take`
+   * @returns the allowance of the request; undefined if this function has answered the request with a refusal, or if
+   *   the client has closed the connection. A returned promise rejects with the errors of `SharedLimits.take`
    */
   admitClient(
     request: IncomingMessage,
@@ -34,22 +35,29 @@ export interface RequestChecks {
     expectation?: Expectation,
   ): Live<Allowance | undefined>;
   /**
-   * Checks that the path exists. If the route takes a body, also checks that the body is neither compressed nor too
-   * large. `takesBody` is false if the request has no body or the route takes none.
+   * Checks that the path exists. If the request has a body and the route takes a body, the function also checks that
+   * the body is neither compressed nor too large. `takesBody` is false if the request has no body or the route takes
+   * none.
    *
    * @returns undefined if this function has answered the request with a refusal
    */
   admitTarget(request: IncomingMessage, response: ServerResponse): { readonly takesBody: boolean } | undefined;
 }
 
-/** Meaning of the header `Expect`: `continue` if the client waits for 100 Continue, `unknown` for any other value. */
+/**
+ * Meaning of the header `Expect`: `continue` if the client waits for the status 100 (Continue) before it sends the
+ * body, `unknown` for any other value of the header.
+ */
 export type Expectation = 'continue' | 'unknown';
 
 export interface RequestCheckParts {
   readonly admission: Admission;
   readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
-  /** True for a path of the dashboard. The route table does not contain these paths. */
+  /**
+   * True for a path of the dashboard, if the server serves the dashboard or the API documentation. The route table does
+   * not contain these paths.
+   */
   readonly isOtherPath: (path: string) => boolean;
 }
 
@@ -103,8 +111,8 @@ export function createRequestChecks(options: HttpOptions, parts: RequestCheckPar
       const known = table.find(path);
       if (known === undefined && !isOtherPath(path)) return void refuse(request, response, PAGE_NOT_FOUND);
       if (!bringsBody(request)) return WITHOUT_BODY;
-      // The route answers as if the request had no body. The node does not read the body, so the connection ends after
-      // the answer.
+      // The request has a body, but the route takes none. The route answers as if the request had no body. The node
+      // does not read the body, so the connection ends after the answer.
       if (known?.takesBody(methodOf(request)) !== true) return WITHOUT_BODY;
       const encoding = headers['content-encoding'];
       if (encoding && encoding.toLowerCase() !== 'identity') {

@@ -1,4 +1,6 @@
-/** Caches answers that depend on the chain alone, as bytes, until the chain changes. */
+/**
+ * Caches the bodies of HTTP answers that depend on the chain alone. The cache drops all answers when the chain changes.
+ */
 
 import { gzipSync } from 'node:zlib';
 import type { NodeApi } from '../ports/node-api.ts';
@@ -89,9 +91,10 @@ interface Entry {
 }
 
 /**
- * Makes a cached response. The first call of its method `gzipped` compresses the body.
+ * Makes a cached response. If the body has at least `COMPRESSED_FROM_BYTES`, the first call of the method `gzipped`
+ * compresses the body, and the response keeps the compressed body.
  *
- * @param grown called with the size of the compressed body
+ * @param grown called once after the compression, with the size of the compressed body
  */
 function cachedResponse(plain: Buffer, grown: (bytes: number) => void): CachedResponse {
   let gzipped: Buffer | undefined;

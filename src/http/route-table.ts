@@ -1,4 +1,7 @@
-/** Finds out whether a path exists, and which of its methods take a body, before Express gets the request. */
+/**
+ * Before Express gets a request, this module finds out whether the path of the request exists, and which methods of the
+ * path take a body.
+ */
 
 import type { HttpDialect } from './dialect.ts';
 import type { Route } from './route.ts';
@@ -9,7 +12,7 @@ export interface RouteTable {
 }
 
 interface KnownPath {
-  /** True when the route of this method takes a body. */
+  /** True if the path has a route with this method, and the route takes a body. */
   takesBody(method: string): boolean;
 }
 
@@ -31,8 +34,8 @@ export function served(
 /**
  * Returns the path of a route below a prefix. The path of the route `/` is the prefix itself.
  *
- * @returns the path; empty for the route `/` without a prefix. The node does not serve this path, because the dashboard
- *   is at `/`
+ * @returns the path; empty for the route `/` with the empty prefix. The node does not serve the route `/` without
+ *   `/api`, because the dashboard is at `/`
  */
 export function pathBelow(prefix: string, path: string): string {
   return path === '/' ? prefix : prefix + path;

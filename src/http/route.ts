@@ -24,11 +24,14 @@ export type Route = EnvelopeRoute | PlainRoute | StreamRoute;
 /** Members of the declaration of every route. */
 interface Declared {
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** Path below the prefix, with `{name}` for path parameters: `/accounts/{address}/multisignature_groups`. */
+  /**
+   * Path below the prefix (`/api` or the empty prefix), with `{name}` for a path parameter. For example,
+   * `/accounts/{address}/multisignature_groups`.
+   */
   readonly path: string;
-  /** Description in a few short sentences. */
+  /** Description of the route in a few short sentences. */
   readonly summary: string;
-  /** Parameters, in the order in which their errors are reported. */
+  /** Parameters, in the order in which a 400 answer lists their errors. */
   readonly parameters: readonly Parameter[];
   /**
    * Treatment of an undeclared query parameter. `refused`: the answer is a 400. `ignored`: the answer names the
@@ -37,14 +40,14 @@ interface Declared {
   readonly unknownParameters: 'refused' | 'ignored';
   readonly body?: Body;
   /**
-   * Refusals of this route by status, with the reason for each. A status that any route can have (for example, 503) is
-   * in this list only if this route has a further reason for the status.
+   * Statuses with which this route refuses requests, with a description of the reasons for each status. A status that
+   * any route can have (for example, 503) is listed here only if this route has a further reason for the status.
    */
   readonly errors: Readonly<Record<number, string>>;
   /**
    * Restriction of the clients of this route, in addition to the access rules for every path. `forging`: only clients
    * in `http.forgingWhitelist`. `loopback`: only clients on this machine. `secrets`: only clients in
-   * `http.legacySignaturesWhitelist`, because they send passphrases.
+   * `http.legacySignaturesWhitelist`, because the requests contain passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -58,7 +61,7 @@ export interface EnvelopeRoute extends Declared {
   readonly isOfChain?: true;
   /** Shapes of `meta` and `data` in an answer with status 200. */
   readonly answer: { readonly meta: Schema; readonly data: Schema };
-  /** @throws Problem, or a ProtocolError with a code that `problems.ts` knows */
+  /** @throws Problem, or a ProtocolError for which `problemOf` returns a problem */
   readonly handle: (api: NodeApi, request: CheckedRequest) => Reply | Promise<Reply>;
 }
 
@@ -74,7 +77,7 @@ export interface PlainRoute extends Declared {
 
 interface PlainReply {
   readonly status: number;
-  /** A text is sent unchanged, any other value as JSON. */
+  /** The node sends a text unchanged, and converts any other value to JSON. */
   readonly body: unknown;
   /** Further headers of this answer. They replace security headers of the same name (`setSecurityHeaders`). */
   readonly headers?: Readonly<Record<string, string>>;
@@ -104,7 +107,7 @@ export interface Parameter {
   readonly in: 'query' | 'path';
   readonly schema: Schema;
   /**
-   * Further texts that are accepted although the schema does not allow them: spellings of the other protocol
+   * Further values that the route accepts although `schema` does not allow them: the spellings of the other protocol
    * generation.
    */
   readonly alsoAccepted?: readonly string[];
@@ -113,10 +116,10 @@ export interface Parameter {
 }
 
 interface Body {
-  /** Name of the body in errors. */
+  /** Name of the body in the elements of `errors` in a 400 answer. */
   readonly name: string;
   readonly schema: Schema;
-  /** Present when the handler checks the body itself. `checkRequest` then checks nothing. */
+  /** Present if the handler checks the body itself. In this case, `checkRequest` checks nothing in the request. */
   readonly judgedByHandler?: true;
 }
 
@@ -125,8 +128,9 @@ export interface Reply {
   readonly meta: Readonly<Record<string, unknown>>;
   readonly data: unknown;
   /**
-   * Height of the tip in `data`, if the process of the node made `data`. A reading process that sends the answer may
-   * have an older view of the chain. Therefore the headers of the answer name a block of at least this height.
+   * Height of the tip that `data` shows, if the node's own process made `data`. The reading process that sends the
+   * answer may have an older view of the chain. `askHandler` uses this height, so that the headers of the answer do not
+   * name a block below the tip in `data`.
    */
   readonly height?: number;
 }
@@ -178,7 +182,7 @@ export class CheckedRequest {
     return value;
   }
 
-  /** Returns the text of a value that may be text or a number. */
+  /** Returns the value of a parameter as text. The value itself may be text or a number. */
   either(name: string): string | undefined {
     const value = this.#values.get(name);
     return value === undefined ? undefined : String(value);

@@ -1,6 +1,7 @@
 /**
  * Describes the shapes of parameters, bodies and answers as data, and checks values against them. The shapes use the
- * subset of JSON Schema that the HTTP API needs. The errors have the codes, texts and order of a real lisk-sdk node.
+ * subset of JSON Schema that the HTTP API needs. The errors have the same codes, texts and order as the errors of a
+ * real lisk-sdk node.
  */
 
 import { hasFormat, type Format } from './formats.ts';
@@ -10,7 +11,10 @@ export type SchemaType = 'string' | 'number' | 'integer' | 'boolean' | 'object' 
 export interface Schema {
   /** Absent when `anyOf` is given. */
   readonly type?: SchemaType | readonly SchemaType[];
-  /** Alternatives, for answers only. Parameters and bodies have one shape. */
+  /**
+   * Alternative shapes, one of which the value must have. Only the schemas of answers have this member, because each
+   * parameter and each body has a single shape.
+   */
   readonly anyOf?: readonly Schema[];
   readonly format?: Format;
   readonly enum?: readonly string[];
@@ -49,8 +53,8 @@ export interface SchemaError {
 
 /**
  * Returns all errors in a value, in this order: wrong type, missing properties (in the reverse order of `required`),
- * properties that are not allowed, enumeration, format, lengths, bounds. The errors in members follow, beginning with
- * the last member.
+ * properties that are not allowed, a value that is not in `enum`, wrong format, wrong length, number out of bounds.
+ * After these errors, the list contains the errors in the members of the value, beginning with the last member.
  */
 export function schemaErrorsOf(schema: Schema, value: unknown, path: readonly string[] = []): readonly SchemaError[] {
   const errors: SchemaError[] = [];
@@ -88,7 +92,7 @@ function reportKeys(schema: Schema, value: object, report: Report): void {
 
 function reportLength(schema: Schema, value: string, report: Report): void {
   const characters = [...value].length;
-  // The limits count characters (code points). The messages give the length in UTF-16 units, like a real node.
+  // The limits are numbers of characters (code points). The messages give the length in UTF-16 units, like a real node.
   if (schema.maxLength !== undefined && characters > schema.maxLength)
     report('MAX_LENGTH', `String is too long (${value.length} chars), maximum ${schema.maxLength}`);
   if (schema.minLength !== undefined && characters < schema.minLength)

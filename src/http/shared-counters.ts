@@ -16,13 +16,25 @@ import { HTTP_DEFAULTS, type HttpOptions } from './options.ts';
 import { createRateLimit, type RateLimit } from './rate-limit.ts';
 
 export interface SharedCountersOptions {
-  /** Options that differ from `HTTP_DEFAULTS`. Only the limits and the trusted addresses (`createTrust`) are used. */
+  /**
+   * Options that differ from `HTTP_DEFAULTS`. The counters use only the limits and the options that name trusted
+   * addresses (`createTrust`).
+   */
   readonly http: Partial<HttpOptions>;
-  /** Called with the key of an address (`clientKey`) when the address is shut out (`address-records.ts`). */
+  /**
+   * Called with the key of an address (`clientKey`) when the node begins to refuse all connections of this address
+   * (`address-records.ts`).
+   */
   readonly shutOut: (key: string) => void;
-  /** Called when the number of connections of all processes reaches its maximum, and when the number is lower again. */
+  /**
+   * Called with true when the number of connections of all processes reaches its maximum, and with false when the
+   * number is below the maximum again.
+   */
   readonly full: (isFull: boolean) => void;
-  /** Called to make room for a new connection: the process `holder` should close an idle connection of the address. */
+  /**
+   * Called to make room for a new connection. The process `holder` should close an idle connection of the address with
+   * the key `key`.
+   */
   readonly makeRoom: (holder: number, key: string) => void;
   readonly clock?: MonotonicClock;
 }
@@ -93,7 +105,7 @@ export class SharedCounters {
     this.#replays.end(key);
   }
 
-  /** @param times number of refusals of the address */
+  /** @param times number of refused connections and requests of the address that this call reports */
   refused(key: string, times: number): void {
     for (let count = 0; count < Math.min(times, REFUSALS_MAX + 1); count += 1) {
       if (this.#addresses.refuse(key)) return this.#options.shutOut(key);

@@ -1,6 +1,6 @@
 /**
  * Makes backups of a chain, and makes and restores snapshots. A backup is for the operator of the node. A snapshot is
- * also for others, because anyone can verify it.
+ * also for operators of other nodes, because they can verify the snapshot.
  */
 
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ import { systemClock } from './system.ts';
 import { verifyChain } from './verify-chain.ts';
 import { copyWithProgress, sizeOf, type CopyProgress } from './copy-progress.ts';
 
-/** Describes the chain in a copy. */
+/** Describes the chain in a backup or in a snapshot. */
 export interface CopiedChain {
   readonly height: number;
   readonly blockId: string;
@@ -40,7 +40,7 @@ export interface CopiedChain {
   readonly digest: string;
 }
 
-/** The first line of a snapshot. */
+/** The JSON object in the first line of a snapshot file. */
 interface Manifest extends CopiedChain {
   readonly format: 'bloomery-snapshot-1';
   readonly network: string;
@@ -67,9 +67,9 @@ const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
  * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * during the copy. The copy does not contain the signing journal. An old journal lacks the last signatures, so a
- * node that trusts this journal could contradict them. Without a journal, the delegates of the node first wait as
- * `double-forging-guard.ts` describes.
+ * during the copy. The copy does not contain the signing journal. In an old copy of the journal, the newest signed
+ * headers are missing, so a node that trusts this copy could sign headers that contradict the missing ones. On a node
+ * without a journal, the delegates first wait before they sign, as `double-forging-guard.ts` describes.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
  *   is damaged; errors of `copyStore` and of the system. After an error, no files remain
@@ -199,7 +199,7 @@ export async function restoreSnapshot(
   return withTemporaryPaths([draft.dataDirectory], async () => {
     const manifest = await unpack(file, draft);
     const restored = await check(draft, manifest, options);
-    // `restoreDump` writes without flushes.
+    // `restoreDump` writes the store without flushes, so the store is flushed here before the rename.
     flushStore(chainDirectory(draft));
     renameSync(chainDirectory(draft), target);
     flushNames(location.dataDirectory);
@@ -298,7 +298,7 @@ function manifestOf(line: string, network: Pick<Network, 'name' | 'params'>): Ma
   return manifest as Manifest;
 }
 
-/** @throws Error that describes the fault */
+/** @throws Error with a message that says what is wrong with the snapshot */
 async function check(draft: ChainLocation, manifest: Manifest, options: RestoreOptions): Promise<CopiedChain> {
   const { trustedDigest = options.isTrusted === true ? manifest.digest : undefined, onProgress } = options;
   const restored = await describe(draft);

@@ -35,7 +35,7 @@ export interface ChainFile {
   readonly name: string;
   /** Size on the disk; undefined for the standard input. */
   readonly bytes: number | undefined;
-  /** Number of bytes of the file read so far. For a `.gz` file, these are compressed bytes. */
+  /** Number of bytes that `lines` has read from the file until now. For a `.gz` file, these are compressed bytes. */
   bytesRead(): number;
   /**
    * Reads all lines except blank lines, several lines at a time.
@@ -94,7 +94,7 @@ export function openChainFile(file: string): ChainFile {
 
 async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly FileLine[]> {
   let number = 0;
-  /** Parts of a line that has not ended yet. */
+  /** Bytes of the current line in earlier chunks, if the line spans several chunks. */
   let open: Buffer[] = [];
   let openBytes = 0;
   const take = (last: Buffer): FileLine[] => {
@@ -121,7 +121,8 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly 
 }
 
 function isBlank(bytes: Buffer): boolean {
-  // Most lines are not blank at their beginning, so the function rarely decodes a whole line.
+  // Most lines have other characters than white space in their first bytes, so the function rarely decodes a whole
+  // line.
   return (
     bytes.subarray(0, BLANK_BYTES_LOOKED_AT).toString('utf8').trim() === '' && bytes.toString('utf8').trim() === ''
   );

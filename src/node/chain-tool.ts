@@ -27,12 +27,12 @@ import { systemClock } from './system.ts';
 export { chainDirectory };
 
 /**
- * Size of the signature cache, in results of signature checks. The cache usually has room for the results of all
- * blocks that `verifyChain` processes at the same time.
+ * Maximum number of results of signature checks in the signature cache. The cache usually has room for the results of
+ * all blocks that `verifyChain` processes at the same time.
  */
 const SIGNATURE_ANSWERS_MAX = 50_000;
 
-/** The chain of one network on this disk. */
+/** Says which network a chain belongs to, and in which folder of this machine it is stored. */
 export interface ChainLocation {
   readonly network: Pick<Network, 'name' | 'params' | 'genesisJson'>;
   /** Folder of a node for this network; the chain is in its subfolder `chain`. */
@@ -161,9 +161,9 @@ export async function openIndexedSnapshot(location: ChainLocation): ReturnType<t
 }
 
 /**
- * A clock that never shows a time before the timestamp of the tip of a stored chain. Without this clock, a command
- * could refuse stored blocks as blocks from the future. The clock of the node that stored the blocks may have been
- * ahead of the clock of this machine, for example in a devnet.
+ * Returns a clock that never shows a time before the timestamp of the tip of a stored chain. Without this clock, a
+ * command could refuse stored blocks as blocks from the future. The clock of the node that stored the blocks may have
+ * been ahead of the clock of this machine, for example in a devnet.
  */
 export function clockOfChain(store: Pick<StoredChain, 'tip'>, params: ChainParams, clock = systemClock): Clock {
   const tipMs = momentMs(store.tip()?.timestamp ?? 0, params);

@@ -52,7 +52,10 @@ interface Sums {
 export class ChartHistory {
   readonly #dependencies: HistoryDependencies;
   readonly #points: Readonly<Record<HistorySpan, Sums[]>> = { hour: [], day: [] };
-  /** Slot of the newest block; undefined before the first applied block, and after a revert. */
+  /**
+   * Slot of the newest applied block. Undefined before the first applied block, and after a revert until the next block
+   * is applied.
+   */
   #tipSlot: number | undefined;
 
   constructor(dependencies: HistoryDependencies) {
@@ -108,8 +111,8 @@ export class ChartHistory {
       const points = this.#points[span];
       const timeMs = Math.floor(nowMs / intervalMs) * intervalMs;
       let point = points.at(-1);
-      // If the clock was set back, the newest point may belong to a later interval. New blocks and reorgs then count in
-      // this point.
+      // If the clock was set back, the newest point may belong to an interval after the current one. In this case, new
+      // blocks and reorgs count in this newest point.
       if (point === undefined || point.timeMs < timeMs) {
         point = { timeMs, blocks: 0, transactions: 0, missedSlots: 0, reorgs: 0, delaysMs: 0, delayed: 0, pool, peers };
         points.push(point);

@@ -9,10 +9,10 @@ import type { Clock } from '../ports/clock.ts';
 import { copyStore } from '../store/disk/copy.ts';
 import { DATA_FILE } from '../store/disk/data-file.ts';
 
-/** Progress of a copy of a chain. */
+/** Progress of a backup or of a snapshot: the current step, and the finished share of this step. */
 export interface CopyProgress {
   readonly step: 'copying the chain' | 'checking the copy' | 'writing the snapshot';
-  /** From 0 to 1; undefined when the progress is unknown. */
+  /** Finished share of the step, from 0 to 1; undefined if the share is unknown. */
   readonly fraction?: number;
 }
 
@@ -45,8 +45,8 @@ export async function copyWithProgress(
 }
 
 /**
- * Size of the copy divided by the size of the original; undefined while one of the two data files does not exist. The
- * result may stay below 1, because the copy has no free pages.
+ * Returns the size of the copied data file divided by the size of the original data file; undefined while one of the
+ * two files does not exist. The result may stay below 1 when the copy is complete, because the copy has no free pages.
  */
 function shareOf(copy: string, original: string): number | undefined {
   const [done, whole] = [copy, original].map((folder) => sizeOf(join(folder, DATA_FILE)));

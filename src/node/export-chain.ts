@@ -19,7 +19,7 @@ export interface ExportOptions {
   /** The chain must not change during the export. */
   readonly chain: ChainReader;
   readonly codec: Codec;
-  /** First and last height. The chain must contain both heights. */
+  /** Heights of the first and of the last block to export. The chain must contain both blocks. */
   readonly from: number;
   readonly to: number;
   /**
@@ -31,8 +31,8 @@ export interface ExportOptions {
 }
 
 /**
- * Writes the blocks from height `from` to height `to`. A regular file appears at its path only when it is complete. If
- * the path is a device or a pipe, the export writes to it directly.
+ * Writes the blocks from height `from` to height `to`. A regular file appears at its path only when the file is
+ * complete. If the path leads to a device or a pipe, the export writes directly to this device or pipe.
  *
  * @throws ProtocolError `CHAIN_FILE_UNWRITABLE`, with the file and the reason, when the file cannot be written; errors
  *   of the function that receives the text

@@ -9,11 +9,13 @@ import type { Block } from '../protocol/types.ts';
 /** The values of a genesis block as a file states them. These values were not verified. */
 export interface UnverifiedGenesis {
   readonly id: string;
-  /** The nethash of the network that the genesis block belongs to. */
+  /**
+   * Payload hash of the genesis block. This hash is also the nethash of the network to which the genesis block belongs.
+   */
   readonly payloadHash: string;
 }
 
-/** Names of networks for messages. */
+/** Names of networks for the error messages of an import. */
 export interface NetworkNames {
   /** Name of the network into whose chain the blocks are imported. */
   readonly own: string;
@@ -26,8 +28,9 @@ export interface NetworkNames {
  *
  * @param first the block of the first line; the line itself if its block has height 1, or if no valid block of this
  *   network can be read from the line
- * @returns the genesis block of another network; undefined for any other line. A line with the id or the payload hash
- *   of this network's genesis block belongs to this network, even if the line is damaged
+ * @returns the id and payload hash of the genesis block of another network; undefined if the line does not contain such
+ *   a block. A line with the id or the payload hash of this network's genesis block belongs to this network, even if
+ *   the line is damaged
  */
 export function foreignGenesis(
   first: Block | Buffer,

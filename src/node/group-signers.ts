@@ -16,8 +16,8 @@ import type { StateReader } from '../protocol/state.ts';
 import type { PublicKey, Signature, SignatureOracle, Transaction } from '../protocol/types.ts';
 
 /**
- * Maximum number of cached searches, finished or not. A queue of the pool also contains at most 1,000 transactions by
- * default (`pool.transactionsPerQueueMax`), so each transaction of a queue can have a search.
+ * Maximum number of searches in the cache, finished or not. By default, a queue of the pool contains at most 1,000
+ * transactions (`pool.transactionsPerQueueMax`), so the cache has room for a search for each transaction of one queue.
  */
 const REMEMBERED_MAX = 1_000;
 /**
@@ -33,7 +33,7 @@ const HANDLING_MS = 0.05;
 
 export interface GroupSignersParts {
   readonly rules: Pick<Rules, 'addMemberSignature'>;
-  /** State at the tip. */
+  /** Returns the state at the tip. */
   readonly state: () => StateReader;
   readonly verify: SignatureOracle;
   /** See `Verifier.spentMs`. */
@@ -61,7 +61,8 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
 
   const searchFor = (transaction: Transaction, group: Group): Search => {
     const before = known.get(transaction.id);
-    // While a transaction waits, its group and its signatures may change.
+    // While a transaction waits in the pool, its group and its signatures may change. In this case, the cached search
+    // is out of date.
     if (before?.isOf(transaction, group) === true) return before;
     const search = new Search(transaction, group);
     known.set(transaction.id, search);
@@ -80,8 +81,9 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
         if (!payer.mayAsk()) throw tooManyChecks();
         const beforeMs = parts.spentMs();
         search.step(parts);
-        // A client that asks for signers does nothing wrong, so its request must not count as waste. All the time is
-        // therefore passed as `handlingMs`, which never counts as waste (see `Payer`). The first argument does nothing.
+        // A client that asks for signers does nothing wrong, so the checks must not use up the `waste` bucket of the
+        // client. The time of the checks is therefore a part of the second argument `handlingMs`, which `charge` does
+        // not take from this bucket (see `Payer`). The first argument does nothing.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;
@@ -156,7 +158,10 @@ class Search {
     this.#skip();
   }
 
-  /** Skips members for whom all signatures in `#unassigned` were tried. Sets the result after the last member. */
+  /**
+   * Skips members for whom all signatures in `#unassigned` were tried: these members have not signed. When no member is
+   * left, the method sets `signers`.
+   */
   #skip(): void {
     const { min, members } = this.#group;
     while (this.#hasSigned.length < members.length && this.#at >= this.#unassigned.length) {
@@ -172,8 +177,8 @@ class Search {
 }
 
 /**
- * The error for a client whose verification budget is used up. Such a client gets the same error when it sends a new
- * transaction.
+ * Makes the error for a client whose verification budget is used up. Such a client gets the same error when it sends a
+ * new transaction.
  */
 function tooManyChecks(): ProtocolError {
   return new ProtocolError('VERIFICATION_LIMIT', {}, 'Too many signatures to verify, please try again later.');

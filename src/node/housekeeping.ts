@@ -20,7 +20,10 @@ export interface Housekeeping {
   stop(): Promise<void>;
 }
 
-/** Cron patterns with six fields; the first field gives the seconds (0 to 59). */
+/**
+ * For each job, a cron pattern with the times at which the job runs. A pattern has six fields. The first field gives
+ * the seconds (0 to 59).
+ */
 type HousekeepingTimes = Readonly<Record<keyof HousekeepingJobs, string>>;
 
 const TIMES: HousekeepingTimes = {

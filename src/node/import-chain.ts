@@ -16,8 +16,8 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
 /**
  * Maximum number of blocks in one commit. This maximum is larger than in a running node, because no other work waits
  * during an import. Larger commits write less: one commit writes an account or a database page only once, even if
- * several blocks change it. A commit also writes no undo records of blocks that are final at its end, and a larger
- * commit has more such blocks.
+ * several blocks change it. A commit writes no undo records for blocks that are already final at the end of the commit.
+ * A larger commit contains more such blocks, so it writes fewer undo records.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -57,12 +57,13 @@ export interface ImportOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Lines that one thread reads together. */
+/** A job of a worker thread: the lines that the thread reads together. */
 interface ReadJob {
   readonly numbers: readonly number[];
   /**
-   * One item for each line: its block, or the line itself if the line contains no valid block. A line with block 1 also
-   * stays a line: the import does not validate block 1, but compares it with the genesis block of the network.
+   * One item for each line: the block of the line, or the line itself if the line contains no valid block or differs
+   * from its block (see `#look`). For a line with block 1, the item is always the line: the import does not validate
+   * block 1, but compares it with the genesis block of the network.
    */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
@@ -144,8 +145,8 @@ function withTip({ code, data, message, cause }: ProtocolError, height: number):
 }
 
 /**
- * Throws the first error. If this error is a ProtocolError, its message includes the messages of later errors with
- * another code.
+ * Throws the first error in `outcomes`, if there is one. If this error is a ProtocolError, its message includes the
+ * messages of later errors with another code.
  */
 function throwInOrder(outcomes: readonly (Error | undefined)[]): void {
   const failures = outcomes.filter((outcome) => outcome !== undefined);
@@ -168,7 +169,10 @@ class ImportRun {
   readonly #chain: Chain;
   readonly #options: ImportOptions;
   readonly #reader: LineReader;
-  /** Block of the previous line, which must be the parent of the next block. Height 0 stands for no previous line. */
+  /**
+   * Block of the previous line. This block must be the parent of the block in the next line. Height 0 means that there
+   * is no previous line.
+   */
   #last: { readonly id: string; readonly height: number } = { id: '', height: 0 };
   #group: FileLine[] = [];
   /**
@@ -211,7 +215,7 @@ class ImportRun {
     for (const group of this.#underWay.splice(0)) await group;
   }
 
-  /** True when the signal stopped the import before the blocks of all read lines were applied. */
+  /** True if the signal stopped the import although some of the lines that `take` received were not applied yet. */
   get wasStopped(): boolean {
     return this.#wasStopped;
   }
@@ -236,23 +240,25 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // If the promise of a job or of the group rejects, `take` or `takeRest` throws the error when it awaits the group.
-    // Until then, the empty handlers prevent Node.js from treating the rejection as unhandled.
+    // If the promise of a job or of the group rejects, `take` or `takeRest` throws the error when this method awaits
+    // the promise of the group. Until then, the empty handlers prevent Node.js from treating the rejection as
+    // unhandled.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);
   }
 
   /**
-   * Applies a group after the previous group. If the signal has stopped the import by then, the group is not applied.
+   * Applies a group after the previous group. If the signal is aborted before the previous group is finished, the
+   * method does not apply this group.
    *
    * @param before promise of the previous group (see `#underWay`)
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. Before this work, one iteration of the event loop can take further lines
-    // from the file and send them to the worker threads. The worker threads then read these lines while this thread
-    // applies the group.
+    // Applying blocks keeps this thread busy. Before this work, the method lets one iteration of the event loop run,
+    // which can take further lines from the file and send them to the worker threads. The worker threads then read
+    // these lines while this thread applies the group.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -276,8 +282,8 @@ class ImportRun {
           this.#last = block;
         } catch (error) {
           if (!(error instanceof BlockRejected)) throw error;
-          // The error must name the first refused block. A block before this line may be refused too, so the earlier
-          // blocks are applied first.
+          // The error must name the first refused block. A block on an earlier line of the group may be refused too, so
+          // the blocks on the earlier lines are applied first.
           await this.#append(group);
           if (lineNumber === 1) this.#refuseForeign(read);
           const id = Buffer.isBuffer(read) ? unverifiedId(textOfLine(read)) : read.id;
@@ -299,7 +305,7 @@ class ImportRun {
   /**
    * Refuses a block that differs from the line from which it was read.
    *
-   * @param fault the first difference (see `ReadBlock`)
+   * @param fault the first difference between the line and the block (see `ReadBlock`)
    * @throws BlockRejected always
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {

@@ -1,8 +1,8 @@
 /**
- * Stores which signing records (`signing-record.ts`) were imported on this machine, and into which data folders. Only
- * one node may use a signing record. Each import is stored as an entry, which is a file in the folder of the watermarks
- * (`watermark-files.ts`). If an operator later imports a copy of the record into another data folder, the entry reveals
- * the first import.
+ * Stores which signing records (`signing-record.ts`) were imported on this machine, and into which data folders. A
+ * signing record may be in use on only one node. Each import is stored as an entry, which is a file in the folder of
+ * the watermarks (`watermark-files.ts`). If an operator later imports a copy of the record into another data folder on
+ * this machine, the entry reveals the earlier import.
  */
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -18,7 +18,10 @@ export interface ImportedRecord {
   readonly atS: number;
 }
 
-/** Number of hexadecimal digits of a record's id in a file name. 32 digits (128 bits) distinguish all records. */
+/**
+ * Number of hexadecimal digits that the name of an entry contains of the id of its record. 32 digits (128 bits) are
+ * enough to distinguish all records.
+ */
 const ID_DIGITS = 32;
 
 export class ImportedRecords {

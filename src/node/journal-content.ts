@@ -11,8 +11,8 @@ import { checksumOfLine } from './checked-lines.ts';
 import { entryOf, isFileIdentity, learn, type FileIdentity, type Known } from './journal-lines.ts';
 
 /**
- * Maximum size of the file in bytes. This maximum is several times the size at which the node rewrites the journal
- * (`SPARE_LINES_MAX`).
+ * Maximum size of a journal file in bytes. This maximum is several times the size at which the node rewrites the
+ * journal (`SPARE_LINES_MAX`).
  */
 const BYTES_MAX = 64 * 1024 * 1024;
 /** Access rights of a new journal: only the system user that runs the node may read and write it. */
@@ -36,8 +36,9 @@ export interface JournalContent {
 }
 
 /**
- * Reads all lines; creates the file if it does not exist. A damaged last line is removed. The write of this line did
- * not finish, and the node sends a block only after this write, so the block of this line never left the node.
+ * Reads all lines of a journal. If the file does not exist, the function creates it. If the last line is damaged, the
+ * function removes this line, because the node had not finished the write of the line. The node sends a block only
+ * after it has written the line of the block, so it has not sent the block of this line.
  *
  * @param fingerprint checksum of a line, from the fingerprint file; undefined if no such file or checksum exists
  * @throws ProtocolError `JOURNAL_UNREADABLE` for a damaged line before the last line, or if the file cannot be read;

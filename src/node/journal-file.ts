@@ -83,8 +83,9 @@ export function openJournal(file: string, options: JournalOptions = {}): Journal
 }
 
 /**
- * Checks the lines of a journal without taking its lock. Taking the lock could displace the lock of a node in a paused
- * container. The displaced node could then no longer sign.
+ * Checks the lines of a journal, if no process uses the journal. The function does not take the lock of the journal. If
+ * it took the lock, it could displace the lock of a node in a paused container, and this node could not sign after the
+ * end of the pause.
  *
  * @param file existing journal
  * @returns text that names the process that uses the journal; undefined when no process uses the journal
@@ -114,13 +115,13 @@ class FileJournal implements JournalFile {
   #torn = false;
   #folderSynced = false;
   #closed = false;
-  /** Identity of the file according to the last line that identifies the file. */
+  /** File identity in the newest line that holds one; undefined if the journal has no such line. */
   #identity: FileIdentity | undefined;
   /** Checksum of the newest line about a delegate. `#renewFingerprint` writes this checksum to the fingerprint. */
   #newest: string | undefined;
   /**
-   * True after `recordFileIdentity`. Also true if the opened journal had a line that identifies its file, and was not a
-   * copy (`isCopied`). While this value is false, a new line does not renew the fingerprint.
+   * True after `recordFileIdentity`. Also true if the opened journal already had a line with a file identity, and if
+   * the journal was not a copy (`isCopied`). While this value is false, a new line does not renew the fingerprint.
    */
   #isIdentityRecorded: boolean;
   /**
@@ -209,8 +210,8 @@ class FileJournal implements JournalFile {
     const lines = entries.map(lineOf);
     const bytes = Buffer.concat(lines);
     this.#writing(() => {
-      // The file is rewritten before the new line is written. If the rewriting failed after the new line was on the
-      // disk, the file would contain a line that `#known` lacks.
+      // If the file has too many lines, the journal rewrites the file before it writes the new line. If the rewriting
+      // failed after the new line was on the disk, the file would contain a line that `#known` lacks.
       if (this.#lines > this.#known.size + this.#spareLinesMax) this.#compact();
       if (!this.#folderSynced) this.#syncFolder();
       this.#append(bytes);

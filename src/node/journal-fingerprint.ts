@@ -61,8 +61,8 @@ export function renewFingerprint(journalFile: string, newest: string | undefined
       writeSync(descriptor, checkedLine(newest === undefined ? identity : { ...identity, newest }));
       renameSync(draft, file);
       renewTimeOfChange(descriptor);
-      // On some file systems, the reported birth time changes when the file changes. Every fingerprint would then look
-      // like a copy, so none is kept.
+      // On some file systems, the reported birth time changes when the file changes. On such a file system, every
+      // fingerprint would look like a copy, so the function removes the fingerprint.
       if (!isSameFile(descriptor, identity)) rmSync(file, { force: true });
     } finally {
       closeSync(descriptor);

@@ -1,4 +1,7 @@
-/** The lines of the signing journal, and the state that they describe together. */
+/**
+ * Defines the lines of the signing journal, and combines the lines about a delegate into the facts that the journal
+ * contains about this delegate.
+ */
 
 import { isCanonicalHex } from '../primitives/bytes.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -40,7 +43,10 @@ export type DelegateEntry =
   | { readonly delegate: PublicKey; readonly movedAtS: number }
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
 
-/** Applies a line to the known facts. A line of a delegate removes the time of an earlier move (`movedAtS`). */
+/**
+ * Adds the fact in a line about a delegate to the facts in `known`. If `known` contains an older time at which the
+ * delegate moved (`movedAtS`), the function removes this time.
+ */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
   if ('heldSinceS' in entry) known.set(entry.delegate, { ...before, heldSinceS: entry.heldSinceS });

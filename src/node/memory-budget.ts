@@ -1,8 +1,8 @@
 /**
  * Computes the maximum memory that a node needs. Each queue, cache and buffer that peers or clients can fill has a
- * bound. The budget of a queue, cache or buffer is computed from this bound. With the default options, the sum of all
- * budgets and `BASE_BYTES` is below the smallest value of `memory.limitMb` that the schema allows. The default of
- * `memory.limitMb` is higher, to leave room for objects that V8 has not collected yet.
+ * bound. The budget of a queue, cache or buffer is its maximum size in bytes, which is computed from this bound. With
+ * the default options, the sum of all budgets and `BASE_BYTES` is below the smallest value of `memory.limitMb` that the
+ * schema allows. The default of `memory.limitMb` is higher, to leave room for objects that V8 has not collected yet.
  *
  * To add a budget: export the bound from the file that defines it, and add an item to `budgetsOf`. If the bound limits
  * the number of entries, the item multiplies the bound by the largest size of an entry.
@@ -70,9 +70,12 @@ const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;
 const BLOCK_TRANSACTIONS = 25;
 const ANNOUNCED_KINDS = 2;
-/** Connected peers by default: 100 inbound and 20 outbound. */
+/** Maximum number of connected peers with the default options: 100 inbound and 20 outbound peers. */
 const CONNECTED_PEERS = 120;
-/** Accepted connections by default: 100 inbound peers, and 64 connections that have not finished their handshake. */
+/**
+ * Maximum number of accepted connections with the default options: 100 connections of inbound peers, and 64 connections
+ * that have not finished their handshake.
+ */
 const ACCEPTED_CONNECTIONS = 164;
 const DIALLED_PEERS = 20;
 const NOTIFY_CHANNELS = 2;
@@ -239,13 +242,13 @@ export function budgetsOf({ http, pool, verifier }: Pick<Config, 'http' | 'pool'
   ];
 }
 
-/** Memory, in bytes, that the node needs when all budgets are used up. */
+/** Returns the memory in bytes that the node needs when all budgets are used up. */
 export function neededBytes(config: Pick<Config, 'http' | 'pool' | 'verifier'>): number {
   return budgetsOf(config).reduce((sum, { bytesMax }) => sum + bytesMax, BASE_BYTES);
 }
 
 /**
- * @throws ProtocolError `CONFIG_INVALID` for a memory limit below the bytes that `neededBytes` returns
+ * @throws ProtocolError `CONFIG_INVALID` if `memory.limitMb` is lower than the memory that `neededBytes` returns
  */
 export function checkMemoryLimit(config: Pick<Config, 'http' | 'memory' | 'pool' | 'verifier'>): void {
   const leastMb = Math.ceil(neededBytes(config) / MB);

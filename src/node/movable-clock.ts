@@ -1,6 +1,6 @@
 /**
- * A chain clock (the clock for slots and timestamps) that can be stopped and set. Only the nodes of a devnet use a
- * movable clock. All other nodes use the clock of the machine.
+ * Implements a chain clock (the clock for slots and timestamps) that users can stop and set. Only the nodes of a devnet
+ * use a movable clock. All other nodes use the clock of the machine.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -22,7 +22,10 @@ export type ClockSetting =
  */
 const FROZEN_DELAY_MS_MIN = 50;
 
-/** Unix time in milliseconds that a clock with this setting shows when the machine's clock shows `machineMs`. */
+/**
+ * Returns the Unix time in milliseconds that a clock with this setting shows when the machine's clock shows
+ * `machineMs`.
+ */
 export function timeOf(setting: ClockSetting, machineMs: number): number {
   return setting.kind === 'frozen' ? setting.atMs : machineMs + setting.aheadMs;
 }
@@ -49,7 +52,7 @@ export class MovableClock implements Clock {
   }
 
   /**
-   * @throws RangeError for a setting without a finite time. The clock then keeps its setting
+   * @throws RangeError for a setting without a finite time. In this case, the clock keeps its previous setting
    */
   set(setting: ClockSetting): void {
     this.#setting = checked(setting);

@@ -1,4 +1,4 @@
-/** Finds the delegates of the next slots. */
+/** Finds the owners of the next slots: the delegates that may forge in these slots. */
 
 import { addressOf } from '../crypto/keys.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,7 +11,7 @@ import { slotAtMs } from '../protocol/slots.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 export interface ForgingChain {
-  /** The store; it has at least the genesis block. */
+  /** Store of the chain. The store contains at least the genesis block. */
   readonly store: ChainReader;
   readonly rules: Rules;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -23,7 +23,8 @@ export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): rea
 }
 
 /**
- * Returns the delegates of the slots after the present slot. The last of these slots is at most one round ahead.
+ * Returns the owners of slots after the present slot, in the order of the slots. The last of these slots is at most one
+ * round ahead of the present slot.
  *
  * @param limit maximum number of slots to return
  * @param offset number of slots to skip after the present slot

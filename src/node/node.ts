@@ -67,17 +67,17 @@ export interface NodeOptions {
   readonly observer: Observer;
   /** Registry of the observer's metrics. If it is absent, the HTTP interface has no metrics. */
   readonly metrics?: MetricsRegistry;
-  /** Controls for the supervisor of a devnet, or for a test; `bloomery start` sets none. */
+  /** Controls for the supervisor of a devnet, or for a test. `bloomery start` does not set this member. */
   readonly control?: NodeControl;
 }
 
 /** The hooks through which the supervisor of a devnet, or a test, controls a node. */
 export interface NodeControl {
-  /** Clock for slots and timestamps, instead of the machine's clock. */
+  /** Clock that the node uses for slots and timestamps instead of the machine's clock. */
   readonly chainClock: Clock;
   /** True while delegates forge only in calls of `ForgingScheduler.forgeNow`, and leave all other slots empty. */
   isForgingSuspended(): boolean;
-  /** Ed25519 implementation for the consensus rules (`createRules`), instead of the default implementation. */
+  /** Ed25519 implementation that the consensus rules (`createRules`) use instead of the default implementation. */
   readonly ed25519: Ed25519;
   /** Wraps the signature verifier, for example to accept the substitute key of a forked devnet. */
   verifier(over: Verifier): Verifier;
@@ -95,12 +95,13 @@ export interface NodeControl {
   wire?(over: Transport): Transport;
   /**
    * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
-   * time for some seconds. The client's request could then arrive just when the server closes the idle connection.
+   * time for some seconds. With a time limit, the server could close the idle connection just before the client's next
+   * request arrives.
    */
   readonly keepsConnections?: boolean;
 }
 
-/** The storage of a node without a folder. */
+/** The storage of a node that keeps all its data in memory and has no data folder. */
 interface NodeMemory {
   readonly keyValue: KeyValue;
   readonly journal: FolderJournal;
@@ -121,7 +122,8 @@ export interface RunningNode {
    * Closes the parts in the reverse order of their start: forging ends before HTTP, and HTTP before the journals and
    * the chain store. Resolves when all data are on the disk.
    *
-   * @throws AggregateError with the errors, after all parts are closed
+   * @throws AggregateError with the errors of all parts whose closing failed. The method throws after it has tried to
+   *   close all parts
    */
   close(): Promise<void>;
   /** Resolves when the node finds damage in the chain store. The caller should then close the node. */

@@ -11,7 +11,10 @@ import { readFileSync } from 'node:fs';
  * between processes.
  */
 const OTHER_FILES = 300;
-/** Minimum share of the file descriptors for HTTP connections. This minimum has priority over `OTHER_FILES`. */
+/**
+ * HTTP connections may always take this share of the file descriptors, even if fewer than `OTHER_FILES` descriptors
+ * then remain for everything else.
+ */
 const SHARE_MIN = 1 / 4;
 
 /**

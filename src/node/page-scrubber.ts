@@ -2,7 +2,8 @@
  * Scrubs the chain store: checks its pages in small steps while the node runs. A disk may lose or corrupt a page
  * without an error, and the database library (LMDB) may end the process when it reads a damaged page. The scrubber also
  * compares the entries of the state with the checksum of the state, to find changed bytes inside a value. Finally, the
- * scrubber compares undo records and the note (`NoteStore`) of the finalized height with their own checksums.
+ * scrubber checks the newest undo records, and the note (`NoteStore`) that contains the finalized height. Each of these
+ * records has its own checksum.
  */
 
 import { join } from 'node:path';
@@ -30,14 +31,14 @@ const LOOK_MS = 1000;
  */
 const STATE_PAGES_PER_LOOK = 16;
 /**
- * Maximum number of undo records that the scrubber checks in one of its rounds: those of the highest blocks. One step
- * checks all of them, and takes about 5 ms. The store has more undo records only if the finalized height of its chain
- * has not risen for hours.
+ * Maximum number of undo records that the scrubber checks in one pass over the store. The scrubber checks the undo
+ * records of the highest blocks. One step checks all of them, and takes about 5 ms. The store has more undo records
+ * only if the finalized height of its chain has not risen for hours.
  */
 const UNDO_RECORDS_MAX = 2_000;
 /** Maximum number of pages with undo records that the scrubber checks in one step. */
 const UNDO_PAGES_MAX = 4_000;
-/** Pause between two rounds of the scrubber, in milliseconds. */
+/** Pause between two passes of the scrubber over the store, in milliseconds. */
 const ROUND_MS = 60 * 60_000;
 
 export interface PageScrubber {
@@ -57,8 +58,8 @@ export interface PageScrubberOptions {
 
 /**
  * Starts the scrubber. A step runs synchronously, and checks pages of the last commit. Only this process writes, so no
- * page changes during a step. A round of the scrubber checks all pages, then the state with its entries, then the undo
- * records and the note of the finalized height.
+ * page changes during a step. In one pass, the scrubber first checks all pages of the store. Then it checks the pages
+ * and the entries of the state. At last it checks undo records and the note that contains the finalized height.
  *
  * @param directory folder of the store
  */
@@ -94,7 +95,7 @@ export function startPageScrubber(
     return checkUndoRecords();
   };
 
-  /** Checks undo records and the note of the finalized height in one step. */
+  /** Checks undo records, and the note that contains the finalized height, in one step. */
   const checkUndoRecords = (): PageCheck => {
     const found = checkPages(path, { from: TABLES.undo.all.gte, to: TABLES.undo.all.lt, pagesMax: UNDO_PAGES_MAX });
     const damage = found.damage ?? state.recordDamage(UNDO_RECORDS_MAX);

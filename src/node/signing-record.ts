@@ -30,7 +30,10 @@ export interface SigningRecord {
 interface DelegateRecord {
   readonly publicKey: PublicKey;
   readonly last?: SignedHeader;
-  /** Chain time in whole seconds before which the delegate may have signed headers that the record does not contain. */
+  /**
+   * A chain time in whole seconds. Before this time, the delegate may have signed headers that the record does not
+   * contain.
+   */
   readonly heldSinceS?: number;
 }
 

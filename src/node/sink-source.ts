@@ -167,7 +167,8 @@ function blocksOf(store: StoredChain, fromHeight: number, toHeight: number): rea
   const blocks: Block[] = [];
   for (let height = fromHeight; height <= toHeight; height += 1) {
     const block = store.block(height);
-    // The chain may have become shorter since the caller read its height, because a node has reverted blocks.
+    // The chain may have become shorter since the caller read the height of the tip, because a node has reverted
+    // blocks.
     if (block === undefined) break;
     blocks.push(block);
   }

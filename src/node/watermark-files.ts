@@ -40,7 +40,9 @@ export class WatermarkFiles implements SigningWatermarks {
   readonly #folder: string;
   readonly #network: string;
   readonly #observer: Observer;
-  /** Delegates whose file could not be read or written since their last successful write. */
+  /**
+   * Delegates whose file could not be read or written. A successful write of its file removes a delegate from this set.
+   */
   readonly #failing = new Set<PublicKey>();
 
   constructor(folder: string, networkIdentifier: string, observer: Observer) {
@@ -112,7 +114,7 @@ export class WatermarkFiles implements SigningWatermarks {
     return join(this.#folder, `${this.#network}-${publicKey}`);
   }
 
-  /** Logs a failed read or write, unless `#failing` already contains a delegate. Adds this delegate to `#failing`. */
+  /** Adds the delegate to `#failing`, and logs the failed read or write if `#failing` was empty before. */
   #logFailure(what: 'read' | 'written', publicKey: PublicKey, error: unknown): void {
     const isFirst = this.#failing.size === 0;
     this.#failing.add(publicKey);

@@ -9,8 +9,8 @@ import { distinctTexts, type Fields, isListOfRecords, isRecord, isSignatureText,
 /** Name of the SocketCluster event that carries each call except `ping`. */
 export const CALL = 'rpc-request';
 /**
- * Maximum number of transactions, transaction ids or signatures in one gossip message. Also the maximum number of
- * transaction ids in one request.
+ * Maximum number of transactions, transaction ids or signatures in one gossip message. The same number is the maximum
+ * number of transaction ids in one request.
  */
 export const ITEMS_MAX = 25;
 /**
@@ -86,7 +86,10 @@ export function resultOf(answer: unknown): unknown {
 
 type Refused = Extract<IncomingCall, { kind: 'refused' }>;
 
-/** The parts of a call: the procedure without the prefix `chain:`, and the argument. */
+/**
+ * The parts of a call: the name of the procedure (`name`, without the prefix `chain:`), and the members of the argument
+ * (`fields`).
+ */
 export interface ParsedCall {
   readonly kind: 'call';
   readonly name: string;

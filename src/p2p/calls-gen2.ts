@@ -26,7 +26,7 @@ import {
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './frame-validation.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
-/** Code of the failure if a peer's request for blocks has no valid block id. */
+/** Code of the failure with which this node answers a request for blocks that has no valid block id. */
 const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {

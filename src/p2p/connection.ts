@@ -102,7 +102,7 @@ export class PeerConnection implements Connection {
   }
 
   /**
-   * Returns the handlers of the link's events.
+   * Returns the handlers of the events of the link (`Link`), which wraps the socket of this connection.
    *
    * @param closed called when the link ends
    */

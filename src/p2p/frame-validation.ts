@@ -15,7 +15,10 @@ import { isIpv4 } from '../primitives/ip.ts';
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
 
-/** Largest WebSocket message in both directions, in bytes: the limit of the reference nodes. */
+/**
+ * Maximum number of bytes in a WebSocket message that this node receives, on inbound and outbound connections. The
+ * reference nodes have the same limit.
+ */
 export const FRAME_BYTES_MAX = 3_048_576;
 /**
  * Maximum number of WebSocket frames (fragments) in one message. Nodes send each message in one WebSocket frame. The
@@ -95,7 +98,10 @@ export function frameOf(value: unknown, events: ReadonlySet<string>): Frame | un
   return { rid, error: errorOf(error) };
 }
 
-/** Beginning of every answer: all releases of both generations write the number of the request first. */
+/**
+ * Beginning of every answer. All lisk-sdk releases of both generations write the number of the request as the first
+ * member.
+ */
 export const ANSWER_HEAD = '{"rid":';
 
 /** True if a frame begins like an answer. The rest of the frame is not checked. */
@@ -149,8 +155,8 @@ export function portOf(value: unknown): number | undefined {
 }
 
 /**
- * IPv4 address from a socket's remote address, which may be an IPv4 address mapped into IPv6. Undefined for any other
- * address, or if the socket has no address.
+ * Returns the IPv4 address in a socket's remote address, which may be an IPv4 address mapped into IPv6. The result is
+ * undefined for any other address, or if the socket has no remote address.
  */
 export function ipv4Of(remoteAddress: string | undefined): string | undefined {
   const ip = remoteAddress?.replace(/^::ffff:/i, '');

@@ -64,7 +64,10 @@ export class PreHandshakeLimiter {
   /** Limits the handshakes of all strangers, except the first handshake of each address in a window (`#greeted`). */
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
-  /** Attempts of each address to begin a handshake within the limits for strangers, in windows of ten seconds. */
+  /**
+   * Counts, for each address, the attempts to begin a handshake within the limits for strangers, in windows of ten
+   * seconds.
+   */
   readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
   /** Connections that wait for their handshake, oldest first. */

@@ -1,8 +1,14 @@
-/** Implements rate limits with counters in windows of time, and with token buckets of bytes. */
+/**
+ * Implements rate limits in two ways: with counters that start again in each window of time, and with token buckets
+ * whose tokens are bytes.
+ */
 
 import type { Clock } from '../ports/clock.ts';
 
-/** Counts uses in a window of time. A new window starts with the first use after the previous window has ended. */
+/**
+ * Counts uses (for example, messages or connections of a peer) in a window of time. A new window starts with the first
+ * use after the previous window has ended.
+ */
 export class RateWindow {
   readonly #windowMs: number;
   #startMs = Number.NEGATIVE_INFINITY;
@@ -13,7 +19,8 @@ export class RateWindow {
   }
 
   /**
-   * Counts `count` uses; `count` may be 0.
+   * Adds `count` uses to the count of the present window. If this window has ended, a new window starts first. If
+   * `count` is 0, the method adds nothing.
    *
    * @returns the number of uses in the present window, including the new uses
    */
@@ -32,7 +39,7 @@ export class RateWindow {
     if (this.leftMs(nowMs) > 0 && nowMs >= this.#startMs) this.#startMs = nowMs;
   }
 
-  /** Time in milliseconds until a new window can start. */
+  /** Returns the time in milliseconds until the present window ends, or 0 if no window is running. */
   leftMs(nowMs: number): number {
     return Math.max(0, this.#startMs + this.#windowMs - nowMs);
   }
@@ -60,11 +67,14 @@ export class Pacer {
   }
 }
 
-/** A bucket's capacity in bytes, and the bytes that it gains in each second. */
+/**
+ * The parameters of a token bucket. `capacity` is the maximum number of bytes in the bucket. `perSecond` is the number
+ * of bytes that the bucket gains in each second.
+ */
 export interface ByteRate {
   readonly capacity: number;
   readonly perSecond: number;
-  /** Maximum debt in bytes; the capacity by default. */
+  /** Maximum debt of the bucket in bytes (see `ByteBucket`). If this member is absent, the maximum is `capacity`. */
   readonly debtMax?: number;
 }
 
@@ -92,13 +102,16 @@ export class ByteBucket {
     return this.#level;
   }
 
-  /** Takes bytes. `debtMax` limits the debt, so that the bucket does not have a debt for long. */
+  /**
+   * Takes `bytes` bytes from the bucket. The debt never exceeds `debtMax`, so that the bucket does not have a debt for
+   * long.
+   */
   take(bytes: number, nowMs: number): void {
     const { capacity, debtMax = capacity } = this.#rate;
     this.#level = Math.max(-debtMax, this.level(nowMs) - bytes);
   }
 
-  /** Time in milliseconds until the bucket has no debt. */
+  /** Returns the time in milliseconds until the bucket has no debt any more, or 0 if the bucket has no debt. */
   debtMs(nowMs: number): number {
     return Math.max(0, Math.ceil((-this.level(nowMs) / this.#rate.perSecond) * 1_000));
   }

@@ -1,6 +1,7 @@
 /**
- * Limits how often one peer may use each procedure and event in a window of time (`RATE_WINDOW_MS`). The limits come
- * from the table `RATES`.
+ * Limits the messages and calls of one peer. There is one limit for each name of an event or procedure. The limit is
+ * the number of messages or calls with this name that the node accepts in a window of time (`RATE_WINDOW_MS`). The
+ * limits are computed from the table `RATES`.
  */
 
 import { limitsOf, RATE_WINDOW_MS, RATES } from '../ports/rates.ts';
@@ -14,7 +15,7 @@ interface Limits {
 
 /**
  * The verdict on one message or call of a peer: accepted (`taken`), dropped without a penalty, or dropped with a
- * penalty. In one window, the messages or calls with one name cost at most one penalty.
+ * penalty. In one window, the peer gets at most one penalty for all messages or calls with the same name.
  */
 export type UseVerdict = 'taken' | 'dropped' | 'penalised';
 
@@ -29,8 +30,9 @@ export class ReceiveLimits {
   }
 
   /**
-   * Counts one message or call with this name. A name that is not in the table `RATES` has no limit here. In addition,
-   * the frame filter limits the number of all frames.
+   * Counts one message or call with the name `name`, and returns the verdict on it. If `name` is not in the table
+   * `RATES`, the verdict is always `taken`. Independently of this class, the frame filter limits the total number of
+   * frames.
    */
   use(name: string, nowMs: number): UseVerdict {
     const limits = this.#limits.get(name);

@@ -16,7 +16,7 @@ export class ReceivePause {
   readonly #webSocket: Pausable;
   readonly #clock: Clock;
   #timer: Timer | undefined;
-  /** Latest end of the pauses that `waitFor` began; Unix time in milliseconds. */
+  /** The Unix time in milliseconds at which the last of the pauses that `waitFor` began ends. */
   #untilMs = 0;
   #isHeld = false;
 
@@ -25,7 +25,7 @@ export class ReceivePause {
     this.#clock = clock;
   }
 
-  /** Pauses reading for at least `pauseMs` milliseconds from now; 0 has no effect. */
+  /** Pauses reading for at least `pauseMs` milliseconds from now. If `pauseMs` is 0, the method does nothing. */
   waitFor(pauseMs: number): void {
     if (pauseMs <= 0) return;
     const untilMs = this.#clock.nowMs() + pauseMs;

@@ -1,12 +1,16 @@
 /**
- * Packs and reads blocks as generation 2 sends them: as flat rows, in the order of the blocks. Each row contains a
- * block and one of its transactions. A block without transactions has one row. This file does not validate the values
- * of rows. The block codec (`blockFromJson`) validates them later.
+ * Converts between blocks and rows. In generation 2, nodes send blocks as rows, in the order of the blocks. A row is a
+ * JSON object without inner objects. Each row contains the members of a block and the members of one of its
+ * transactions. A block without transactions has one row. This file does not validate the values of rows. The block
+ * codec (`blockFromJson`) validates them later.
  */
 
 import { type Fields, isListOfRecords, isRecord, own } from './frame-validation.ts';
 
-/** For each member of a block: its name, its column, and the form of its value. */
+/**
+ * Each entry describes a member of a block: the name of the member, the column of the row that contains the member, and
+ * the form of the value in this column.
+ */
 const BLOCK_COLUMNS = [
   ['id', 'b_id', 'plain'],
   ['version', 'b_version', 'number'],
@@ -41,7 +45,7 @@ const TRANSACTION_COLUMNS = [
 /**
  * Each entry describes a member of an asset: the name of the inner object that contains the member, the name of the
  * member, its column, and the form of its value. The name of the inner object is undefined if the asset itself contains
- * the member. The columns are in the order of the reference.
+ * the member. The columns have the same order as in the reference (lisk-sdk).
  */
 const ASSET_COLUMNS = [
   [undefined, 'data', 'tf_data', 'plain'],
@@ -64,17 +68,20 @@ const ASSET_COLUMNS = [
 ] as const;
 
 /**
- * Maximum number of rows in one answer: a hundred blocks, each with the largest number of transactions that a network
- * may allow.
+ * Maximum number of rows in one answer. An answer has this number of rows if it contains a hundred blocks, each with
+ * the largest number of transactions that a network may allow.
  */
 const ROWS_MAX = 15_000;
 const LIST_ENTRIES_MAX = 200;
-/** An integer in text form. A peer may send the text that a column of its database contains, instead of a number. */
+/**
+ * Matches an integer in text form. Instead of a number, a peer may send the text that a column of its database
+ * contains.
+ */
 const INTEGER = /^-?[0-9]{1,15}$/;
 
 type Writing = 'plain' | 'number' | 'amount' | 'list';
 
-/** Turns blocks in the codec's JSON form into rows. */
+/** Turns blocks into rows. `blocks` contains blocks in the JSON form of the block codec. */
 export function rowsOf(blocks: readonly unknown[]): readonly object[] {
   return blocks.flatMap((block) => {
     const fields: Fields = isRecord(block) ? block : {};
@@ -86,8 +93,8 @@ export function rowsOf(blocks: readonly unknown[]): readonly object[] {
 }
 
 /**
- * Turns rows into blocks in the codec's JSON form, in the order of the rows. The result is undefined if the value is
- * not a list of at most `ROWS_MAX` rows, or if a row has no block id.
+ * Turns rows into blocks in the JSON form that the block codec reads. The blocks have the order of the rows. The result
+ * is undefined if `rows` is not a list of at most `ROWS_MAX` rows, or if a row has no block id.
  */
 export function blocksOf(rows: unknown): readonly object[] | undefined {
   if (!isListOfRecords(rows, ROWS_MAX)) return undefined;

@@ -24,24 +24,30 @@ import { HEAD_BYTES_MAX, screenUpgrade } from './upgrade-screen.ts';
 type Refusal = Extract<QueryVerdict, { accepted: false }>;
 
 export interface ListenOptions {
-  /** IPv4 address to bind. */
+  /** IPv4 address on which the server listens. */
   readonly host: string;
-  /** Port to listen on; with 0, the system chooses a free port. */
+  /** Port on which the server listens. If the value is 0, the operating system chooses a free port. */
   readonly wsPort: number;
   readonly dialect: WireDialect;
   readonly clock: Clock;
-  /** Time limit for each of the two handshakes of a new connection (see `TransportTimeouts.handshakeMs`). */
+  /**
+   * Time limit in milliseconds for the WebSocket handshake of a new connection, and for its protocol handshake (see
+   * `TransportTimeouts.handshakeMs`).
+   */
   readonly handshakeTimeoutMs: number;
   /** If no message arrives for this time, not even an answer to a heartbeat, the node closes the connection. */
   readonly pongTimeoutMs: number;
   /**
-   * Maximum number of connections at a time that have not finished their handshake. If a new connection exceeds the
-   * maximum, the server closes the oldest unfinished connection of the address with the most unfinished handshakes.
+   * Maximum number of connections that may have an unfinished handshake at the same time. If a new connection exceeds
+   * the maximum, the server closes the oldest unfinished connection of the address with the most unfinished handshakes.
    */
   readonly handshakesPendingMax: number;
-  /** Maximum number of new connections from one address in ten seconds. */
+  /** Maximum number of new connections from one address in ten seconds. The server closes further connections. */
   readonly arrivalsPerIpMax: number;
-  /** Maximum number of TCP connections at a time, in any state. */
+  /**
+   * Maximum number of inbound TCP connections that are open at the same time, including connections whose handshake is
+   * unfinished.
+   */
   readonly socketsMax: number;
   /** The nonce of this node. A peer with the same nonce is this node itself. */
   readonly nonce: string;
@@ -51,11 +57,11 @@ export interface ListenOptions {
 
 interface ListenerEvents {
   admits(ip: string): boolean;
-  /** Whether the operator named a peer at an IP address. */
+  /** Returns true if the configuration names a peer with this IP address (a named peer). */
   isNamed(ip: string): boolean;
   /**
-   * Accepts the link of a compatible peer, or closes the link. If `accept` returns a function, the server answers the
-   * handshake.
+   * Decides about the connection (`link`) of a peer whose handshake the server has checked without finding a fault:
+   * `accept` either accepts the link or closes it. If `accept` accepts the link, the server answers the handshake.
    *
    * @returns the function that the server calls after it has answered the handshake; undefined if `accept` closed the
    *   link
@@ -82,7 +88,9 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** The state of an accepted WebSocket, from its first byte on. */
+/**
+ * The state that the server keeps for a WebSocket. The state exists before the first byte arrives over the WebSocket.
+ */
 interface AcceptedConnection {
   readonly ip: string;
   readonly filter: FrameFilter;
@@ -93,7 +101,8 @@ interface AcceptedConnection {
 type LinkedConnection = AcceptedConnection & { link: Link };
 
 /**
- * @throws ProtocolError with port and host: `PORT_IN_USE` if the port is in use; `LISTEN_FAILED` for any other reason
+ * @throws ProtocolError with the port and the host. The code is `PORT_IN_USE` if the port is in use, and
+ *   `LISTEN_FAILED` for any other reason
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const limiter = new PreHandshakeLimiter(options);
@@ -148,8 +157,8 @@ function passUpgrade(socket: Socket, http: HttpServer, limiter: PreHandshakeLimi
     timeoutMs: options.handshakeTimeoutMs,
     passed: () => {
       const ip = ipOf(socket);
-      // While the socket waits for the limiter, it has no other error listener. An error without a listener would end
-      // the process.
+      // While the socket waits for the limiter, `leave` is the only listener for errors of the socket. An error without
+      // a listener would end the process.
       const leave = (): void => void socket.destroy();
       socket.on('error', leave);
       limiter.greet(socket, ip, options.on.isNamed(ip), () => {
@@ -161,7 +170,10 @@ function passUpgrade(socket: Socket, http: HttpServer, limiter: PreHandshakeLimi
   });
 }
 
-/** Manages the accepted WebSockets from their upgrade on: their frame filters, handshakes and links. */
+/**
+ * Manages the WebSockets that the server has accepted. For each WebSocket, the class manages the frame filter, the
+ * protocol handshake and the link.
+ */
 class AcceptedConnections implements ServerEvents {
   readonly #options: ListenOptions;
   readonly #limiter: PreHandshakeLimiter;
@@ -200,8 +212,9 @@ class AcceptedConnections implements ServerEvents {
         else connection.link.terminate({ code: 1006, reason: 'Peer does not finish its messages' });
       },
     };
-    // This listener must run before the WebSocket's own listener, which emits the messages. If this listener ran later,
-    // the last bytes of a message would count as an unfinished message after the event `message`.
+    // When the last bytes of a message arrive, the WebSocket's own listener emits the event `message`. This listener
+    // must run before that listener. Otherwise this listener would run after the event `message`, and would count the
+    // last bytes of the finished message as a new unfinished message.
     socket.prependListener('data', (bytes: Buffer) => {
       this.#unfinished.arrived(webSocket, bytes.length, control);
     });
@@ -297,7 +310,9 @@ function cutConnection({ filter }: AcceptedConnection, webSocket: WebSocket): vo
   webSocket.terminate();
 }
 
-/** The IPv4 address of a connection; empty if the connection has no IPv4 address. */
+/**
+ * Returns the IPv4 address of the peer of a connection. The result is an empty text if the peer has no IPv4 address.
+ */
 function ipOf({ remoteAddress }: Socket): string {
   return ipv4Of(remoteAddress) ?? '';
 }

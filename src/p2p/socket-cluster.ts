@@ -1,8 +1,8 @@
 /**
- * Adapts the SocketCluster libraries. No other file imports these libraries. This file uses members that the libraries
- * do not publish, or whose types are wrong. A comment at each cast below names the members.
- * `test/p2p/socket-cluster.test.ts` checks these members against the installed libraries. A test fails if an update
- * changes one of the members.
+ * Adapts the SocketCluster libraries. No other file imports these libraries. This file uses some members that are not
+ * part of the public interface of the libraries, and some members to which the libraries give wrong types. The file
+ * casts the types of these members, and a comment at each cast names the members. `test/p2p/socket-cluster.test.ts`
+ * checks these members against the installed libraries. A test fails if an update changes one of the members.
  */
 
 import type { IncomingMessage, Server } from 'node:http';
@@ -13,7 +13,10 @@ import { type ClientOptions, type ServerOptions, type WebSocket, WebSocketServer
 
 import { FRAME_BYTES_MAX, MESSAGE_FRAGMENTS_MAX } from './frame-validation.ts';
 
-/** Time after which `ws` destroys the TCP connection if the peer does not answer the close frame. */
+/**
+ * Time in milliseconds that a peer has for answering a close frame. If the peer does not answer, the library `ws`
+ * destroys the TCP connection.
+ */
 const CLOSE_TIMEOUT_MS = 2_000;
 /**
  * Version of the SocketCluster protocol whose heartbeats are the frames `#1` and `#2`. The reference of each generation
@@ -22,12 +25,12 @@ const CLOSE_TIMEOUT_MS = 2_000;
 const PROTOCOL_VERSION = 1;
 const PING_INTERVAL_MS = 8_000;
 
-/** An option of `ws` that its types do not have yet. */
+/** Declares the option `closeTimeout` of the library `ws`, because the types of `ws` do not declare this option yet. */
 interface CloseTimeout {
   readonly closeTimeout: number;
 }
 
-/** Members that the library's client sockets and server sockets have in common. */
+/** The members that the sockets of the client library and the sockets of the server library have in common. */
 interface CommonSocket {
   readonly state: 'connecting' | 'open' | 'closed';
   transmit(event: string, data: unknown): Promise<void>;
@@ -42,7 +45,9 @@ interface CommonSocket {
 export interface LibraryCall {
   readonly data: unknown;
   end(data: unknown): void;
-  /** Answers the call with an error. The answer contains the own members of the object `error`. */
+  /**
+   * Answers the call with an error. The answer contains the members of the object `error`, except inherited members.
+   */
   error(error: object): void;
 }
 
@@ -58,7 +63,10 @@ interface ClientSocket extends CommonSocket {
 
 export type LibrarySocket = ServerSocket | ClientSocket;
 
-/** A WebSocket upgrade, a protocol handshake or a received frame. The library asks this node whether to allow it. */
+/**
+ * Describes a WebSocket upgrade, a protocol handshake or a received frame. For each of these, the library asks this
+ * node whether to allow it, and the node calls `allow` or `block`.
+ */
 interface Action {
   readonly type: string;
   readonly data: unknown;
@@ -75,29 +83,31 @@ interface LibraryServer {
 
 export interface ServerOptionsOfNode {
   readonly path: string;
-  /** Time limit for the handshake of the protocol, from the moment when the WebSocket opened. */
+  /** Time limit in milliseconds for the protocol handshake. The time starts when the WebSocket has opened. */
   readonly handshakeTimeoutMs: number;
   /**
-   * Time after which a connection is closed if no message arrives, not even the answer to a heartbeat. The answer to
-   * the handshake tells the peer this time.
+   * If no message arrives on a connection for this time (in milliseconds), not even the answer to a heartbeat, the
+   * library closes the connection. The node sends this time to the peer in its answer to the handshake.
    */
   readonly pongTimeoutMs: number;
   readonly on: ServerEvents;
 }
 
 export interface ServerEvents {
-  /** Whether to accept an upgrade request. A refused request gets status 401. */
+  /**
+   * Returns true if the library must accept an upgrade request. The library answers a refused request with status 401.
+   */
   admitsUpgrade(request: IncomingMessage): boolean;
   /** Called for a new WebSocket, before the library gets the WebSocket and before any frame arrives. */
   upgraded(webSocket: WebSocket, request: IncomingMessage): void;
   /** Called when the library has made a socket for an upgraded connection. */
   created(socket: ServerSocket): void;
   /**
-   * Called for each message. Returns the value that the library handles instead of the received text; null if the node
-   * drops the message.
+   * Called for each message. Returns the value that the library handles instead of the received text. If the node drops
+   * the message, the value is null.
    */
   frame(socket: ServerSocket, text: unknown): unknown;
-  /** Called for the handshake frame. Returns whether to answer the frame. */
+  /** Called when the frame of the protocol handshake arrives. Returns true if the library must answer the handshake. */
   handshake(socket: ServerSocket): boolean;
   /** Called after the library has answered the handshake. */
   opened(socket: ServerSocket): void;
@@ -131,13 +141,15 @@ export function attachServer(http: Server, { path, handshakeTimeoutMs, pongTimeo
     // Peers have no authentication tokens. By its type, `verifyToken` must return a verified token, not null. The
     // library passes any value on, and null means that there is no token.
     authEngine: { verifyToken: () => Promise.resolve(null as never), signToken: () => Promise.resolve('') },
-    // The middleware below has already decoded the frames.
+    // The middleware `inboundRaw` below decodes each frame before the library calls `decode`, so `decode` returns the
+    // frame unchanged.
     codecEngine: { decode: (message: unknown) => message, encode: (value: unknown) => JSON.stringify(value) },
-    // By its type, `Server` must be an instance of a server. But the library calls `new` on it, so it must be a class.
+    // The type of the library declares `Server` as an instance of a server class. But the library calls `new` on
+    // `Server`, so `Server` must be the class itself.
     wsEngine: { Server: ObservedServer as never },
     wsEngineServerOptions: limits,
-    // The types of streams and actions are `any` or incomplete. The types lack the parameter `packet` of the function
-    // `allow` of an action, and the member `request` of a socket.
+    // In the types of the library, streams and actions have the type `any` or an incomplete type. The types declare
+    // neither the parameter `packet` of the function `allow` of an action, nor the member `request` of a socket.
   }) as unknown as LibraryServer;
 
   server.setMiddleware('inboundRaw', (stream) => {
@@ -170,13 +182,13 @@ export interface ClientOptionsOfNode {
   readonly path: string;
   readonly query: Record<string, string>;
   /**
-   * Timeout of the TCP handshake and the WebSocket upgrade together. The protocol handshake has a second timeout of the
-   * same length.
+   * Time limit in milliseconds for the TCP handshake and the WebSocket upgrade together. The protocol handshake, which
+   * comes after the upgrade, has a separate time limit of the same length.
    */
   readonly timeoutMs: number;
   /**
-   * Decodes each frame except heartbeats. Must not throw, because the library calls `decode` in an event listener of
-   * the WebSocket.
+   * Decodes each received frame except heartbeats. The function must not throw, because the library calls `decode` in
+   * an event listener of the WebSocket.
    */
   decode(frame: unknown): unknown;
 }
@@ -215,11 +227,12 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
   });
   const opened = client.listener('connect').once();
   client.connect();
-  // The library's types lack `isStale`, and give the data of calls and events as `any`. `connect` has already created
-  // the member `transport`.
+  // The types of the library do not declare `isStale`, and declare the data of calls and events as `any`. The call of
+  // `connect` above has created the member `transport`.
   const socket = client as unknown as ClientSocket;
-  // If a transport without heartbeats counted as stale, the library would silently dial a new connection for the next
-  // message. A timer of the library ends a connection without heartbeats anyway.
+  // If `isStale` returned true for a connection on which no heartbeats arrive, the library would silently dial a new
+  // connection for the next message. `isStale` is not needed, because a timer of the library ends a connection on which
+  // no heartbeats arrive.
   socket.transport.isStale = () => false;
   return { socket, webSocket: socket.transport.socket, opened: opened.then(() => undefined) };
 }

@@ -1,5 +1,6 @@
 /**
- * Implements `Transport` over WebSockets. The transport holds all open connections, inbound and outbound, by peer id.
+ * Implements `Transport` over WebSockets. The transport keeps a map from peer ids to the open connections, both inbound
+ * and outbound.
  */
 
 import { assert, messageOf, ProtocolError } from '../primitives/errors.ts';
@@ -30,9 +31,12 @@ import { SharedUnsolicitedBytesBudget } from './unsolicited-bytes.ts';
 
 export interface TransportOptions {
   readonly dialect: WireDialect;
-  /** IPv4 address to bind. */
+  /** IPv4 address on which the node listens for peers. */
   readonly host: string;
-  /** Port to listen on; with 0, the system chooses a free port, which the node then announces. */
+  /**
+   * Port on which the node listens for peers. If the value is 0, the operating system chooses a free port, and the node
+   * announces this port to its peers.
+   */
   readonly wsPort: number;
   /** The info of this node. If `info` is absent, the caller must call `announce` before `start`. */
   readonly info?: NodeInfo;
@@ -48,11 +52,11 @@ export interface TransportOptions {
 
 interface TransportTimeouts {
   /**
-   * Timeout for opening the WebSocket of an outbound connection. The answer to the protocol handshake has a second
-   * timeout of the same length. The default is 2,000 ms, as in the reference.
+   * Time limit for opening the WebSocket of an outbound connection. After the WebSocket has opened, the protocol
+   * handshake has a separate time limit of the same length. The default is 2,000 ms, as in the reference.
    */
   readonly dialMs: number;
-  /** Timeout of each call to a peer. The default is 10,000 ms. */
+  /** Time after which a call to a peer fails if the peer has not answered. The default is 10,000 ms. */
   readonly requestMs: number;
   /**
    * Time limit for each of the two handshakes of an inbound connection. The request for the WebSocket must arrive
@@ -61,8 +65,8 @@ interface TransportTimeouts {
    */
   readonly handshakeMs: number;
   /**
-   * Time after which an inbound connection is closed if no message arrives, not even the answer to a heartbeat. The
-   * default is 20,000 ms, as in the reference.
+   * If no message arrives on an inbound connection for this time, not even the answer to a heartbeat, the node closes
+   * the connection. The default is 20,000 ms, as in the reference.
    */
   readonly pongMs: number;
   /**
@@ -73,7 +77,7 @@ interface TransportTimeouts {
 
 /** A `Transport` with a listening port. */
 export interface ListeningTransport extends Transport {
-  /** The port in use; before `start`, the configured port. */
+  /** The port on which the transport listens. Until `start` has opened a port, the value is the configured port. */
   readonly wsPort: number;
 }
 
@@ -93,8 +97,9 @@ const HANDSHAKES_PENDING_MAX = 64;
  */
 const ARRIVALS_PER_IP_MAX = 100;
 /**
- * Maximum number of TCP connections in addition to the inbound peers and the unfinished handshakes. This addition is
- * necessary because a connection that this node has begun to close stays open for some time.
+ * Maximum number of inbound TCP connections in excess of the maximum number of inbound peers plus the maximum number of
+ * unfinished handshakes. The node allows these connections because a connection that this node has begun to close stays
+ * open for some time.
  */
 const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };
@@ -313,9 +318,10 @@ class SocketTransport implements ListeningTransport {
     };
     if (this.#closed || this.#context === undefined) return refuse(LEAVING);
     const connection = new PeerConnection('inbound', info, this.#context);
-    // An unfinished dial from this node to the peer does not count as a duplicate. A peer that runs the reference
-    // refuses the dial of this node while the peer dials this node. If this node also refused, both dials could fail.
-    // If both dials succeed, `#wins` keeps one of the two connections.
+    // This node refuses the inbound connection if the peer already has another connection in `#peers`. But an
+    // unfinished dial from this node to the peer is no reason to refuse the inbound connection. A peer that runs the
+    // reference refuses the dial of this node while the peer dials this node. If this node also refused the dial of the
+    // peer, both dials could fail. If both dials succeed, `#wins` keeps one of the two connections.
     if (this.#peers.has(connection.peerId)) return refuse(CLOSE.duplicate);
     if (!this.#makeRoom()) return refuse({ code: 1000, reason: 'No inbound connection is free' });
     link.listen(
@@ -335,9 +341,10 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * If the maximum number of inbound connections is reached, disconnects the peer that the handler `evict` chooses.
+   * Makes room for a new inbound connection. If the maximum number of inbound connections is reached, this function
+   * disconnects the peer that the handler `evict` chooses.
    *
-   * @returns false if there is no room for another peer
+   * @returns false if there is still no room for the new connection
    */
   #makeRoom(): boolean {
     const inbound = [...this.#peers.values()].filter((connection) => connection.direction === 'inbound');
@@ -350,10 +357,10 @@ class SocketTransport implements ListeningTransport {
   }
 
   /**
-   * Returns whether to keep an outbound connection. If both nodes dialled each other at the same time, there are two
-   * connections. Both nodes keep the connection that the node with the smaller nonce dialled. If the peer has sent no
-   * nonce, this node keeps the inbound connection. If this node keeps the outbound connection, this function closes the
-   * inbound connection.
+   * Returns true if this node must keep the outbound connection `dialled`. If both nodes dialled each other at the same
+   * time, there are two connections. Both nodes keep the connection that the node with the smaller nonce dialled. If
+   * the peer has sent no nonce, this node keeps the inbound connection. If this node keeps the outbound connection,
+   * this function closes the inbound connection.
    */
   #wins(dialled: PeerConnection): boolean {
     const rival = this.#peers.get(dialled.peerId);

@@ -1,21 +1,24 @@
 /**
- * Limits messages that have begun to arrive and have not ended. Unfinished messages take memory. The rate limits do not
- * bound this memory, because they count a message only when it is complete. The heartbeat does not bound this memory
- * either, because it ends a connection only after twenty seconds without a complete message.
+ * Limits the memory that unfinished messages take. A message is unfinished if it has begun to arrive and has not ended.
+ * The rate limits do not bound this memory, because they count a message only when it is complete. The heartbeat does
+ * not bound this memory either, because it ends a connection only after twenty seconds without a complete message.
  *
  * Many peers may send a block of three megabytes at the same time, so it is normal that many large messages arrive
- * together. A message of more than `BYTES_FREE` bytes is large. Large messages take turns: at most `TURNS_MAX` of them
- * have a turn at a time. This node pauses the connections of all other large messages until a turn ends. A connection
- * loses its turn only while other connections wait. The connection loses its turn if it is slow (`SLOW_BYTES`) at more
- * than `SLOW_LOOKS_MAX` checks in a row, or if the turn lasts more than `TURN_LOOKS_MAX` checks. If several turns last
- * too long, the slowest connection loses its turn first.
+ * together. A message of more than `BYTES_FREE` bytes is large. Large messages take turns. The node receives only the
+ * large messages that have a turn, and at most `TURNS_MAX` large messages have a turn at the same time. This node
+ * pauses the connections of all other large messages until a turn ends. A turn ends when the message is complete, or
+ * when the connection of the message loses the turn. A connection loses its turn only while other connections wait. In
+ * this case, a connection loses its turn if the connection is slow (`SLOW_BYTES`) at more than `SLOW_LOOKS_MAX` checks
+ * in a row, or if the turn lasts more than `TURN_LOOKS_MAX` checks. If several turns last too long, the slowest
+ * connection loses its turn first.
  *
- * A connection that loses its turn may be the slow connection of an honest node. This node therefore pauses the
- * connection instead of closing it. Waiting connections that have not lost a turn get a turn first. During the pause,
- * the bytes that the peer sends stay in the buffers of the TCP connection. The parts of messages that arrived before
- * the pause take memory, so `HELD_BYTES_MAX` limits their sum. This node closes a connection if its part of a message
- * would make the sum exceed this limit. This node also closes a connection that loses a second turn with the same
- * message. Without this rule, connections that send only a few bytes would get turns forever.
+ * A connection that loses its turn may be the slow connection of an honest node. This node therefore does not close the
+ * connection, but pauses it. Waiting connections that have not lost a turn get a turn first. During the pause, the
+ * bytes that the peer sends stay in the buffers of the TCP connection. The parts of messages that arrived before the
+ * pause take memory, so `HELD_BYTES_MAX` limits their sum. There are two exceptions, in which this node closes the
+ * connection that loses its turn. This node closes the connection if its part of a message would make the sum exceed
+ * this limit. This node also closes a connection that loses a second turn with the same message. Without this rule,
+ * connections that send only a few bytes would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -23,7 +26,10 @@ import { FRAME_BYTES_MAX } from './frame-validation.ts';
 
 /** Maximum number of large messages that this node receives at a time. */
 export const TURNS_MAX = 8;
-/** Size up to which an unfinished message needs no turn. Most blocks and transactions are smaller. */
+/**
+ * Maximum size in bytes of an unfinished message that needs no turn. Most messages with blocks or transactions are
+ * smaller than this maximum.
+ */
 export const BYTES_FREE = 64_000;
 /**
  * Maximum number of bytes in one chunk that a socket delivers. The node can pause the socket only between two chunks.
@@ -31,14 +37,20 @@ export const BYTES_FREE = 64_000;
 const PIECE_BYTES_MAX = 65_536;
 /** A chunk counts as at least this number of bytes, because even a chunk of a single byte takes this much memory. */
 const PIECE_BYTES_MIN = 512;
-/** Maximum number of bytes for one message: the largest message, plus a quarter for the memory of small chunks. */
+/**
+ * Maximum number of counted bytes of one message. The node closes the connection if the count exceeds this maximum. The
+ * maximum is the size of the largest message plus a quarter, because small chunks count as more bytes than they contain
+ * (`PIECE_BYTES_MIN`).
+ */
 const MESSAGE_BYTES_MAX = 1.25 * FRAME_BYTES_MAX;
 /**
  * Maximum number of bytes in all unfinished messages whose connections have lost a turn and wait for another turn. The
  * maximum has room for two of the largest messages, or for many messages that have just begun.
  */
 const HELD_BYTES_MAX = 2 * MESSAGE_BYTES_MAX;
-/** Time in milliseconds between two checks of the turns while connections wait. */
+/**
+ * Time in milliseconds between two checks of the turns. This node makes checks only while connections wait for a turn.
+ */
 const LOOK_MS = 1_000;
 /**
  * A connection is slow if it delivers fewer than 16,000 bytes between two checks. At this speed, a block of three
@@ -46,23 +58,24 @@ const LOOK_MS = 1_000;
  */
 const SLOW_BYTES = 16_000;
 /**
- * Maximum number of checks in a row at which a connection may be slow. A connection that is also slow at the next
- * check loses its turn, if other connections wait. Most connections recover from packet loss within these checks.
+ * Maximum number of checks in a row at which a connection may be slow. A connection that is also slow at the next check
+ * loses its turn, if other connections wait. Most connections recover from packet loss within this number of checks.
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Number of checks that a turn may last while other connections wait. At each check, only the slowest connection above
- * this limit loses its turn. A check that ends a turn because of `SLOW_LOOKS_MAX` ends no turn because of this limit. A
- * waiting connection must have time for its own message, before the heartbeat ends the connection after 20 s without a
- * complete message.
+ * Maximum number of checks that a turn may last while other connections wait. If several turns have lasted longer at a
+ * check, only the slowest of their connections loses its turn. If connections lose their turns at a check because of
+ * `SLOW_LOOKS_MAX`, no connection loses its turn at this check because of `TURN_LOOKS_MAX`. Turns have a limit because
+ * a waiting connection needs time for its own message: the heartbeat ends a connection after 20 s without a complete
+ * message.
  */
 const TURN_LOOKS_MAX = 8;
 
 /**
- * Maximum memory in bytes that all unfinished messages of this number of connections take together. For each
- * connection, two chunks count in addition to `BYTES_FREE`. The first is the chunk that ends a message, because it may
- * contain the uncounted beginning of another message. The second is the chunk that arrives before the connection
- * pauses.
+ * Returns the maximum memory in bytes that all unfinished messages take together if this number of connections is open.
+ * For each connection, the function adds `BYTES_FREE` and the size of two chunks. The first chunk is the one that ends
+ * a message, because this chunk may also contain the beginning of another message, which the node does not count. The
+ * second chunk is the one that arrives last before the connection pauses.
  */
 export function unfinishedBytesMax(connections: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + connections * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
@@ -80,14 +93,20 @@ interface Begun {
   bytes: number;
   /** A message is `small` until it has more than `BYTES_FREE` bytes. A small message needs no turn. */
   state: 'small' | 'waiting' | 'turn';
-  /** Bytes that arrived since the turn began, or since `#rest` set this counter to 0. */
+  /** Number of bytes that have arrived since the turn began, or since `#rest` last set this counter to 0. */
   turnBytes: number;
   turnLooks: number;
-  /** Bytes since the last check. */
+  /**
+   * Number of bytes that have arrived since the last check. If the turn began after the last check, only the bytes
+   * since the beginning of the turn count.
+   */
   lookBytes: number;
   slowLooks: number;
   hasLostTurn: boolean;
-  /** Bytes of this connection that count towards `HELD_BYTES_MAX`. */
+  /**
+   * Number of bytes of this connection that count towards `HELD_BYTES_MAX`. The number is 0 unless the connection has
+   * lost its turn and waits for another turn.
+   */
   heldBytes: number;
   readonly control: ConnectionControl;
 }
@@ -107,8 +126,9 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Counts bytes that arrived on a connection. A message that becomes large gets a turn, or its connection is paused. A
-   * connection whose message becomes too large ends.
+   * Counts bytes that have arrived on a connection. When a message becomes large, the message gets a turn if a turn is
+   * free. If no turn is free, the method pauses the connection. If the message exceeds `MESSAGE_BYTES_MAX`, the method
+   * closes the connection.
    */
   arrived(connection: C, bytes: number, control: ConnectionControl): void {
     let begun = this.#begun.get(connection);
@@ -180,8 +200,8 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Checks the turns. The length of a turn is a number of checks, not a time. A suspension of the process therefore
-   * adds only one check, even if the suspension is long.
+   * Checks whether connections must lose their turns. The length of a turn is a number of checks, not a time. A
+   * suspension of the process therefore adds only one check, even if the suspension is long.
    */
   #look(): void {
     this.#timer = undefined;
@@ -218,8 +238,9 @@ export class UnfinishedMessages<C> {
   }
 
   /**
-   * Called when no connection waits. Sets the counters of each turn (`turnBytes` and `turnLooks`) to 0. A connection
-   * that was slow at the last check keeps its counters, so it loses its turn sooner when other connections wait again.
+   * Called when no connection waits. The method sets the counters of each turn (`turnBytes` and `turnLooks`) to 0,
+   * except if the connection of the turn was slow at the last check. Such a connection keeps its counters, so it loses
+   * its turn sooner when other connections wait again.
    */
   #rest(): void {
     this.#timer?.cancel();
@@ -238,7 +259,7 @@ function newlyBegun(control: ConnectionControl): Begun {
   return { ...counts, state: 'small', hasLostTurn: false, control };
 }
 
-/** Average number of bytes that arrived between two checks during the present turn. */
+/** Returns the average number of bytes that have arrived from one check to the next during the present turn. */
 function paceOf({ turnBytes, turnLooks }: Begun): number {
   return turnBytes / Math.max(1, turnLooks);
 }

@@ -1,8 +1,8 @@
 /**
  * Limits how many bytes of a peer this node reads (parses), and how fast this node receives bytes from the connection.
  * The node knows the kind of a frame only after it has read the frame. The budgets of this module therefore count the
- * bytes of frames of every kind. For each open request, one frame can count as its answer. All other frames count
- * against the budgets of the peer and of all peers together.
+ * bytes of frames of every kind. For each pending request (a request of this node that waits for its answer), one frame
+ * can count as the answer. All other frames count against the budgets of the peer and of all peers together.
  *
  * If a budget has no room for a frame, this node drops only that frame, without a penalty for its sender. Even honest
  * nodes can exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of
@@ -13,13 +13,13 @@
  * frame costs almost no processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
- * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to an open request, even
- * if the frame is an event. The bytes of such an event would not count against the budgets. For this reason, the frame
- * filter drops every event that begins like an answer.
+ * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to a pending request,
+ * even if the frame is an event. The bytes of such an event would therefore not count against the budgets. For this
+ * reason, the frame filter drops every event that begins like an answer.
  *
- * The weight of a frame measures the cost of reading it: its bytes, plus 8 for each array and object after the first
- * 50,000. The heaviest frames weigh 15 MB. Reading one of the heaviest frames takes up to 0.5 s and 130 MB of memory,
- * which garbage collection frees.
+ * The weight of a frame measures the cost of reading the frame. The weight is the number of bytes of the frame, plus 8
+ * for each array and object after the first 50,000. The heaviest frames weigh 15 MB. Reading one of the heaviest frames
+ * takes up to 0.5 s and 130 MB of memory, which garbage collection frees.
  */
 
 import { FRAME_BYTES_MAX } from './frame-validation.ts';
@@ -31,9 +31,9 @@ import { ByteBucket, type ByteRate, RateWindow } from './rate-window.ts';
  */
 export const SMALL_WEIGHT_MAX = 256_000;
 /**
- * Budget for small frames of one peer: 400 kB in each second, for example four messages with 25 transactions of 4 kB
- * each. The capacity is ten seconds of this rate, because many frames arrive together when a blocked connection works
- * again.
+ * Budget for small frames of one peer. The budget allows 400 kB in each second, for example four messages with 25
+ * transactions of 4 kB each. The capacity is ten times the bytes of one second, because many frames arrive together
+ * when a blocked connection works again.
  */
 export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000 };
 /**
@@ -48,27 +48,30 @@ const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
  * without debt counts even the heaviest frame in full.
  */
 const HEAVIEST = 16_000_000;
-/** Budget for heavy frames of one peer: two of the heaviest blocks in a burst, then one every seven seconds. */
+/**
+ * Budget for heavy frames of one peer. The budget allows two of the heaviest frames in a burst, and after the burst one
+ * of the heaviest frames every seven seconds.
+ */
 const HEAVY_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 2_000_000 };
 /**
- * Part of `HEAVY_OF_ALL_PEERS` for outbound peers only. Therefore inbound peers cannot use up the budget for blocks
- * from the peers that this node chose.
+ * The part of the budget `HEAVY_OF_ALL_PEERS` that only outbound peers may use. Therefore inbound peers cannot use up
+ * the budget for blocks from the peers that this node chose.
  */
 const HEAVY_RESERVE = HEAVIEST;
 /**
- * Budget for heavy frames of all peers together: one of the heaviest blocks every four seconds. If this node drops a
- * block, it later downloads the block in a sync.
+ * Budget for heavy frames of all peers together. The budget allows one of the heaviest frames every four seconds. If
+ * this node drops a block because of this budget, the node later downloads the block in a sync.
  */
 const HEAVY_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 4_000_000, debtMax: HEAVY_RESERVE };
 /**
- * Budget of all peers together for heavy answers to requests of the kind `other` (see `RequestKind`). Every five
- * seconds, each peer can make this node send such a request to that peer. Without this budget, each of these requests
+ * Budget of all peers together for heavy answers to requests of the kind `other` (see `RequestKind`). Each peer can
+ * cause this node to send such a request to the peer every five seconds. Without this budget, each of these requests
  * would allow a heavy answer.
  */
 export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSecond: 2_000_000, debtMax: HEAVIEST };
 /**
- * Budget for all bytes that this node receives from one peer, except answers. Dropped bytes count, too. If a peer
- * exceeds this budget, this node pauses the connection.
+ * Budget for all bytes that this node receives from one peer, except answers. The bytes of frames that this node drops
+ * count, too. If a peer exceeds this budget, this node pauses the connection.
  */
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
@@ -78,8 +81,8 @@ export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_0
  */
 export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /**
- * Share of one peer in `ARRIVING_OF_ALL_PEERS`. Frames of any size count. The rate of `ARRIVING_OF_ALL_PEERS` is 128
- * times the rate of a share.
+ * The share of one peer in the budget `ARRIVING_OF_ALL_PEERS`. Small and heavy frames count against the share. The rate
+ * of `ARRIVING_OF_ALL_PEERS` is 128 times the rate of a share.
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
@@ -93,9 +96,10 @@ export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_00
  *
  * Connections that flood at the same time share `ARRIVING_OF_ALL_PEERS`, so each of them delivers less in a minute.
  * While all peers together exceed `ARRIVING_OF_ALL_PEERS`, this node therefore extends the window (`FLOOD_WINDOW_MS`)
- * of each connection that exceeds its own budget. Forty connections that flood are closed within five minutes. With
- * eighty or more flooding connections (`ARRIVING_OF_ALL_PEERS` divided by the rate of `SMALL_OF_PEER`), each connection
- * delivers at most its budget. These connections stay open, and this node pauses them again and again.
+ * of each connection whose small frames exceed `SMALL_OF_PEER`. If forty connections flood, the node closes all of them
+ * within five minutes. If eighty or more connections flood, each of them delivers at most `SMALL_OF_PEER`, because the
+ * rate of `ARRIVING_OF_ALL_PEERS` is eighty times the rate of `SMALL_OF_PEER`. These connections stay open, and this
+ * node pauses them again and again.
  */
 export const FLOOD_BYTES_MAX = 108_000_000;
 export const FLOOD_WINDOW_MS = 60_000;
@@ -105,11 +109,12 @@ export const FLOOD_WINDOW_MS = 60_000;
  */
 const PAUSE_MS_MAX = 5_000;
 /**
- * Maximum number of bytes of the messages that the node has read but not yet handled. This maximum is the sum of the
- * budget for small frames of all peers, the reserves of all connections, the budget for heavy frames with its reserve
- * for outbound peers (`HEAVY_RESERVE`), and the budget for heavy answers. The sum also contains the size of one frame
- * that overdraws the budget for heavy frames, and of one answer that overdraws the budget for heavy answers. Answers
- * with blocks are not part of the sum, because `engine/sync/arrived-batches.ts` limits their size in memory.
+ * Returns the maximum number of bytes of the messages that the node has read but not yet handled. This maximum is the
+ * sum of the budget for small frames of all peers, the reserves of all connections (`SMALL_RESERVE`), the budget for
+ * heavy frames with its reserve for outbound peers (`HEAVY_RESERVE`), and the budget for heavy answers. The sum also
+ * contains the size of one frame that overdraws the budget for heavy frames, and of one answer that overdraws the
+ * budget for heavy answers. Answers with blocks are not part of the sum, because `engine/sync/arrived-batches.ts`
+ * limits their size in memory.
  */
 export function readAtOnceBytesMax(connections: number): number {
   const small = SMALL_OF_ALL_PEERS.capacity + connections * SMALL_RESERVE.capacity;
@@ -118,9 +123,9 @@ export function readAtOnceBytesMax(connections: number): number {
 }
 
 /**
- * Kind of a request: `blocks` for blocks, the common block and the tip, and `other` for other data. The node sends
- * requests of the kind `blocks` only to the sync peer and same-tip peers. The node may send requests of the kind
- * `other` to any peer.
+ * Kind of a request. Requests for blocks, for the common block and for the tip have the kind `blocks`. Requests for
+ * other data have the kind `other`. The node sends requests of the kind `blocks` only to the sync peer and same-tip
+ * peers. The node may send requests of the kind `other` to any peer.
  */
 export type RequestKind = 'blocks' | 'other';
 
@@ -153,7 +158,10 @@ export class UnsolicitedBytesBudget {
   readonly #arriving = new ByteBucket(ARRIVING_OF_PEER);
   readonly #arrivingShare = new ByteBucket(ARRIVING_SHARE);
   readonly #beyond = new RateWindow(FLOOD_WINDOW_MS);
-  /** The pending requests: at most `REQUESTS_PER_PEER_MAX` requests for data, and a few pings and node infos. */
+  /**
+   * The requests to the peer that wait for an answer. The list contains at most `REQUESTS_PER_PEER_MAX` requests for
+   * data, and in addition a few pings and messages with the node info.
+   */
   readonly #pending: PendingRequest[] = [];
 
   /** @param isDialled true for a peer that this node dialled */
@@ -177,8 +185,8 @@ export class UnsolicitedBytesBudget {
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#pending.splice(this.#pending.indexOf(settled), 1);
-    // This class does not know which request a frame answers. If it has assigned the answer of this request to another
-    // request, that request must wait for a frame again.
+    // This class does not know which request a frame answers. If the class has assigned the answer of the removed
+    // request to another pending request, the other request must wait for a frame again.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;
@@ -205,8 +213,8 @@ export class UnsolicitedBytesBudget {
    * Returns whether this node reads a frame. Each frame that the node reads counts against the budgets, with two
    * exceptions: an answer to a request of the kind `blocks`, and an answer with a weight of at most `SMALL_WEIGHT_MAX`.
    *
-   * @param containerBytes returns the weight that arrays and objects add to the size of the frame; called only if this
-   *   function needs the weight
+   * @param containerBytes a function that returns the weight that arrays and objects add to the size of the frame.
+   *   `mayRead` calls this function only if it needs the weight
    * @param seems whether the frame begins like an answer
    */
   mayRead(bytes: number, containerBytes: () => number, nowMs: number, seems: boolean): boolean {
@@ -227,7 +235,10 @@ export class UnsolicitedBytesBudget {
     return true;
   }
 
-  /** Bytes of small frames beyond the peer's budget in the present window (see `FLOOD_BYTES_MAX`). */
+  /**
+   * Returns the number of bytes by which the small frames of the peer have exceeded the budget `SMALL_OF_PEER` in the
+   * present window (see `FLOOD_BYTES_MAX`).
+   */
   beyondBytes(nowMs: number): number {
     return this.#beyond.use(nowMs, 0);
   }
@@ -237,9 +248,10 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // The node drops a frame beyond the budget of the peer, but the frame counts towards `FLOOD_BYTES_MAX`. This
-    // function extends the window of this count while all peers together exceed `ARRIVING_OF_ALL_PEERS`. If the window
-    // were not longer, each of many flooding connections would stay below the maximum.
+    // If the frame exceeds the budget of the peer, the node drops the frame. The dropped frame counts towards
+    // `FLOOD_BYTES_MAX`. While all peers together exceed `ARRIVING_OF_ALL_PEERS`, this function extends the window in
+    // which dropped frames are counted. Without the longer window, many connections could flood at the same time, and
+    // each of them would stay below `FLOOD_BYTES_MAX`.
     if (this.#small.level(nowMs) < weight) {
       if (this.#shared.arriving.debtMs(nowMs) > 0) this.#beyond.extend(nowMs);
       this.#beyond.use(nowMs, weight);

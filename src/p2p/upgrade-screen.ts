@@ -24,7 +24,8 @@ const METHOD = 'GET ';
 export type UpgradeVerdict = 'incomplete' | 'upgrade' | 'refused';
 
 /**
- * Judges the first bytes of a connection.
+ * Decides whether the first bytes of a connection are a complete request for a WebSocket (`upgrade`), the beginning of
+ * such a request (`incomplete`), or anything else (`refused`).
  *
  * @param head all bytes that have arrived so far
  * @param path path of the upgrade request, without its query
@@ -80,7 +81,7 @@ const SINGLE: ReadonlySet<string> = new Set(['upgrade', 'connection', 'content-l
 export interface ScreenOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** Time in which the whole request must arrive. */
+  /** Time in milliseconds within which the whole request must arrive. */
   readonly timeoutMs: number;
   /**
    * Called when a valid request has arrived. `screenUpgrade` has already paused the connection, and has put the bytes
@@ -91,8 +92,8 @@ export interface ScreenOptions {
 
 /**
  * Reads from a new connection until the connection has asked for a WebSocket. Destroys the connection in three cases:
- * `judgeUpgrade` refuses its bytes, the client ends the connection, or the request is not complete within `timeoutMs`
- * and `HEAD_READS_MAX` reads.
+ * `judgeUpgrade` refuses its bytes, the client ends the connection, or the request is still incomplete after
+ * `timeoutMs` milliseconds or after `HEAD_READS_MAX` reads.
  */
 export function screenUpgrade(socket: Socket, { path, clock, timeoutMs, passed }: ScreenOptions): void {
   let head: Buffer = Buffer.alloc(0);

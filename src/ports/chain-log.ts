@@ -24,29 +24,35 @@ export interface ChainRecord {
 }
 
 export interface ChainLog {
-  /** Sequence number of the newest record, or a higher number that the log has skipped; 0 for a new log. */
+  /**
+   * Returns the sequence number of the newest record. If the log has skipped a number after the newest record, the
+   * result is the skipped number. The result is 0 for a new log.
+   */
   last(): number;
-  /** Sequence number of the oldest record that the log returns; `last` + 1 if the log returns no record. */
+  /**
+   * Returns the sequence number of the oldest record that the log still returns. If the log returns no record, the
+   * result is `last()` + 1.
+   */
   floor(): number;
   /**
-   * Finalized height after the newest record, or at the opening of the log if the log returns no record. The value
-   * never falls.
+   * Returns the finalized height after the change in the newest record. If the log returns no record, the result is the
+   * finalized height when the log was opened. The result never falls.
    */
   finalized(): number;
   /**
-   * At most `limit` records in ascending order. The first record has the sequence number `from`, or `floor()` if `from`
-   * is smaller.
+   * Returns at most `limit` records in ascending order. The first record has the sequence number `from`, or `floor()`
+   * if `from` is smaller than `floor()`.
    */
   records(from: number, limit: number): readonly ChainRecord[];
   /**
-   * Returns the first record of a revert at `height` with a sequence number of at least `from`; undefined if there is
-   * no such record. The search skips records that cannot belong to such a revert, so the search is fast even in a long
-   * log.
+   * Finds the first record that has a sequence number of at least `from`, and that records the revert of a block at
+   * `height`. The result is undefined if there is no such record. The search does not read every record, so the search
+   * is fast even in a long log.
    */
   firstRevert(height: number, from: number): ChainRecord | undefined;
   /**
-   * The block of a record, even if the block was reverted after the record was written; undefined if the block is no
-   * longer stored.
+   * Returns the block that was applied or reverted in the change of `record`, even if the block was reverted after the
+   * record was written. The result is undefined if the block is no longer stored.
    */
   block(record: ChainRecord): Block | undefined;
 }

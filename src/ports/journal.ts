@@ -9,11 +9,11 @@ import type { SignedHeader } from '../protocol/rules.ts';
 import type { PublicKey } from '../protocol/types.ts';
 
 /**
- * Evidence about the last signature of a delegate, from the delegate's `Watermark`, which is stored outside the data
- * folder. `agrees`: `SigningJournal.last` returns the header in the watermark. `later`: there is a watermark, but
- * `SigningJournal.last` returns an older header or none, so the journal is incomplete. `unknown`: there is no
- * watermark, the journal does not read watermarks, or the watermark is older than the header that `SigningJournal.last`
- * returns.
+ * The result of comparing the delegate's last header in the journal (`SigningJournal.last`) with the delegate's
+ * `Watermark`, which is stored outside the data folder. The result is `agrees` if `last` returns the header in the
+ * watermark. The result is `later` if there is a watermark, but `last` returns an older header or no header. In this
+ * case, the journal is incomplete. The result is `unknown` if there is no watermark, if the journal does not read
+ * watermarks, or if the watermark is older than the header that `last` returns.
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -35,14 +35,14 @@ export interface SigningJournal {
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
-   * Chain time in whole seconds before which the delegate may have signed headers that are not in this journal.
-   * Undefined if the journal has no such time; 0 after `adopt`. If the header from `last` has a timestamp at or after
-   * this time, the journal is complete for this delegate.
+   * Returns a chain time in whole seconds. Before this time, the delegate may have signed headers that are not in this
+   * journal. The result is undefined if the journal has no such time. After `adopt`, the result is 0. If the header
+   * from `last` has a timestamp at or after this time, the journal is complete for this delegate.
    */
   heldSinceS(publicKey: PublicKey): number | undefined;
   /**
-   * Unix time in whole seconds at which the delegate was handed over to another node; undefined if the delegate was not
-   * handed over, or has returned to this node.
+   * Returns the Unix time in whole seconds at which the delegate was handed over to another node. The result is
+   * undefined if the delegate was not handed over, or has returned to this node.
    */
   movedAtS(publicKey: PublicKey): number | undefined;
   outside(publicKey: PublicKey): OutsideEvidence;
@@ -61,9 +61,9 @@ export interface SigningJournal {
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if the delegate's watermark shows that another process of this machine has
-   *   signed for the delegate, or has handed the delegate over. Earlier changes of the watermark do not count: changes
-   *   before this journal was opened, or before the last call of `adopt`, `record` or `hold` for the delegate.
-   *   `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
+   *   signed for the delegate, or has handed the delegate over. A change of the watermark counts only if it happened
+   *   after this journal was opened, and after the last call of `adopt`, `record` or `hold` for the delegate.
+   *   ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
   /**
@@ -91,8 +91,8 @@ export interface FolderJournal extends SigningJournal {
 }
 
 /**
- * A record about one delegate, stored outside of the data folder: the newest signed header of the delegate, and the
- * time of its hand-over if there was one.
+ * A record about one delegate, stored outside of the data folder. The record contains the newest signed header of the
+ * delegate. If the delegate was handed over, the record also contains the time of the hand-over.
  */
 export interface Watermark {
   readonly last?: SignedHeader;

@@ -25,11 +25,17 @@ export interface NodeIdentity {
   /** Version of the Lisk software that the node reports to peers and clients (`appVersion` of the network). */
   readonly version: string;
   readonly protocolVersion: string;
-  /** `v` and the version of Bloomery, then the date and time of the build (UTC) if known. Empty only in tests. */
+  /**
+   * The letter `v` and the version of Bloomery. If the date and time of the build are known, they follow in UTC. The
+   * text is empty only in tests.
+   */
   readonly build: string;
   /** Commit of the source code: 40 hexadecimal characters, or empty if unknown. */
   readonly commit: string;
-  /** 16 alphanumeric characters, chosen at each start of the process; 16 zeros in the view of a stopped node. */
+  /**
+   * 16 alphanumeric characters that the process chooses at each start. In the view of a stopped node, the nonce is 16
+   * zeros.
+   */
   readonly nonce: string;
 }
 
@@ -41,8 +47,8 @@ export interface NodeStatus {
   readonly currentTimeMs: number;
   readonly secondsSinceEpoch: number;
   /**
-   * Broadhash of the chain, hexadecimal: SHA-256 of the ids of the last five blocks, highest first. If the chain has
-   * only the genesis block, the broadhash is the nethash.
+   * Broadhash of the chain in hexadecimal. The broadhash is the SHA-256 hash of the ids of the last five blocks, with
+   * the id of the highest block first. If the chain has only the genesis block, the broadhash is the nethash.
    */
   readonly broadhash: string;
   /**
@@ -77,7 +83,10 @@ export interface NodeStatus {
    * the round.
    */
   readonly isAlone?: true;
-  /** Number of reorgs since the start of the node, and the latest reorgs (at most 20), newest first. */
+  /**
+   * `count` is the number of reorgs since the start of the node. `latest` contains the latest of these reorgs (at most
+   * 20), newest first.
+   */
   readonly reorgs: { readonly count: number; readonly latest: readonly Reorg[] };
   /** The reading processes, which answer HTTP for the node; undefined if the node's own process answers HTTP. */
   readonly readers?: ReadersStatus;
@@ -92,11 +101,13 @@ export interface ReadersStatus {
 }
 
 export interface ReaderStatus {
-  /** Number of the reader. A new reader gets the lowest number, from 1 on, that no running reader has. */
+  /**
+   * The number that identifies the reader. A new reader gets the lowest number, from 1 on, that no running reader has.
+   */
   readonly reader: number;
   /**
-   * `silent`: this reader left pings of the node unanswered or used too much memory, so the node has started another
-   * reader to replace it.
+   * The state `silent` means that this reader left pings of the node unanswered or used too much memory. The node has
+   * started another reader to replace a silent reader.
    */
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
@@ -110,9 +121,12 @@ export interface ReaderStatus {
   readonly requests: number;
 }
 
-/** A reorg: blocks that were reverted together, usually for a better branch. */
+/**
+ * Describes a reorg. In a reorg, the node reverts one or more blocks together, usually because another branch is
+ * better.
+ */
 export interface Reorg {
-  /** Unix time in milliseconds. */
+  /** Time of the reorg as Unix time in milliseconds. */
   readonly timeMs: number;
   /** Height of the last block that was not reverted. */
   readonly commonHeight: number;
@@ -135,7 +149,7 @@ export interface SyncProgress {
 export interface Diagnostic {
   /** Number of the diagnostic; the first diagnostic after the start has number 1. */
   readonly number: number;
-  /** Unix time in milliseconds. */
+  /** Time of the event as Unix time in milliseconds. */
   readonly timeMs: number;
   /** The module that reported the event: `chain`, `sync`, `peers`, `forge`, `pool` or `notify`. */
   readonly module: string;
@@ -147,7 +161,7 @@ export interface Diagnostic {
 
 export interface PoolEntry {
   readonly transaction: Transaction;
-  /** Unix time in milliseconds. */
+  /** Unix time in milliseconds at which the transaction arrived in the pool. */
   readonly receivedAtMs: number;
   /**
    * Whether enough members of the multisignature account have signed. Undefined if the pool has not verified the
@@ -179,32 +193,33 @@ export interface PeerVerdict {
   /** Port of the peer; absent for a banned address without a known peer. */
   readonly wsPort?: number;
   /**
-   * `dropped`: the connection ended, or a dial failed for a lasting reason (for example, another network), and the peer
-   * has not connected again. `waiting`: the node does not dial the peer before `untilMs`. If `untilMs` is absent, the
-   * node dials the peer again only after a restart, or after the end of a connection that the peer opened. `known`: the
-   * node knows the address, and may dial it.
+   * The verdict is `dropped` if the connection ended, or if a dial failed for a lasting reason (for example, because
+   * the peer belongs to another network). In both cases, the peer has not connected again. The verdict is `waiting` if
+   * the node does not dial the peer before `untilMs`. If `untilMs` is absent, the node dials the peer again only after
+   * a restart, or after the end of a connection that the peer opened. The verdict is `known` if the node knows the
+   * address, and may dial it now.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
   /**
-   * Start of the connection. For `dropped`: end of the connection, or time of the failed dial. Unix time in
-   * milliseconds.
+   * Unix time in milliseconds at which the connection started. If the verdict is `dropped`, this is the time at which
+   * the connection ended or the dial failed.
    */
   readonly sinceMs?: number;
-  /** End of the ban, or end of the wait before the next dial; Unix time in milliseconds. */
+  /** Unix time in milliseconds at which the ban ends, or from which the node may dial the peer again. */
   readonly untilMs?: number;
   /** Close code of the dropped connection, or of the last failed dial. */
   readonly code?: number;
   readonly reason?: string;
   /** Roles that the configuration gives to the peer. */
   readonly roles: readonly PeerRole[];
-  /** List of the peer book that has the peer. The header of `engine/peers/book.ts` explains the two lists. */
+  /** The list of the peer book in which the peer is. The header of `engine/peers/book.ts` explains the two lists. */
   readonly list?: 'new' | 'tried';
   /**
-   * Points of the peer, at first 100. An offence costs points. A peer that the operator named loses points only for
-   * `WIRE_OFFENCES` (`peer-scoring.ts`). At 0 points, the node bans the IP address, or only disconnects the peer if the
-   * operator named a peer at this address. From this moment, the peer has 100 points again. A banned address without a
-   * known peer has 0 points.
+   * Number of points of the peer. Each peer has 100 points at first, and loses points for an offence. A peer that the
+   * operator named loses points only for `WIRE_OFFENCES` (`peer-scoring.ts`). At 0 points, the node bans the IP
+   * address, or only disconnects the peer if the operator named a peer at this address. From this moment, the peer has
+   * 100 points again. A banned address without a known peer has 0 points.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -223,7 +238,7 @@ export interface ForgingDelegate {
 
 export interface ForgingPause {
   readonly reason: string;
-  /** Unix time in milliseconds. */
+  /** Unix time in milliseconds at which the pause began. */
   readonly sinceMs: number;
   /** Code of the fault that causes the pause, such as `STORE_WRITE_FAILED`; absent if no fault causes it. */
   readonly cause?: string;
@@ -233,7 +248,10 @@ export interface ForgingWait {
   /** Stable code of the reason, such as `FORGING_HAND_OVER`. */
   readonly code: string;
   readonly reason: string;
-  /** Expected end of the wait as Unix time in milliseconds; absent if unknown or already past. */
+  /**
+   * Unix time in milliseconds at which the wait will probably end. The member is absent if this time is unknown or has
+   * passed.
+   */
   readonly untilMs?: number;
 }
 
@@ -273,9 +291,9 @@ export interface NodeListener {
 
 /**
  * A value that the node's own process returns synchronously. A reading process must ask the node's own process for the
- * value, and therefore returns a promise. The promise rejects with the error of the method in the node's own process.
- * The promise also rejects with ProtocolError `NODE_BUSY` if too many calls of the reading process wait for the node's
- * own process, or `NODE_SILENT` if that process does not answer within 10 s.
+ * value, and therefore returns a promise. If the method fails in the node's own process, the promise rejects with the
+ * same error. The promise also rejects with ProtocolError `NODE_BUSY` if too many calls of the reading process wait for
+ * the node's own process, or `NODE_SILENT` if that process does not answer within 10 s.
  */
 export type Live<T> = T | Promise<T>;
 
@@ -292,17 +310,18 @@ export interface NodeApi {
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
   /**
-   * If `chain` and `log` read from a snapshot of the store, moves them to the newest state of the store, even if the
-   * node has not announced this state to this process yet. While the indexes of the store lag behind the chain, the
-   * method changes nothing.
+   * If `chain` and `log` read from a snapshot of the store, the method makes both read from the newest state of the
+   * store, even if the node has not announced this state to this process yet. While the indexes of the store lag behind
+   * the chain, the method changes nothing.
    */
   refresh?(): void;
   status(): Live<NodeStatus>;
   /** Converts a transaction to JSON, in the form that the generation of the network uses. */
   transactionJson(transaction: Transaction): JsonObject;
   /**
-   * All transactions of a queue, in the order in which they entered the queue. For a stopped node, `received` has the
-   * unconfirmed transactions of the transaction journal, and the other queues are empty.
+   * Returns all transactions of a queue of the pool, in the order in which they entered the queue. In the view of a
+   * stopped node, the queue `received` contains the unconfirmed transactions of the transaction journal, and the other
+   * queues are empty.
    */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
@@ -316,21 +335,24 @@ export interface NodeApi {
    */
   signersOf(id: string, client?: string): Live<GroupSigners | undefined>;
   /**
-   * Like `PoolEntry.ready`, for a confirmed transaction: true if the transaction registers a multisignature account or
-   * has members' signatures; otherwise undefined.
+   * Returns for a confirmed transaction what `PoolEntry.ready` contains for a transaction of the pool. The result is
+   * true if the transaction registers a multisignature account or has members' signatures. Otherwise the result is
+   * undefined.
    */
   readyOf(transaction: Transaction): boolean | undefined;
   /**
-   * Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains the transaction now.
-   * Undefined if the time is unknown. A reading process knows only the times of confirmed transactions.
+   * Returns the Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains the
+   * transaction now. The result is undefined if this time is unknown. A reading process knows only the times of
+   * confirmed transactions.
    */
   receivedAtOf(id: string): number | undefined;
   peers(): Live<readonly PeerEntry[]>;
   /** Returns the states of all known addresses except the node's own addresses. Connected peers come first. */
   peerVerdicts(): Live<readonly PeerVerdict[]>;
   /**
-   * The owners of the slots after the present slot. The first `offset` of these slots are skipped, and at most `limit`
-   * slots follow. The list ends one round after the present slot.
+   * Returns the owners of the slots after the present slot. The method skips the first `offset` of these slots, and
+   * returns the owners of at most the next `limit` slots. The last slot in the result is at most one round after the
+   * present slot.
    */
   forgers(limit: number, offset: number): Live<Page<Forger>>;
   /**
@@ -351,27 +373,34 @@ export interface NodeApi {
   /**
    * Switches forging of a configured delegate on or off.
    *
-   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` (not configured), `FORGING_PASSWORD_WRONG`, or
-   *   `FORGING_NOT_A_DELEGATE` (the state has no such delegate), each with the message text that lisk-sdk uses. If
-   *   `forging` is true, also `FORGING_MOVED` if the delegate was handed over to another node, or an error of
-   *   `SigningJournal.hold`
+   * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` if the delegate is not configured, `FORGING_PASSWORD_WRONG` if the
+   *   password is wrong, or `FORGING_NOT_A_DELEGATE` if the state has no such delegate. Each of these errors has the
+   *   message text that lisk-sdk uses. If `forging` is true, the method also throws `FORGING_MOVED` if the delegate was
+   *   handed over to another node, and the errors of `SigningJournal.hold`
    */
   setForging(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate>;
-  /** All metrics of the node in the text format of Prometheus; undefined if the node has no metrics. */
+  /**
+   * Returns all metrics of the node in the text format of Prometheus. The result is undefined if the node has no
+   * metrics.
+   */
   metricsText(): Promise<string> | undefined;
-  /** Values of the last hour or day, for charts. */
+  /** Returns the values of the node over the last hour or day, from which the dashboard draws charts. */
   history(span: HistorySpan): Live<NodeHistory>;
-  /** The latest diagnostics, newest first, at most `limit` (at least 1). */
+  /**
+   * Returns the latest diagnostics, newest first. The result contains at most `limit` diagnostics. `limit` must be at
+   * least 1.
+   */
   diagnostics(limit: number): Live<readonly Diagnostic[]>;
   /**
-   * The stored events and the owners of `count` slots, beginning with `firstSlot`. The other members of the result
-   * cover the whole slot history. The view of a stopped node returns no slots.
+   * Returns the stored events and the owners of `count` slots, beginning with `firstSlot`. The other members of the
+   * result cover the whole slot history. The view of a stopped node returns no slots.
    *
    * @param count at least 1
    */
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
   /**
-   * Returns the SHA-256 of the complete consensus state, hexadecimal, and the height and id of the tip of this state.
+   * Returns the SHA-256 hash of the complete consensus state in hexadecimal. The result also contains the height and
+   * the id of the tip, whose application led to this state.
    */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }
@@ -390,7 +419,10 @@ export interface LocalNodeApi extends NodeApi {
   history(span: HistorySpan): NodeHistory;
   diagnostics(limit: number): readonly Diagnostic[];
   slotReport(firstSlot: number, count: number): SlotReport;
-  /** The times that `receivedAtOf` returns for confirmed transactions, oldest confirmation first. */
+  /**
+   * Returns the times that `receivedAtOf` returns for confirmed transactions. The times are in the order in which
+   * blocks first confirmed the transactions.
+   */
   confirmedTimes(): readonly ReceivedTime[];
 }
 

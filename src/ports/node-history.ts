@@ -1,13 +1,16 @@
-/** Defines the values of a node over the last hour or day, for charts. */
+/** Defines the history of a node: values over the last hour or day, from which the dashboard draws charts. */
 
 export type HistorySpan = 'hour' | 'day';
 
 export interface NodeHistory {
-  /** Length of the interval of one point, in milliseconds; 0 in the view of a stopped node, which has no points. */
+  /**
+   * Length in milliseconds of the interval that each point covers. In the view of a stopped node, there are no points,
+   * and the length is 0.
+   */
   readonly intervalMs: number;
   /**
-   * Points, oldest first. There is no point for an interval in which no block was applied or reverted and nobody read
-   * the history.
+   * The points, oldest first. An interval has a point only if a block was applied or reverted in the interval, or if
+   * the history was read in the interval.
    */
   readonly points: readonly HistoryPoint[];
 }
@@ -24,7 +27,7 @@ export interface HistoryPoint {
    * not count.
    */
   readonly missedSlots: number;
-  /** Number of times that blocks were reverted. */
+  /** Number of times that the node reverted one block or several blocks together. */
   readonly reorgs: number;
   /**
    * Mean time in milliseconds from the timestamp of a block until this node applied the block. Blocks that the node

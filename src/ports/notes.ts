@@ -1,8 +1,8 @@
 /** Notes are small records that modules of the node store beside the chain. Notes are never consensus state. */
 
 /**
- * The content of each note by its name. A name that ends with a slash is a prefix: its row describes all notes whose
- * names begin with the prefix.
+ * Describes the content of each note. The key of each entry is the name of a note. If a key ends with a slash, the key
+ * is a prefix, and the entry describes all notes whose names begin with this prefix.
  */
 export const NOTES = {
   'chain/finalized':

@@ -10,9 +10,10 @@ export interface Observer {
   /** Returns an observer for the log lines and the metrics of the module `name`. */
   module(name: string): Observer;
   /**
-   * @param code stable, upper-case, for example `BLOCK_APPLIED`
-   * @param message short and fixed; variable data belongs in `fields`. `fields` must never contain private keys or
-   *   passphrases
+   * @param code a stable code in upper-case letters that identifies the kind of the log line, for example
+   *   `BLOCK_APPLIED`
+   * @param message a short text that is the same in all log lines with this code. Variable data belongs in `fields`.
+   *   `fields` must never contain private keys or passphrases
    */
   log(level: LogLevel, code: string, message: string, fields?: LogFields): void;
   /**

@@ -90,7 +90,10 @@ export interface DelegateQuery extends PageRequest {
  */
 export type BlockAmountSort = 'totalAmount' | 'totalFee';
 
-/** A query for blocks. Times are in whole seconds since the epoch of the network. The bounds are inclusive. */
+/**
+ * A query for blocks. `fromTimestampS` and `toTimestampS` are in whole seconds since the epoch of the network. Blocks
+ * with exactly these timestamps also match.
+ */
 export interface BlockQuery extends PageRequest {
   readonly blockId?: BlockId;
   readonly height?: number;
@@ -108,8 +111,8 @@ export const TRANSACTION_SORTS = ['amount', 'fee', 'type', 'timestamp'] as const
 export type TransactionSort = (typeof TRANSACTION_SORTS)[number];
 
 /**
- * A query for transactions. Amounts are in beddows, and times in whole seconds since the epoch of the network. The
- * bounds are inclusive.
+ * A query for transactions. Amounts are in beddows, and times are in whole seconds since the epoch of the network. A
+ * transaction also matches if its amount or its timestamp is exactly equal to a given bound (for example, `minAmount`).
  */
 export interface TransactionQuery extends PageRequest {
   readonly id?: TransactionId;
@@ -151,7 +154,7 @@ export interface TransactionEntry {
 export interface DappQuery extends PageRequest {
   /**
    * Id of the application's registration. If `transactionId` and `name` are both given, an application needs to match
-   * only one of them.
+   * only one of the two values.
    */
   readonly transactionId?: TransactionId;
   /** The complete name of the application. */
@@ -175,7 +178,10 @@ export interface VoteQuery extends PageRequest {
   readonly sort: Sort<'username' | 'balance'>;
 }
 
-/** A multisignature account with its members. The members are in ascending order of balance, then of address. */
+/**
+ * A multisignature account with its members. The members are in ascending order of their balances. Members with equal
+ * balances are in the order of their addresses.
+ */
 export interface GroupEntry {
   readonly account: Account;
   readonly members: readonly Account[];
@@ -191,22 +197,23 @@ export interface ForgingStatistics {
 export interface ChainQueries {
   /** The tip of the chain; undefined while the store is empty. */
   tip(): BlockHeader | undefined;
-  /** The newest headers, highest first; at most `limit`. */
+  /** Returns the newest headers, highest first. The result contains at most `limit` headers. */
   latestHeaders(limit: number): readonly BlockHeader[];
   blockByHeight(height: number): Block | undefined;
   accounts(query: AccountQuery): Page<AccountEntry>;
   delegates(query: DelegateQuery): Page<DelegateEntry>;
   /**
-   * Finds the blocks that match a query. A query that no index answers and that has many candidates (blocks to examine)
-   * runs in chunks, and may fail with `QUERIES_BUSY` like `transactions`.
+   * Finds the blocks that match a query. If no index answers the query, and the query has many candidates (blocks to
+   * examine), the query runs in chunks. Such a query may fail with `QUERIES_BUSY` for the same reason as in
+   * `transactions`.
    */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
-   * Finds the transactions that match a query. A query that no index answers and that has many candidates (transactions
-   * to examine) runs in chunks, and other work runs between the chunks.
+   * Finds the transactions that match a query. If no index answers the query, and the query has many candidates
+   * (transactions to examine), the query runs in chunks. Other work can run between two chunks.
    *
-   * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, but 16 other queries of this kind already
-   *   wait or run
+   * @throws ProtocolError `QUERIES_BUSY` if the query must run in chunks, but 16 other queries that run in chunks are
+   *   already running or waiting
    */
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
@@ -217,25 +224,34 @@ export interface ChainQueries {
   accountBy(identity: AccountIdentity): Account | undefined;
   /**
    * Finds the voters of a delegate; the page is empty if `publicKey` is undefined or malformed. If no index answers the
-   * query and the delegate has many voters, the query runs in chunks, and may fail with `QUERIES_BUSY` like
-   * `transactions`.
+   * query and the delegate has many voters, the query runs in chunks. Such a query may fail with `QUERIES_BUSY` for the
+   * same reason as in `transactions`.
    */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;
-  /** The group of a multisignature account; undefined for other accounts. */
+  /**
+   * Returns the account with this address and the members of the account. The result is undefined if the account is not
+   * a multisignature account.
+   */
   group(address: Address): GroupEntry | undefined;
-  /** The multisignature accounts that have `account` as a member, in ascending order of balance, then of address. */
+  /**
+   * Returns the multisignature accounts that have `account` as a member, in ascending order of their balances. Accounts
+   * with equal balances are in the order of their addresses.
+   */
   memberships(account: Account): readonly GroupEntry[];
   /** Number of transactions in the chain, including the transactions of the genesis block. */
   transactionCount(): number;
-  /** Registrations of applications. */
+  /** Finds the transactions that registered applications and match a query. */
   dapps(query: DappQuery): Page<TransactionEntry>;
-  /** Earnings from the blocks that the delegate forged in the period. Both ends of the period are included. */
+  /**
+   * Returns the earnings of a delegate from the blocks that the delegate forged in the period. The period includes both
+   * timestamps.
+   */
   blockForgingStatistics(publicKey: PublicKey, fromTimestampS: number, toTimestampS: number): ForgingStatistics;
   /**
-   * Earnings from the rounds whose last block is in the period. Both ends of the period are included. The member
-   * `blocks` of the result counts the blocks that the delegate forged in these rounds. The query must compute the
-   * payments of each round, so it runs in chunks and may fail with `QUERIES_BUSY`.
+   * Returns the earnings of a delegate from the rounds whose last block is in the period. The period includes both
+   * timestamps. The member `blocks` of the result counts the blocks that the delegate forged in these rounds. The query
+   * must compute the payments of each round, so it runs in chunks and may fail with `QUERIES_BUSY`.
    */
   roundForgingStatistics(
     publicKey: PublicKey,

@@ -4,12 +4,12 @@
  * honest node. Each limit applies to one kind of message or call (`RateKind`). The limit is `SAFETY` times the largest
  * number of messages or calls of this kind that can arrive from an honest sender within one window (`RATE_WINDOW_MS`).
  *
- * Sources of the rates: the code of lisk-sdk 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and lisk-sdk 3.0.2
- * (lisk-framework 0.5.2, lisk-p2p 0.4.2). Both releases allow these values in their configuration:
+ * The rates of honest peers come from the code of lisk-sdk 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and lisk-sdk
+ * 3.0.2 (lisk-framework 0.5.2, lisk-p2p 0.4.2). Both releases allow these values in their configuration:
  * `broadcasts.broadcastInterval` from 1 to 60 s (default 5 s), and `BLOCK_TIME` of at least 2 s. Release 3.0.2
- * penalises a peer for its fourth `getTransactions`, `postTransactionsAnnouncement` or `postSignatures` within ten
- * seconds. Both releases penalise a peer for more than a hundred frames (messages, calls and answers together) in one
- * second.
+ * penalises a peer for the fourth message or call with the same name within ten seconds, if the name is
+ * `getTransactions`, `postTransactionsAnnouncement` or `postSignatures`. Both releases penalise a peer for more than a
+ * hundred frames (messages, calls and answers together) in one second.
  */
 
 import type { Generation } from '../protocol/params.ts';
@@ -36,11 +36,13 @@ export type RateKind =
   | 'probe';
 
 /**
- * The maximum rate at which a sender sends to one peer. In any time `T`, the sender sends at most `burst` messages,
- * plus one for each `everyMs` of `T`.
+ * The maximum rate at which a sender sends to one peer. In any period of `T` milliseconds, the sender sends at most
+ * `burst` messages, plus one message for each `everyMs` milliseconds of the period.
  */
 export interface Sending {
-  /** Number of messages that may be sent in a burst, in addition to one message in each `everyMs`. */
+  /**
+   * Number of messages that the sender may send in a burst, in addition to one message in each `everyMs` milliseconds.
+   */
   readonly burst: number;
   readonly everyMs: number;
   /**
@@ -55,16 +57,16 @@ export interface RateRow {
   readonly generation: Generation;
   /** Name of the event (for a message) or of the procedure (for a call) in the frames on the wire. */
   readonly name: string;
-  /** Highest rate at which this node sends, in any configuration. */
+  /** Highest rate at which this node sends messages or calls of this kind, in any configuration. */
   readonly own: Sending;
   /**
-   * Highest rate at which a reference node (lisk-sdk) sends, in any configuration; undefined if it never sends this
-   * message.
+   * Highest rate at which a reference node (lisk-sdk) sends messages or calls of this kind, in any configuration. The
+   * rate is undefined if a reference node never sends them.
    */
   readonly reference: Sending | undefined;
   /**
    * True if third parties can cause an honest node to send more messages of this kind than the rates of this row allow.
-   * If true, messages above the limit are dropped, but their sender loses no points.
+   * If true, the node drops the messages above the limit, but their sender loses no points.
    */
   readonly isRelayed: boolean;
 }
@@ -83,7 +85,7 @@ export const STALL_MS = 30_000;
  * can arrive from an honest peer.
  */
 export const SAFETY = 1.5;
-/** The number of uses above which a peer loses points, divided by the number of accepted uses. */
+/** A peer loses points if it sends more than `PENALISED_FROM` times as many uses in a window as this node accepts. */
 const PENALISED_FROM = 2;
 
 /**
@@ -127,17 +129,18 @@ const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
  */
 const TIPS: Sending = { burst: 5, everyMs: 1_000 };
 /**
- * Rate of a periodic broadcast of lisk-sdk: one message in each interval. The configuration of lisk-sdk allows
- * intervals of one second.
+ * Rate of a periodic broadcast of lisk-sdk. A node sends one message in each interval. The configuration of lisk-sdk
+ * allows intervals of one second.
  */
 const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
- * Rate of messages that release 3.0.2 limits: a peer may send three messages of one kind in ten seconds without a
- * penalty. This node sends at most one message every five seconds, like release 3.0.2 by default. A fourth message then
- * arrives within ten seconds only if an earlier message is five seconds late.
+ * Rate at which this node sends a kind of message that release 3.0.2 limits. Release 3.0.2 accepts three messages of
+ * the kind from a peer in ten seconds without a penalty. This node sends at most one message every five seconds, like
+ * release 3.0.2 by default. A fourth message then arrives within ten seconds only if an earlier message is five seconds
+ * late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
-/** Rate of messages that nodes of generation 2 do not limit. */
+/** Rate at which this node sends a kind of message for which nodes of generation 2 have no limit. */
 const UNRATIONED: Sending = { burst: 1, everyMs: 1_000 };
 /** Rate of the ping that measures latency. A node sends a ping every 20 to 60 s. */
 const PROBES: Sending = { burst: 1, everyMs: 20_000 };
@@ -148,8 +151,8 @@ const PROBES: Sending = { burst: 1, everyMs: 20_000 };
 const OWN_INFO: Sending = { burst: 3, everyMs: 1_000 };
 
 /**
- * The names of a message or call in the frames of generation 2 and of generation 3. Undefined if the generation does
- * not have the message or call.
+ * The names of a message or call in the frames of generation 2 and of generation 3. A name is undefined if its
+ * generation does not have the message or call.
  */
 type WireNames = readonly [name2: string | undefined, name3: string | undefined];
 type Row = readonly [
@@ -174,8 +177,8 @@ const ROWS: readonly Row[] = [
   ['tipRequest', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
   ['blocksRequest', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
   ['commonBlockRequest', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
-  // The reference (lisk-sdk) asks once for each announcement with an unknown id. This node announces at a limited rate,
-  // so these requests are limited, too.
+  // The reference (lisk-sdk) asks once for each announcement with an unknown id. This node sends announcements at a
+  // limited rate, so these requests of the reference arrive at a limited rate, too.
   ['transactionsRequest', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesRequest', ['getSignatures', 'getSignatures'], ONCE, ONCE],
   // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks. An honest node
@@ -204,14 +207,14 @@ export function rateOf(generation: Generation, kind: RateKind): RateRow {
 }
 
 /**
- * Maximum number of uses (messages or calls) that can arrive from one sender within a window after its connection was
- * blocked.
+ * Returns the maximum number of uses (messages or calls) that can arrive from one sender within a window. The function
+ * assumes that the connection of the sender was blocked before the window.
  */
 export function arrivalsMax({ burst, everyMs, outstandingMax = Infinity }: Sending, windowMs: number): number {
   return burst + Math.ceil(windowMs / everyMs) + Math.min(outstandingMax, Math.ceil(STALL_MS / everyMs));
 }
 
-/** Maximum number of uses that can arrive from one honest peer within a window. */
+/** Returns the maximum number of uses of one kind that can arrive from one honest peer within a window. */
 export function honestMax({ own, reference }: RateRow, windowMs = RATE_WINDOW_MS): number {
   return Math.max(arrivalsMax(own, windowMs), reference === undefined ? 0 : arrivalsMax(reference, windowMs));
 }
@@ -226,8 +229,9 @@ export function limitsOf(row: RateRow): { readonly takenMax: number; readonly pe
 }
 
 /**
- * Maximum number of frames that can arrive from one honest peer in one second: its calls and messages, its answers to
- * calls of this node, and its heartbeats. All requests of a synchronisation share one rate (`PACED`).
+ * Returns the maximum number of frames that can arrive from one honest peer in one second. These frames are the calls
+ * and messages of the peer, its answers to calls of this node, and its heartbeats. The function counts the rate `PACED`
+ * only once, because all requests of a synchronisation share this rate.
  */
 export function honestFramesMax(generation: Generation): number {
   const isPaced = ({ own }: RateRow): boolean => own === PACED;

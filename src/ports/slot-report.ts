@@ -7,7 +7,7 @@ import type { PublicKey } from '../protocol/types.ts';
 
 /** An event of a slot. */
 export interface SlotFact {
-  /** Unix time in milliseconds. */
+  /** Time of the event as Unix time in milliseconds. */
   readonly timeMs: number;
   /** The module that reported the event: `chain` or `forge`. */
   readonly module: string;
@@ -17,11 +17,11 @@ export interface SlotFact {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The events of slots that this node observed, with the owners of the slots. */
+/** The events that this node observed in certain slots, and the owners of these slots. */
 export interface SlotReport {
   /**
-   * Unix time in milliseconds; events from before this time may be missing. For each slot, the report has at most the
-   * first eight events.
+   * Unix time in milliseconds. The report may lack events from before this time. For each slot, the report has at most
+   * the first eight events.
    */
   readonly sinceMs: number;
   readonly slots: readonly {
@@ -42,8 +42,9 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots during which the tip of this node stayed the same for so long that the owner of the last
-   * slot was uncertain, oldest first. By the last slot, other nodes may have begun a later round.
+   * The latest ranges of slots that ended with an uncertain slot owner, oldest first. During each range, the tip of
+   * this node stayed the same. Before the last slot of the range, other nodes may have begun a later round, so the
+   * owner of the last slot was uncertain.
    */
   readonly oldOrders: readonly OldOrder[];
 }
@@ -56,7 +57,7 @@ export interface SlotForger {
   readonly publicKey: PublicKey;
   /** Username of the delegate; empty if the key belongs to no delegate. */
   readonly username: string;
-  /** Height whose order of forgers determines the owner. */
+  /** The order of forgers at this height determines the owner of the slot. */
   readonly height: number;
   /**
    * False if the slot is after the tip of this node, and other nodes may have begun a later round between the tip and
@@ -71,7 +72,7 @@ export interface SlotRange {
 }
 
 interface OldOrder extends SlotRange {
-  /** Height whose order of forgers this node used for these slots. */
+  /** For these slots, this node used the order of forgers at this height. */
   readonly height: number;
 }
 
@@ -83,8 +84,8 @@ interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
   /**
-   * The first slot after the last block that this branch shares with the next branch. `toSlot` is the slot in which the
-   * node left this branch.
+   * The slot after the slot of the common block: the highest block that belongs both to this branch and to the next
+   * branch (the branch to which the node changed). `toSlot` is the slot in which the node left this branch.
    */
   readonly fromSlot: number;
   readonly toSlot: number;

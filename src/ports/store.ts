@@ -10,7 +10,7 @@ import type { Block, BlockHeader, BlockId, Transaction, TransactionId } from '..
 /** The position of a transaction in the chain. */
 export interface TransactionPlace {
   readonly height: number;
-  /** Position of the transaction in its block, from 0. */
+  /** Index of the transaction in the list of transactions of its block. The first transaction has the index 0. */
   readonly index: number;
 }
 
@@ -57,7 +57,7 @@ export interface NoteStore {
   /** Runs `work` in one transaction of the store, as `ChainStore.transact` does. */
   transact<T>(work: (writer: Pick<ChainWriter, 'setNote'>) => T): T;
   /**
-   * The note with this name; undefined if the store has no note with this name.
+   * Returns the value of the note with the name `key`. The result is undefined if the store has no note with this name.
    *
    * @throws ProtocolError `STORE_DAMAGED` if the note `FINALIZED_NOTE` does not match its checksum
    */
@@ -70,17 +70,20 @@ export interface ChainStore extends ChainReader, NoteStore {
    * only in memory or was opened with `durable: false`. `work` must not be asynchronous.
    *
    * @throws the error of `work`, or ProtocolError `STORE_WRITE_FAILED` or `STORE_TAKEN_OVER` if the store cannot be
-   *   written; the store then does not change
+   *   written. After each of these errors, the store is unchanged
    */
   transact<T>(work: (writer: ChainWriter) => T): T;
-  /** All note names that begin with the prefix, in ascending order. */
+  /** Returns all names of notes that begin with `prefix`, in ascending order. */
   noteKeys(prefix: string): readonly string[];
   /**
-   * SHA-256 over all entries of the consensus state, in the order of their keys; hexadecimal. Nodes with the same tip
-   * must have the same digest.
+   * Returns the SHA-256 hash over all entries of the consensus state, in the order of their keys. The result is
+   * hexadecimal. Nodes with the same tip must have the same digest.
    */
   stateDigest(): string;
-  /** Height of the lowest block that can be reverted; undefined if no block can be reverted. */
+  /**
+   * Returns the height of the lowest block that the store can revert with the undo records that it still has. The
+   * result is undefined if the store can revert no block.
+   */
   undoFloor(): number | undefined;
   close(): Promise<void>;
 }
@@ -106,8 +109,8 @@ export interface DeferrableIndexes {
   readonly indexLag: number;
   /**
    * After this call, appending a block adds no entries to the indexes of transactions. A call of `backfill` writes the
-   * missing entries of all blocks that were appended before that call. Indexing stays deferred after the backfill,
-   * until `resumeIndexing`.
+   * missing entries of all blocks that were appended before the call of `backfill`. Indexing stays deferred after the
+   * backfill, until `resumeIndexing`.
    */
   deferIndexing(): void;
   /** Ends the deferral. From now on, each call of `ChainStore.transact` writes all missing index entries. */

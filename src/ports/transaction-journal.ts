@@ -3,8 +3,8 @@
  * journal also receives a transaction from a peer if a client of this node sends a member's signature of the
  * transaction. If the journal is a file, a transaction is on disk before the client gets its answer. A transaction
  * stays in the journal until its block is final or at least one round below the tip, or until the transaction expires
- * or becomes invalid. If the journal is full, the node removes confirmed transactions to make room, the earliest
- * confirmed first.
+ * or becomes invalid. If the journal is full, the node makes room by removing confirmed transactions, and removes the
+ * transactions that were confirmed first before the others.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';
@@ -14,7 +14,7 @@ export interface JournaledTransaction {
   readonly id: TransactionId;
   /** Result of `Codec.transactionToJson`, with the members' signatures that existed when this entry was created. */
   readonly json: JsonObject;
-  /** Unix time in milliseconds. */
+  /** Unix time in milliseconds at which the transaction arrived in the pool. */
   readonly receivedAtMs: number;
   /**
    * True if the transaction needs members' signatures. A transaction that needs members' signatures may wait longer in
@@ -30,7 +30,7 @@ export interface JournaledTransaction {
  * disk when the next call of `flush` has resolved.
  */
 export interface TransactionJournal {
-  /** All entries, oldest first. */
+  /** Returns all entries, oldest first. */
   entries(): Iterable<JournaledTransaction>;
   get(id: TransactionId): JournaledTransaction | undefined;
   hasRoomFor(added: JournaledTransaction | MemberSignature): boolean;
@@ -46,8 +46,8 @@ export interface TransactionJournal {
   addSignature(signature: MemberSignature): void;
   remove(ids: readonly TransactionId[]): void;
   /**
-   * Resolves when all entries and signatures that were added before this call are on disk. All calls that arrive during
-   * one write share the next write.
+   * Resolves when all entries and signatures that were added before this call are on disk. All calls of `flush` during
+   * one write of the file share the next write.
    *
    * @throws ProtocolError `TRANSACTION_JOURNAL_WRITE_FAILED` if the file cannot be written, or
    *   `TRANSACTION_JOURNAL_TAKEN_OVER` if this process has lost the lock of the journal. After an error, new entries

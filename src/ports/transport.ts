@@ -31,10 +31,10 @@ export interface NodeInfo {
   readonly wsPort: number;
   readonly httpPort: number;
   readonly protocolVersion: string;
-  /** 16 random characters, chosen at each start of the process. */
+  /** 16 random characters that the node chooses at each start of its process. */
   readonly nonce: string;
   readonly height: number;
-  /** Generation 2 only: the broadhash of the node's chain. */
+  /** The broadhash of the node's chain. Only nodes of generation 2 send the broadhash. */
   readonly broadhash?: string;
   /**
    * Version of the tip block. This member and the next two members describe the sender's tip. Only nodes of generation
@@ -43,14 +43,18 @@ export interface NodeInfo {
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** Generation 3 only: if false, the peers should not tell other nodes the address of the sender. */
+  /**
+   * If false, the peers should not tell other nodes the address of the sender. Only nodes of generation 3 send this
+   * member.
+   */
   readonly advertiseAddress?: boolean;
 }
 
 /**
  * The info of a peer. For a connected peer, `ip` is the address of the connection. If this node dialled the peer,
- * `wsPort` is the dialled port; otherwise, `wsPort` is an unproved statement of the peer, like all other members. If
- * another peer reported the peer, all members are unproved statements of the reporting peer.
+ * `wsPort` is the dialled port. If the peer dialled this node, `wsPort` is an unproved statement of the peer. All other
+ * members are also unproved statements of the peer. For a peer that another peer reported, all members are unproved
+ * statements of the reporting peer.
  */
 export interface PeerInfo extends PeerAddress {
   readonly os?: string;
@@ -63,9 +67,9 @@ export interface PeerInfo extends PeerAddress {
   readonly blockVersion?: number;
   readonly maxHeightPrevoted?: number;
   readonly lastBlockId?: string;
-  /** Generation 3 only: the identifier of the peer's network. */
+  /** The identifier of the peer's network. Only peers of generation 3 send this member. */
   readonly networkId?: string;
-  /** Generation 2 only: the payload hash of the genesis block of the peer's network. */
+  /** The payload hash of the genesis block of the peer's network. Only peers of generation 2 send this member. */
   readonly nethash?: string;
   readonly advertiseAddress?: boolean;
 }
@@ -74,14 +78,17 @@ export interface Connection {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';
   readonly info: PeerInfo;
-  /** Start of the connection; Unix time in milliseconds. */
+  /** Unix time in milliseconds at which the connection started. */
   readonly sinceMs: number;
-  /** The last measured round trip in milliseconds; undefined before the first measurement. */
+  /**
+   * The last measured duration of a round trip to the peer, in milliseconds. The value is undefined before the first
+   * measurement.
+   */
   readonly latencyMs: number | undefined;
   /**
-   * Share of the peer's requests that this node answered without an error, from 0 to 1; undefined if the peer sent no
-   * request in the last 20 seconds. If the peer sends no request for more than 20 seconds, the node forgets the earlier
-   * requests.
+   * Share of the peer's requests that this node answered without an error, from 0 to 1. If the peer sends no request
+   * for more than 20 seconds, the node forgets the earlier requests of the peer, and the value is undefined until the
+   * next request.
    */
   readonly responsiveness?: number | undefined;
 }
@@ -123,7 +130,7 @@ export type AnswerTo<R extends PeerRequest> = PeerAnswers[R['kind']];
 export type PeerMessage =
   | { readonly kind: 'block'; readonly block: unknown }
   | { readonly kind: 'transactionIds'; readonly ids: readonly string[] }
-  /** Generation 2 only: whole transactions. */
+  /** Contains whole transactions. Only nodes of generation 2 send this message. */
   | { readonly kind: 'transactions'; readonly transactions: readonly unknown[] }
   | { readonly kind: 'signatures'; readonly signatures: readonly MemberSignature[] };
 
@@ -151,13 +158,13 @@ export interface TransportHandlers {
    */
   offence(peerId: PeerId, offence: PeerOffenceCode, detail: string): void;
   /**
-   * Whether an IP address may connect now. The transport calls this method before it accepts an inbound connection,
-   * possibly several times for one connection.
+   * Returns true if peers at an IP address may connect now. The transport calls this method before it accepts an
+   * inbound connection, possibly several times for one connection.
    */
   admits(ip: string): boolean;
   /**
-   * Whether an option of the node names a peer at this IP address. A named peer can connect even while many other hosts
-   * are connecting. If `isNamed` is absent, no peer is named.
+   * Returns true if an option of the node names a peer at this IP address. A named peer can connect even while many
+   * other hosts are connecting. If `isNamed` is absent, no peer is named.
    */
   isNamed?(ip: string): boolean;
   /**
@@ -182,8 +189,8 @@ export type PeerOffenceCode =
   /** A message or an answer is malformed. */
   | 'MALFORMED_MESSAGE'
   /**
-   * A peer list is too long or, in generation 3, is not a list. Entries with impossible addresses are skipped without
-   * an offence.
+   * A peer list is too long or, in generation 3, is not a list. If a list contains entries with impossible addresses,
+   * the transport skips these entries, and there is no offence.
    */
   | 'MALFORMED_PEER_LIST'
   /** The peer's info about itself is larger than allowed. */
@@ -197,7 +204,7 @@ export type PeerOffenceCode =
   | 'MESSAGE_FLOOD'
   /**
    * In a window of ten seconds, the peer made more than `penalisedAbove` (`rates.ts`) calls of one procedure, or sent
-   * more than `penalisedAbove` messages of one name.
+   * more than `penalisedAbove` messages with one name.
    */
   | 'PROCEDURE_RATE';
 
@@ -205,13 +212,15 @@ export interface Transport {
   /**
    * Starts to listen.
    *
-   * @throws ProtocolError `PORT_IN_USE`, or `LISTEN_FAILED` for any other reason; both name the port
+   * @throws ProtocolError `PORT_IN_USE` if the port is in use, or `LISTEN_FAILED` if the transport cannot listen for
+   *   any other reason. Both errors name the port
    */
   start(handlers: TransportHandlers): Promise<void>;
   /**
    * Dials a peer.
    *
-   * @throws ProtocolError `DIAL_FAILED` with `code` and `reason`, or `PEERS_DISABLED` if the node runs without peers
+   * @throws ProtocolError `DIAL_FAILED` if the dial fails, with the close code (`code`) and the `reason`;
+   *   `PEERS_DISABLED` if the node runs without peers
    */
   connect(address: PeerAddress): Promise<PeerId>;
   disconnect(peerId: PeerId, reason: CloseReason): void;
@@ -224,8 +233,8 @@ export interface Transport {
    */
   request<R extends PeerRequest>(peerId: PeerId, request: R): Promise<AnswerTo<R>>;
   /**
-   * Sends a message and does not wait for its delivery. If the peer is disconnected, the message is dropped without an
-   * error. If the peer reads too slowly, the message is dropped and the connection is closed.
+   * Sends a message and does not wait for its delivery. If the peer is disconnected, the transport drops the message
+   * without an error. If the peer reads too slowly, the transport drops the message and closes the connection.
    */
   send(peerId: PeerId, message: PeerMessage): void;
   /**

@@ -1,6 +1,6 @@
 /**
- * Defines the interface of the module that checks signatures: one signature on the calling thread, or many signatures
- * on several threads.
+ * Defines the interface of the module that checks signatures. The module checks one signature on the calling thread, or
+ * many signatures on several threads.
  */
 
 import type { SignatureCheck } from '../protocol/types.ts';
@@ -9,10 +9,10 @@ export interface Verifier {
   /** Name of the library that makes the checks; the node writes this name to the log. */
   readonly backend: 'sodium' | 'noble';
   /**
-   * Estimated processor time of all checks on the calling thread so far, in milliseconds. Each check adds a constant:
-   * the mean time of a check with the library `backend` on a certain server (`CHECK_MS`). A check whose result is in
-   * the cache of the verifier adds nothing. If the verifier measured the real time instead, the node would charge peers
-   * more while the machine is busy.
+   * Estimated processor time in milliseconds that all checks on the calling thread have taken so far. Each check adds
+   * the constant `CHECK_MS` for the library `backend`. The constant is the mean time of a check with this library on a
+   * certain server. A check whose result is in the cache of the verifier adds nothing. If the verifier measured the
+   * real time instead, the node would charge peers more while the machine is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

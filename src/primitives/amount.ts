@@ -25,8 +25,8 @@ export function lskText(beddows: bigint): string {
 }
 
 /**
- * Converts an amount in LSK to beddows. The text has 1 to 11 digits. A point and 1 to 8 digits may follow (`1.5`).
- * Returns undefined for any other text.
+ * Converts an amount in LSK to beddows. The text must begin with 1 to 11 digits. A point and 1 to 8 further digits may
+ * follow (`1.5`). Returns undefined for any other text.
  */
 export function beddowsOfLskText(text: string): bigint | undefined {
   const match = /^([0-9]{1,11})(?:\.([0-9]{1,8}))?$/.exec(text);

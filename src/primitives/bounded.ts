@@ -1,16 +1,17 @@
 /**
- * Defines collections with a maximum size. The node needs them for data from peers and clients, who could otherwise
- * fill a collection without limit.
+ * Defines collections with a maximum size. The node keeps data from peers and clients in such collections. Peers and
+ * clients could fill a collection without a maximum size until the memory is full.
  */
 
 import { assert } from './errors.ts';
 
 /**
- * Map of at most `entriesMax` entries. The map drops entries that were not used recently. `get` and `set` use an entry,
- * but `has` and `entries` do not. Time is divided into spans. A span ends when `entriesMax / 2` entries were used in
- * the span and a further entry is used. At the end of a span, the map drops each entry that was not used in that span.
- * An entry therefore survives at least the use of `entriesMax / 2` other entries. Each use of an entry costs one
- * lookup. A strict least-recently-used order would cost a removal and an insertion for each use.
+ * Map of at most `entriesMax` entries. The map drops entries that were not used recently. A call of `get` or `set`
+ * counts as a use of the entry, but a call of `has` or `entries` does not. The map divides time into spans. When
+ * `entriesMax / 2` entries have been used in a span, the next use of a different entry ends the span. At the end of a
+ * span, the map drops each entry that was not used in that span. After its last use, an entry therefore survives the
+ * use of at least `entriesMax / 2` other entries. Each use of an entry costs one lookup. A strict least-recently-used
+ * order would cost a removal and an insertion for each use.
  */
 export class LruMap<K, V> {
   readonly entriesMax: number;

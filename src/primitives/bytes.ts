@@ -73,8 +73,8 @@ const U64_BYTES = new Uint8Array(8);
 const U64_VIEW = new DataView(U64_BYTES.buffer);
 
 /**
- * Writes an unsigned 64-bit integer, big-endian. The function uses a DataView, because DataView writes a bigint several
- * times as fast as Buffer does.
+ * Writes an unsigned 64-bit integer as eight big-endian bytes into `bytes`, from the index `at` on. The function uses a
+ * DataView, because DataView writes a bigint several times as fast as Buffer does.
  *
  * @throws RangeError if the integer is not in 0..2^64-1
  */

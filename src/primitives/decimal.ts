@@ -2,8 +2,9 @@
  * Parses decimal numbers without rounding (`Decimal`), and adds them up (`DecimalSum`). The node uses decimal numbers
  * mainly for amounts that no signature covers (`countedAmount`). An amount of this kind may have a fraction, a sign and
  * an exponent. A `Decimal` stores the sign, the digits and the exponent. The number `1e999999999` therefore takes only
- * a few bytes of memory. A `DecimalSum` stores digits only for the decimal places that its terms use. Computing the
- * value of a sum takes about 4 ms per million digits of its terms.
+ * a few bytes of memory. A `DecimalSum` of `1e999999999` and 1 takes little memory as well, because it does not store
+ * the zeros between the digits of the two numbers. Computing the value of a sum takes about 4 ms per million digits of
+ * its terms.
  */
 
 import { assert } from './errors.ts';
@@ -36,8 +37,8 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
  * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
  * @returns undefined for any other text, and for a number that the number library of lisk-sdk refuses: a number that is
- *   too large (`REFERENCE_PLACES_MAX`), or a zero with too large an exponent. `ZERO` for a number that the library
- *   treats as zero
+ * too large (`REFERENCE_PLACES_MAX`), or a zero with too large an exponent. The result is `ZERO` for a number that the
+ * library treats as zero
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());
@@ -152,8 +153,8 @@ export class DecimalSum {
   }
 
   /**
-   * Adds up the terms. The result is a list of runs of neighbouring limbs, lowest first. The magnitude of each limb is
-   * below `LIMB`, and a limb may be negative.
+   * Adds up the decimal terms and the sum of the integers. The result is a list of runs, lowest first. A run is a group
+   * of neighbouring limbs. The magnitude of each limb is below `LIMB`, and a limb may be negative.
    */
   #carried(): Limbs[] {
     const whole = decimalOf(this.#whole.toString()) ?? ZERO;

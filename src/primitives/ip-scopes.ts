@@ -4,9 +4,9 @@
  * sources are RFC 5771 and RFC 4291. The table `BLOCKS` omits address blocks that the registries call globally
  * reachable, with three exceptions. First, the table contains the blocks of AS112 and AMT, because only the servers of
  * these services have addresses there. Second, the table contains `64:ff9b::/96`, because each address in this block
- * embeds an IPv4 address that decides its scope. Third, the table contains `192.0.0.0/24` and `2001::/23` as a whole,
- * although the registries call some addresses in these two blocks globally reachable. No peer has an address in these
- * two blocks.
+ * embeds an IPv4 address. The IPv4 address decides the scope of the IPv6 address. Third, the table contains
+ * `192.0.0.0/24` and `2001::/23` as a whole, although the registries call some addresses in these two blocks globally
+ * reachable. No peer has an address in these two blocks.
  */
 
 import { ipBytes } from './ip.ts';

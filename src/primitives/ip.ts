@@ -48,7 +48,12 @@ function ipv6Bytes(text: string): readonly number[] | undefined {
   return groups.flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/** @param isLast true if the address ends with `half`; an IPv4 address may then replace the last two groups */
+/**
+ * Returns the 16-bit groups of a part of an IPv6 address; undefined if the part is invalid.
+ *
+ * @param half the part before or after `::`; the whole address if it does not contain `::`
+ * @param isLast true if the address ends with `half`; an IPv4 address may then replace the last two groups
+ */
 function groupsOf(half: string, isLast: boolean): number[] | undefined {
   if (half === '') return [];
   const texts = half.split(':');

@@ -12,13 +12,15 @@
  */
 const WORK_SHARE = 0.5;
 /**
- * Maximum credit of the budget in milliseconds. The credit also grows during the work. With the default share, work for
- * other parties can therefore run for about 20 ms without a pause: a small part of a slot, which takes at least 2 s.
+ * Maximum credit of the budget in milliseconds. The credit is the time that work for other parties may take now. The
+ * credit also grows while this work runs. With the default share, work for other parties can therefore run for about 20
+ * ms without a pause. This time is a small part of a slot, because a slot takes at least 2 s.
  */
 const WORK_BURST_MS = 10;
 /**
- * While the budget has a debt of at least this number of milliseconds, `spend` charges nothing. Without this limit,
- * other work would have to wait for a long time after a flood of work that cannot be postponed.
+ * The budget has a debt while its credit is negative. If the debt is at least this number of milliseconds, `spend`
+ * charges nothing. Without this limit, a flood of work that cannot be postponed would delay the work that can be
+ * postponed for a long time.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
@@ -40,7 +42,7 @@ export class WorkShare {
   readonly #burstMs: number;
   /** Callbacks that wait until the budget has time left. Each user of the budget has at most one waiting callback. */
   readonly #waiting: (() => void)[] = [];
-  /** Milliseconds that work may take now; negative after long work. */
+  /** Credit of the budget in milliseconds. After long work, the credit is negative (a debt). */
   #creditMs: number;
   #creditedMs: number;
   #isTimed = false;
@@ -81,7 +83,10 @@ export class WorkShare {
     };
   }
 
-  /** Charges the time of work that could not wait for the budget, such as reading bytes that a client sends. */
+  /**
+   * Charges the time of work that could not wait for the budget, such as reading bytes that a client sends. Charges
+   * nothing if the debt is at least `OUTSIDE_DEBT_MS_MAX`.
+   */
   spend(costMs: number): void {
     this.#credit();
     if (this.#creditMs > -OUTSIDE_DEBT_MS_MAX) this.#creditMs -= costMs;

@@ -8,8 +8,8 @@ import type { Rules } from './rules.ts';
 
 export interface RulesOptions {
   /**
-   * Signs forged blocks, and checks the signatures of their transactions; by default the Ed25519 implementation of the
-   * process.
+   * The Ed25519 implementation that signs forged blocks and checks the signatures of the transactions in these blocks.
+   * The default is the result of `defaultEd25519`.
    */
   readonly ed25519?: Ed25519;
 }

@@ -61,9 +61,9 @@ export interface Genesis {
 
 /**
  * @throws ProtocolError `GENESIS_INVALID` if there are no delegates, if the amount of an account is not above 0, or if
- *   the accounts get more than the supply. Also thrown if two delegates, usernames or transactions are equal (for
- *   example, two transfers of the same amount to the same account), or if the block would have more than
- *   `GENESIS_TRANSACTIONS_MAX` transactions
+ * the accounts get more than the supply. The error is also thrown if two delegates, two usernames or two transactions
+ * are equal (for example, two transfers of the same amount to the same account), or if the block would have more than
+ * `GENESIS_TRANSACTIONS_MAX` transactions
  */
 export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed25519: Ed25519): Genesis {
   const ordered = orders(request, format);
@@ -102,7 +102,10 @@ export function buildGenesis(request: GenesisRequest, format: GenesisFormat, ed2
   };
 }
 
-/** SHA-256 of the UTF-8 text `nethash + communityIdentifier`, hexadecimal. */
+/**
+ * Computes the SHA-256 hash of the UTF-8 text `nethash + communityIdentifier`, and returns the hash as hexadecimal
+ * text.
+ */
 export function networkIdentifierOf(nethash: string, communityIdentifier: string): string {
   return sha256Hex(utf8(nethash + communityIdentifier));
 }

@@ -1,6 +1,7 @@
 /**
- * Counts the forged blocks of delegates after each block. After each finished round, counts the missed blocks, and pays
- * the fees and rewards of the round to its forgers.
+ * Counts forged and missed blocks of delegates, and pays earnings. After each block, the node counts the block as
+ * forged by its generator. After each finished round, the node counts the missed blocks, and pays the fees and rewards
+ * of the round to the forgers of the round.
  */
 
 import { assert } from '../primitives/errors.ts';

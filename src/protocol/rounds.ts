@@ -53,8 +53,10 @@ export function byWeight(a: Delegate, b: Delegate): number {
 
 /**
  * Shuffles a delegate list into the order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each
- * hash determines four swaps, and then one position is skipped. The first hash is SHA-256 of the round's number as
- * decimal text. Each later hash is SHA-256 of the previous hash.
+ * of the first four bytes of a hash determines one swap: the entry at the present position changes places with the
+ * entry at the position `byte mod length of the list`. Each swap moves on to the next position. After the four swaps of
+ * a hash, the function skips one position. The first hash is SHA-256 of the round's number as decimal text. Each later
+ * hash is SHA-256 of the previous hash.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];

@@ -32,8 +32,9 @@ export interface Rules {
 
   /**
    * Makes the checks that need no state and that the parser of the transaction does not make. The checks cover the
-   * primary signature (the signature of the sender's first key), and whether the type of the transaction may occur in
-   * the context. In generation 2, the checks also cover the id and the fee that the transaction states.
+   * primary signature (the signature of the sender's first key), and whether a block with the height, version and
+   * timestamp in `context` may contain this type of transaction. In generation 2, the checks also cover the id and the
+   * fee that the transaction states.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
    *   timestamp of the tip. A field is undefined if lisk-sdk does not pass the field to its check. If the height is
@@ -45,21 +46,26 @@ export interface Rules {
     verify: SignatureOracle,
   ): readonly TransactionError[];
 
-  /** A list with one error if the type of the transaction may not occur in the context; otherwise an empty list. */
+  /**
+   * Returns a list with one error if a block with the height, version and timestamp in `context` may not contain this
+   * type of transaction. Otherwise, returns an empty list.
+   */
   typeErrors(transaction: Transaction, context: TransactionContext): readonly TransactionError[];
 
   /**
-   * The signature checks that `validateTransaction` makes. With this list, other threads can make many checks in
-   * advance.
+   * Returns the signature checks that `validateTransaction` makes. Other threads can make these checks before the node
+   * calls `validateTransaction`.
    */
   primarySignatureChecks(transaction: Transaction): readonly SignatureCheck[];
 
   /**
-   * Creates a search for the keys with which a transaction was signed. The search covers the second signature and the
-   * signatures of group members, but not the primary signature. The search takes the possible keys from the state. For
-   * the registration of a group, it takes the members' keys from the transaction. The search yields signature checks in
-   * several steps, so that other threads can make the checks in advance. The search returns no value, and no decision
-   * depends on the search.
+   * Creates a search for the keys with which a transaction was signed. The search covers the second signature, and the
+   * signatures of the members of a multisignature account (a group), but not the primary signature. The search takes
+   * the possible keys from the state. If the transaction registers a group, the search takes the members' keys from the
+   * transaction. The search yields signature checks in several steps, so that other threads can make the checks before
+   * the transaction is verified. The search returns no value. It only makes the later verification faster: the
+   * signature cache then has the results of the checks, and the verification tries the right member's key first. No
+   * verdict on the transaction depends on the search.
    *
    * @param state the state before the transaction, or the state at a nearby block
    * @returns undefined if the transaction has only its primary signature
@@ -67,9 +73,10 @@ export interface Rules {
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
 
   /**
-   * Verifies a transaction alone, without changing `state`. Checks that the slot of the timestamp is not in the future,
-   * that the transaction is not in the chain, and that the transaction can be applied to `state`. A transaction in
-   * `inertTransactions` of the exceptions (an inert transaction) always gets the verdict `ok`.
+   * Verifies one transaction against `state`, without changing `state`. Checks that the slot of the transaction's
+   * timestamp is not in the future, that the transaction is not in the chain, and that the transaction can be applied
+   * to `state`. An inert transaction (a transaction that the exceptions of the network list in `inertTransactions`)
+   * always gets the verdict `ok`.
    *
    * @param nowS present chain time in whole seconds since the epoch of the network
    */
@@ -83,11 +90,13 @@ export interface Rules {
   /**
    * Applies the transactions of a batch, one after another, to a copy of `state`. Returns a verdict for each
    * transaction. A failing or pending transaction does not change the copy. A transaction also fails if the chain
-   * already has it, or if the pool does not accept it (`poolFault`; in generation 2 also `forgingFault`).
+   * already has this transaction, or if `poolFault` returns an error for the transaction. In generation 2, a
+   * transaction fails also if `forgingFault` returns an error.
    *
-   * If a sender has several transactions in the batch, the balance that the sender had before the batch limits their
-   * total spending. The amounts and fees of failing and pending transactions count as spending, too. Transactions that
-   * the chain already has, and transactions that fail because they exceed this limit, do not count.
+   * If a sender has several transactions in the batch, the balance that the sender had before the batch limits the
+   * total of the amounts and fees of these transactions. Transactions that the chain already has do not count in this
+   * total. A transaction that would exceed the limit fails, and does not count either. A transaction that is pending,
+   * or that fails for another reason, does count.
    */
   processTransactions(
     state: StateReader,
@@ -96,11 +105,11 @@ export interface Rules {
   ): readonly TransactionVerdict[];
 
   /**
-   * Adds a signature of a group member to a pending transaction. The function also removes the false signatures that it
-   * finds among the members' signatures.
+   * Adds a signature of a group member to a pending transaction. The function also removes the invalid signatures that
+   * it finds among the members' signatures of the transaction.
    *
-   * @returns the transaction with the signature, and whether its signatures are complete. If the signature is refused,
-   *   the result is the refusal
+   * @returns the transaction with the added signature, and whether the transaction then has all signatures that it
+   * needs. If the function refuses the signature, it returns the refusal
    */
   addMemberSignature(
     state: StateReader,
@@ -115,7 +124,7 @@ export interface Rules {
    *
    * - `none`: The transaction needs no signature of a member, and has none.
    * - `ready`: The transaction has enough signatures of members, and all are valid.
-   * - `pending`: Signatures are missing, or a signature fits no member or occurs twice.
+   * - `pending`: The transaction has too few signatures, or one of its signatures belongs to no member or occurs twice.
    */
   multisignatureStatus(
     state: StateReader,
@@ -125,7 +134,8 @@ export interface Rules {
 
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
-   * transaction. The cause of a refusal is always an unknown JSON member of the asset:
+   * transaction. The cause of a refusal is always an unknown JSON member of the asset (a member that the transaction
+   * type does not define). There are three reasons:
    *
    * - The member makes the asset too large or too deep.
    * - lisk-sdk cannot store the member.
@@ -146,8 +156,9 @@ export interface Rules {
   blockSignatureChecks(block: Block): readonly SignatureCheck[];
 
   /**
-   * Makes all checks of `validateBlock` except the validity of the transactions. Screening a block costs only one
-   * signature check, so an invented block from a peer costs little time.
+   * Makes all checks of `validateBlock`, except that it does not call `validateTransaction` for the transactions.
+   * Screening a block needs only one signature check. A peer that sends invalid blocks therefore costs the node little
+   * time.
    *
    * @param context as in `validateBlock`
    * @throws BlockRejected
@@ -160,9 +171,10 @@ export interface Rules {
    * cover the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
-   *   slot (generation 2). Like lisk-sdk, the function makes this check together with the checks above, so a block with
-   *   several faults gets the same message as from lisk-sdk. In generation 2, a wrong slot only adds to the message
-   *   about other faults: `applyBlock` refuses a block whose only fault is the slot
+   * slot (generation 2). Like lisk-sdk, the function makes this check together with the checks above, so a block with
+   * several faults gets the same message as from lisk-sdk. In generation 2, the function accepts a block whose only
+   * fault is a wrong slot, and `applyBlock` refuses the block later. If the block has other faults, the function adds
+   * the wrong slot to the message
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -170,10 +182,11 @@ export interface Rules {
   /**
    * Checks that the generator of a block owns the slot of the block. The parent of the block need not be the tip. If
    * the delegate list of the round changes with each block (`ignoreDelegateListCacheForRounds`), the function checks
-   * nothing. Anybody can create a key pair, and sign any number of blocks whose only fault is the slot owner. This
-   * check refuses these blocks at little cost.
+   * nothing. Anybody can create a key pair, and sign any number of blocks whose only fault is that the generator does
+   * not own the slot. The node refuses these blocks with this check, which costs little time.
    *
-   * @param state state at the parent or at a rival of the block
+   * @param state the state after the parent of the block, or the state after a rival of the block (another block with
+   * the same parent)
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
    */
   verifySlotOwner(state: StateReader, block: BlockHeader): void;
@@ -185,8 +198,8 @@ export interface Rules {
    * earlier transactions of the block. For the last block of a round, the function also makes the changes at the end of
    * the round. The function does not store the block.
    *
-   * @param state state at the parent. If the function throws an error, the caller must discard this state, because the
-   *   function may have written changes to it
+   * @param state the state after the parent of the block. If the function throws an error, the caller must discard this
+   *   state, because the function may have written changes to it
    * @throws BlockRejected
    */
   applyBlock(state: StateWriter, block: Block, context: ApplyContext): void;
@@ -194,29 +207,31 @@ export interface Rules {
   /** Applies block 1 without verification, because the network defines its content. */
   applyGenesis(state: StateWriter, genesis: Block): void;
 
-  /** The relation of a received block to the tip. */
+  /** Returns the relation of a received block to the tip, for example that the block extends the tip. */
   forkStatus(tip: TipView, received: TipView): ForkStatus;
 
   /** Whether an announced tip is better than the tip `than`. The function compares only members of `AnnouncedTip`. */
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
-  /** The height up to which no block can be reverted, according to `state`; 0 if the generation has no finality. */
+  /**
+   * Returns the height of the highest final block, which `state` contains. Returns 0 if the generation has no finality.
+   */
   finalizedHeight(state: StateReader): number;
 
   /**
-   * The largest height that has prevotes of at least two thirds of the active delegates, according to `state`; 0 if the
-   * generation has no finality.
+   * Returns the largest height whose block has prevotes of at least two thirds of the active delegates. The function
+   * reads this height from `state`. Returns 0 if the generation has no finality.
    */
   maxHeightPrevoted(state: StateReader): number;
 
   // ---- slots and rounds ---------------------------------------------------------------------------------------------
 
   /**
-   * The order of forgers in the round of a block. Entry `slot mod activeDelegates` is the owner of the slot. The result
-   * has fewer than `activeDelegates` entries if fewer delegates exist. The result is empty if the state has no delegate
-   * list for the round.
+   * Returns the public keys of the delegates that may forge in the round of a block, in the order of their slots. Entry
+   * `slot mod activeDelegates` is the owner of the slot. The result has fewer than `activeDelegates` entries if fewer
+   * delegates exist. The result is empty if the state has no delegate list for the round.
    *
-   * @param height height of the block to be forged; `state` is the state of its parent
+   * @param height height of the block to be forged; `state` must be the state after the parent of this block
    */
   forgers(state: StateReader, height: number): readonly PublicKey[];
 
@@ -271,7 +286,7 @@ export interface HandOverRequest {
 
 /**
  * Either the value for `ForgeRequest.previouslyForged`, or the reason why the delegate may not sign yet. `untilS` is
- * the probable end of the wait in chain time, if this end is known.
+ * the chain time at which the wait will probably end. `untilS` is absent if this time is not known.
  */
 export type HandOver =
   | { readonly ready: true; readonly previouslyForged: SignedHeader | undefined }
@@ -279,7 +294,7 @@ export type HandOver =
 
 /** The context of a block that extends the tip. */
 export interface BlockContext {
-  /** State at the parent of the block. */
+  /** The state after the parent of the block. */
   readonly state: StateReader;
   /** Present chain time in whole seconds since the epoch of the network. */
   readonly nowS: number;
@@ -311,7 +326,7 @@ export interface TipView {
 /** The tip of a peer, as the peer announces it. */
 export interface AnnouncedTip {
   readonly height: number;
-  /** Highest height with enough prevotes; 0 if the generation does not announce this height. */
+  /** The peer's value of `Rules.maxHeightPrevoted`; 0 if nodes of the generation do not announce this value. */
   readonly maxHeightPrevoted: number;
 }
 
@@ -341,7 +356,7 @@ export interface Codec {
    * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
    */
   transactionFromJson(json: unknown): Transaction;
-  /** Writes a transaction as nodes of the generation send it. */
+  /** Writes a transaction in the JSON form in which nodes of the generation send it. */
   transactionToJson(transaction: Transaction): JsonObject;
   /**
    * Writes the stored form of a transaction: the bytes from which its id is computed, then the data that these bytes do
@@ -360,9 +375,15 @@ export interface Codec {
    * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
    */
   blockFromJson(json: unknown): Block;
-  /** Writes a block as nodes of the generation send it. Amounts and totals have the JSON types that these nodes use. */
+  /**
+   * Writes a block in the JSON form in which nodes of the generation send it. Amounts and totals have the JSON types
+   * that these nodes use.
+   */
   blockToJson(block: Block): JsonObject;
-  /** Writes a header without transactions. A peer that asks for a common block gets a header in this form. */
+  /**
+   * Writes a header without transactions. A peer may ask which is the highest block that its chain and the chain of
+   * this node have in common. The node answers with the header of this block, in this form.
+   */
   headerToJson(header: BlockHeader): JsonObject;
   /**
    * Writes the stored form of a header: the signed bytes, then the signature, then the height if the signed bytes do
@@ -375,16 +396,16 @@ export interface Codec {
    */
   decodeHeader(bytes: Uint8Array, id?: BlockId): BlockHeader;
   /**
-   * Reads the genesis block of a network folder. The network defines the content of this block, so the function checks
-   * only the form of the block.
+   * Reads the genesis block of a network from JSON. The network defines the content of this block, so the function
+   * checks only the form of the block.
    *
    * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE` or `BLOCK_TRANSACTION_INVALID`
    */
   genesisFromJson(json: unknown): Block;
   /**
-   * Frees the cached bytes and digests of all transactions. Without this call, they stay in memory as long as their
-   * transactions. A caller that handles many blocks, each for a short time, calls the function to reduce the work of
-   * the garbage collector.
+   * Frees the cached bytes and digests of all transactions. Without this call, the cached data of a transaction stays
+   * in memory as long as the transaction. A caller that handles many blocks, each for a short time, calls the function
+   * to reduce the work of the garbage collector.
    */
   forgetTransactions(): void;
 }

@@ -34,8 +34,8 @@ interface SigningRequest {
 
 export interface TransactionSigner {
   /**
-   * Signs a transaction, and computes its fee and id. `sign` does not check the content of the transaction; `read`
-   * does.
+   * Signs a transaction, and computes its fee and id. The function does not check the content of the transaction. A
+   * caller can check the content with `read`.
    */
   sign(request: SigningRequest): Transaction;
   /**
@@ -46,8 +46,8 @@ export interface TransactionSigner {
   /** Converts a transaction to JSON in the form that the generation uses. */
   toJson(transaction: Transaction): JsonObject;
   /**
-   * Reads a signed transaction from JSON. Checks its form and its primary signature (the signature of the sender's
-   * first key); in generation 2 also its id and fee.
+   * Reads a signed transaction from JSON. Checks the form and the primary signature of the transaction (the signature
+   * of the sender's first key). In generation 2, the function also checks the id and the fee.
    *
    * @throws TransactionRejected if no node accepts the form of the transaction
    * @throws ProtocolError `TRANSACTION_INVALID` for a wrong id, fee or signature, for example for a signature made for
@@ -61,25 +61,28 @@ export interface TransactionSigner {
    */
   parse(json: unknown): Transaction;
   /**
-   * The faults of a transaction that the signer finds without state, as sentences: a wrong primary signature, and in
-   * generation 2 also a wrong id or fee.
+   * Returns the faults of a transaction that the signer finds without reading the state. Each fault is a text. In
+   * generation 3, the only such fault is a wrong primary signature. In generation 2, the faults are a wrong primary
+   * signature, a wrong id and a wrong fee.
    */
   faultsOf(transaction: Transaction): readonly string[];
   /**
-   * Whether the second signature was made with the key `publicKey`; false if the transaction has no second signature.
+   * Returns whether the second signature is valid for the key `publicKey`. Returns false if the transaction has no
+   * second signature.
    */
   isSignedBySecond(transaction: Transaction, publicKey: PublicKey): boolean;
-  /** The keys among `publicKeys` whose holders have signed as members of a group. */
+  /** Returns those of the keys `publicKeys` for which the transaction has a valid member's signature. */
   signersAmong(transaction: Transaction, publicKeys: readonly PublicKey[]): readonly PublicKey[];
   /**
-   * The bytes from which the id is computed. The bytes include the signatures of the sender, but no signatures of
-   * members.
+   * Returns the bytes from which the id of a transaction is computed. The bytes include the signatures of the sender,
+   * but no signatures of members.
    */
   toBytes(transaction: Transaction): Uint8Array;
   /**
-   * The transactions without members' signatures that can be read from these bytes. The list is empty if the bytes
-   * cannot be read, as for transactions of types 5 and 7. The list has two transactions if the last 128 bytes can be
-   * either 64 bytes of transfer data before one signature, or two signatures.
+   * Returns the transactions for which `toBytes` returns the given bytes. The returned transactions have no members'
+   * signatures. The list is empty if the function cannot read a transaction from the bytes, as for transactions of
+   * types 5 and 7. The list has two transactions if the last 128 bytes can be either 64 bytes of transfer data before
+   * one signature, or two signatures.
    */
   fromBytes(bytes: Uint8Array): readonly Transaction[];
 }
@@ -186,13 +189,17 @@ export function createSigner({ generation, networkIdentifier }: SigningNetwork, 
 }
 
 /**
- * The last two bytes of a stored transaction (`tx/transaction-record.ts`): the number of members' signatures, and
- * flags. In both constants, the number is 0, and the flags state only whether the transaction has a second signature.
+ * A stored transaction (`tx/transaction-record.ts`) ends with two bytes: the number of members' signatures, and flags.
+ * Each of the two constants has these two bytes. In both constants, the number of members' signatures is 0. The only
+ * difference between the constants is the flag that states whether the transaction has a second signature.
  */
 const WITHOUT_SECOND = Buffer.from([0, 0]);
 const WITH_SECOND = Buffer.from([0, 1]);
 
-/** The payload of a vote. In generation 2, the recipient of a vote is its sender. */
+/**
+ * Creates the payload of a vote transaction. In generation 2, the recipient of a vote transaction is the sender of the
+ * transaction.
+ */
 export function votePayload(network: SigningNetwork, votes: readonly string[], sender: KeyPair): Payload {
   const payload = { kind: 'vote', votes, amount: 0n } as const;
   return network.generation === 3 ? payload : { ...payload, recipientId: addressOf(hexOf(sender.publicKey)) };

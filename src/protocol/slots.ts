@@ -16,7 +16,10 @@ export function slotAt(epochTimeS: number, params: Timing): number {
   return Math.floor(epochTimeS / params.blockTimeS);
 }
 
-/** Start of a slot in chain time: the timestamp of a block that this node or lisk-sdk forges in the slot. */
+/**
+ * Returns the start of a slot in chain time. If this node or lisk-sdk forges a block in the slot, the timestamp of the
+ * block is the start of the slot.
+ */
 export function slotStartS(slot: number, params: Timing): number {
   return slot * params.blockTimeS;
 }

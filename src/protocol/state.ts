@@ -1,7 +1,7 @@
 /**
- * Defines the consensus state in the form that the rules use. Values are immutable. A change is a new value that is
- * written to a `StateWriter`. All functions are synchronous, so no other code changes the state between a check and the
- * writes that depend on the check.
+ * Defines the consensus state in the form that the rules use. The values in the state (for example, accounts) are
+ * immutable. To change the state, a function writes a new value to a `StateWriter`. All functions are synchronous, so
+ * no other code changes the state between a check and the writes that depend on the check.
  */
 
 import type { Address, BlockHeader, PublicKey, TransactionId } from './types.ts';
@@ -20,9 +20,10 @@ export interface MultisignatureGroup {
 export interface Account {
   readonly address: Address;
   /**
-   * Set by the first outgoing transaction of the account, or by a transaction that makes the account a member of a
-   * group. Once set, the public key of an account never changes, except for its letter case. While the node applies a
-   * block, the key may have upper-case letters (`tx/apply.ts`). After the block, the key is in lower case.
+   * The account gets its public key from the first transaction that the account sends, or from a transaction that makes
+   * the account a member of a group. After that, the public key never changes, except for the case of its letters.
+   * While the node applies a block, the key may have upper-case letters (`tx/apply.ts`). After the block, the key is in
+   * lower case.
    */
   readonly publicKey?: PublicKey;
   readonly secondPublicKey?: PublicKey;
@@ -50,18 +51,19 @@ export interface Delegate {
   readonly address: Address;
   readonly username: string;
   /**
-   * Vote weight in beddows: the present weight in generation 3; the weight at the end of the last completed round in
-   * generation 2.
+   * Vote weight in beddows. In generation 3, the value is the present weight. In generation 2, the value is the weight
+   * at the end of the last completed round.
    */
   readonly voteWeight: bigint;
   /**
-   * Generation 2: the change of the vote weight during the present round, in beddows. The change takes effect at the
-   * end of the round. In generation 3, the value is always 0.
+   * In generation 2, the value is the amount in beddows by which the vote weight has changed during the present round.
+   * The node adds this amount to `voteWeight` at the end of the round. In generation 3, the value is always 0.
    */
   readonly pendingVoteWeight: bigint;
   /**
-   * Generation 2: the delegate's rank at the end of the last completed round; 0 if the delegate registered later. The
-   * genesis block counts as the end of a round. In generation 3, the value is always 0.
+   * In generation 2, the value is the rank of the delegate by vote weight at the end of the last completed round; rank
+   * 1 has the highest weight. If the delegate registered after the end of that round, the value is 0. The genesis block
+   * counts as the end of a round. In generation 3, the value is always 0.
    */
   readonly rank: number;
 }
@@ -70,39 +72,46 @@ export interface Delegate {
 export interface StateReader {
   account(address: Address): Account | undefined;
   delegate(publicKey: PublicKey): Delegate | undefined;
-  /** Public key of the delegate with this username. */
+  /** Returns the public key of the delegate with this username; undefined if there is no such delegate. */
   delegateKeyByUsername(username: string): PublicKey | undefined;
-  /** All delegates, in no defined order. */
+  /** Returns all delegates, in no defined order. */
   delegates(): Iterable<Delegate>;
   /**
-   * The list of delegates that was stored under this index (`listIndexOf` in `rounds.ts`), highest vote weight first.
-   * The forging order of a round is a shuffled copy of such a list.
+   * Returns the delegate list that `setRoundList` stored under this index (`listIndexOf` in `rounds.ts` computes the
+   * index). The list begins with the delegate that has the highest vote weight. The forging order of a round is a
+   * shuffled copy of such a list.
    */
   roundList(index: number): readonly PublicKey[] | undefined;
   /**
-   * The encoded BFT state of generation 3; undefined in generation 2 and before the genesis block. All calls return the
-   * same object until the BFT state changes.
+   * Returns the encoded BFT state of generation 3. Returns undefined in generation 2, and before the genesis block is
+   * applied. All calls return the same object until the BFT state changes.
    */
   bftState(): Uint8Array | undefined;
   /**
-   * The fact with this name; the name has at most 100 ASCII characters. A fact is a value that the rules store, and
-   * that has no other place in the state.
+   * Returns the fact with this name. The name has at most 100 ASCII characters. A fact is a value in the state that is
+   * not part of an account, for example the owner of an application.
    */
   fact(name: string): string | undefined;
-  /** Header of the block at this height in the chain of this state. */
+  /** Returns the header of the block at this height in the chain of this state. */
   header(height: number): BlockHeader | undefined;
-  /** Whether the transaction is in the chain of this state. */
+  /** Returns whether a block in the chain of this state contains the transaction. */
   hasTransaction(id: TransactionId): boolean;
 }
 
-/** Read and write access. A writer sees its own earlier writes. */
+/**
+ * Read and write access to the consensus state. The read functions return the values that the write functions have
+ * written before.
+ */
 export interface StateWriter extends StateReader {
   setAccount(account: Account): void;
   setDelegate(delegate: Delegate): void;
-  /** Stores a list of delegates under an index (`roundList`); `undefined` removes the list. */
+  /**
+   * Stores a list of delegates under an index, from which `roundList` reads it. If `list` is undefined, the function
+   * removes the list at this index.
+   */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setBftState(bftState: Uint8Array): void;
-  /** Stores a fact under a name. Nothing removes the fact, except a revert of the block that stored it. */
+  /** Stores a fact under a name. Only a revert of the block that stored the fact removes the fact. */
   setFact(name: string, value: string): void;
 }
 

@@ -6,8 +6,8 @@
 
 /**
  * Hexadecimal text of 32 bytes, in lower case except in `MemberSignature`. While the node applies a block, however,
- * `Account.publicKey` may have upper-case letters, because nodes compare it with the text of the sender's key
- * (`tx/apply.ts`).
+ * `Account.publicKey` may have upper-case letters, because nodes compare this key with the text of the key in later
+ * transactions of the account (`tx/apply.ts`).
  */
 export type PublicKey = string;
 /** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures` and `MemberSignature`. */
@@ -17,11 +17,11 @@ export type Signature = string;
  * exceptions of a network, and in old transfers out of an application, a recipient can also be another text.
  */
 export type Address = string;
-/** Canonical decimal text of an unsigned 64-bit integer. */
+/** Decimal text of an unsigned 64-bit integer, without leading zeros. */
 export type BlockId = string;
 /**
- * Canonical decimal text of an unsigned 64-bit integer. The ids in payloads and in `MemberSignature` may have another
- * form, for example leading zeros.
+ * Decimal text of an unsigned 64-bit integer, without leading zeros. The ids in payloads and in `MemberSignature` may
+ * have another form, for example leading zeros.
  */
 export type TransactionId = string;
 /** Any value that `JSON.parse` returns. */
@@ -49,8 +49,8 @@ export type Payload =
       /** The amount, in beddows. The amount is 0 except in transactions for which the network has an exception. */
       readonly amount: bigint;
       /**
-       * Recipient of a vote of type 3 (generation 2, and old blocks of generation 3); undefined for a vote of type 11
-       * (generation 3).
+       * The recipient of a vote transaction of type 3, which occurs in generation 2, and in old blocks of generation 3.
+       * Undefined for a vote transaction of type 11, which occurs only in generation 3.
        */
       readonly recipientId?: Address;
     }
@@ -90,9 +90,9 @@ export interface DappDescription {
 }
 
 /**
- * A transaction that passed the checks of its generation's codec (`Codec.transactionFromJson`). The checks of its
- * signatures and, in generation 2, of its id and fee may still be missing. Transactions of the genesis block, and
- * transactions in the exceptions of the network, skip some of the codec's checks.
+ * A transaction that passed the checks of its generation's codec (`Codec.transactionFromJson`). The codec does not
+ * check the signatures and, in generation 2, the id and the fee, so they may still be wrong. For transactions of the
+ * genesis block, and for transactions in the exceptions of the network, the codec also omits some of its other checks.
  */
 export interface Transaction {
   readonly id: TransactionId;
@@ -115,15 +115,18 @@ export interface Transaction {
    */
   readonly signatures: readonly Signature[];
   /**
-   * Generation 2: the recipient's key. The recipient must be the address of this key. The key has no other effect, and
-   * no signature covers it.
+   * The public key of the recipient, which a transaction of generation 2 may state. The recipient must be the address
+   * of this key. The key has no other effect, and no signature covers the key.
    */
   readonly recipientPublicKey?: PublicKey;
   /** Undefined for nearly all transactions, because the node can compute their original JSON from the other members. */
   readonly written?: OriginalJson;
 }
 
-/** Members of a transaction as its sender wrote them in JSON. No signature covers this form, but nodes pass it on. */
+/**
+ * Members of a transaction in the form in which the sender wrote them in JSON. No signature covers this form, but nodes
+ * pass these members on in this form.
+ */
 export interface OriginalJson {
   /**
    * The key as the sender wrote it, if it has upper-case letters. Nodes accept such a key only in the block in which
@@ -131,13 +134,13 @@ export interface OriginalJson {
    */
   readonly senderPublicKey?: string;
   /**
-   * JSON of the asset. Present only if the asset has unknown members, or members in another form than the node writes
-   * from the payload.
+   * The JSON text of the asset. Undefined unless the asset has unknown members, or members in another form than the
+   * form that the node would write from the payload.
    */
   readonly asset?: string;
 }
 
-/** A block without its transactions. Heights count from 1 (genesis). */
+/** A block without its transactions. The genesis block has height 1. */
 export interface BlockHeader {
   readonly id: BlockId;
   readonly version: number;
@@ -162,9 +165,15 @@ export interface BlockHeader {
   readonly payloadHash: string;
   readonly generatorPublicKey: PublicKey;
   readonly blockSignature: Signature;
-  /** See LIP-0014. Only blocks of version 2 (generation 3) contain this height; 0 for older blocks. */
+  /**
+   * The maximum height of the headers that the generator has signed before, as the generator states it (LIP-0014). Only
+   * blocks of version 2 (generation 3) contain this height. For older blocks, the value is 0.
+   */
   readonly maxHeightPreviouslyForged: number;
-  /** See LIP-0014. Only blocks of version 2 (generation 3) contain this height; 0 for older blocks. */
+  /**
+   * The largest height that has enough prevotes in the chain below this block, as the generator states it (LIP-0014).
+   * Only blocks of version 2 (generation 3) contain this height. For older blocks, the value is 0.
+   */
   readonly maxHeightPrevoted: number;
 }
 
@@ -180,8 +189,8 @@ export interface MemberSignature {
 }
 
 /**
- * An Ed25519 check: whether `signature` (64 bytes) was made with `publicKey` (32 bytes) over `message` (a 32-byte
- * digest).
+ * The input of an Ed25519 check. The check finds out whether `signature` (64 bytes) is valid for the key `publicKey`
+ * (32 bytes) and for `message` (a digest of 32 bytes).
  */
 export interface SignatureCheck {
   readonly publicKey: Uint8Array;

@@ -54,14 +54,14 @@ export function transactionError(
 
 const IN_FUTURE = 'Invalid transaction timestamp. Timestamp is in the future';
 
-/** The error of a transaction whose timestamp is in a future slot, by the clock of this node. */
+/** Creates the error of a transaction whose timestamp is in a future slot, by the clock of this node. */
 export function timestampInFuture(id: TransactionId): TransactionError {
   return transactionError(id, IN_FUTURE, '.timestamp');
 }
 
 /**
- * An error as text in the form of lisk-sdk:
- * `Transaction: <id> failed at <dataPath>: <message>[, actual: ..][, expected: ..]`.
+ * Converts an error to a text in the form of lisk-sdk: `Transaction: <id> failed at <dataPath>: <message>[, actual:
+ * ..][, expected: ..]`.
  */
 export function textOfTransactionError(error: TransactionError): string {
   const actual = error.actual ? `, actual: ${error.actual}` : '';
@@ -92,8 +92,9 @@ export type TransactionRejectionCode =
   /**
    * The transaction fails a check that needs no state, such as a check of its format or signature. A peer that sends an
    * invalid transaction loses its whole reputation, unless the operator has named this peer. The code also applies to a
-   * member's signature that the pool refuses without verifying it: no pending transaction has its `transactionId`, its
-   * key belongs to no member, or the member has already signed. A peer that sends such a signature loses no reputation.
+   * member's signature that the pool refuses without verifying it: no pending transaction has the `transactionId` of
+   * the signature, the key of the signature belongs to no member, or this member has already signed the transaction. A
+   * peer that sends such a signature loses no reputation.
    */
   | 'TRANSACTION_INVALID'
   /** The transaction is already in a queue of the pool or in the chain. */
@@ -117,9 +118,9 @@ export type TransactionRejectionCode =
 
 /** The reasons to refuse a block. `engine/peers/penalties.ts` states how many points of reputation each code costs. */
 export type BlockRejectionCode =
-  /** The JSON or the bytes are not a block. */
+  /** The received JSON or the received bytes do not have the form of a block. */
   | 'BLOCK_MALFORMED'
-  /** The block's version is unknown, or is not the version of its height. */
+  /** The version of the block is unknown, or is not the version that blocks at this height must have. */
   | 'BLOCK_VERSION_INVALID'
   | 'BLOCK_SIGNATURE_INVALID'
   /**
@@ -173,9 +174,10 @@ export class BlockRejected extends ProtocolError {
 }
 
 /**
- * Whether the clock of this node may have caused the refusal of a block. Honest nodes may have accepted the block by
- * their own clocks, so the sender may be honest. A block with the code `BLOCK_TIMESTAMP_INVALID` has a slot in the
- * future, or a slot that is not after the slot of its parent. Only the first of these faults depends on the clock.
+ * Returns whether a wrong clock of this node may have caused the refusal of a block. In this case, honest nodes may
+ * have accepted the block by their own clocks, so the peer that sent the block may be honest. A block with the code
+ * `BLOCK_TIMESTAMP_INVALID` has a slot in the future, or a slot that is not after the slot of its parent. Only the
+ * first of these faults depends on the clock.
  */
 export function isByClock({ code, data, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return Number(data['slot']) > Number(data['currentSlot']);

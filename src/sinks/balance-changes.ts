@@ -19,7 +19,10 @@ export interface BalanceChange {
   /** Beddows; never 0. */
   readonly amount: bigint;
   readonly cause: Cause;
-  /** Id of the transaction that makes the change; undefined for fees and rewards that a round pays to its delegates. */
+  /**
+   * Id of the transaction that makes the change. Undefined if the change is a payment of fees or rewards to a delegate
+   * at the end of a round.
+   */
   readonly transactionId: TransactionId | undefined;
 }
 

@@ -15,7 +15,9 @@ import type { Address, BlockHeader, PublicKey } from '../protocol/types.ts';
  */
 const HEADERS_KEPT = 256;
 
-/** An account that a block changed; `before` is undefined for a new account. */
+/**
+ * An account before and after a block that changed the account. `before` is undefined if the block created the account.
+ */
 export interface AccountChange {
   readonly before: Account | undefined;
   readonly after: Account;
@@ -40,7 +42,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   readonly #headers = new Map<number, BlockHeader>();
   #bftState: Uint8Array | undefined;
   #tip: BlockHeader | undefined;
-  /** Undo records of the blocks above the last height that was passed to `settle`, ascending. */
+  /** The undo records of the blocks above the last height that was passed to `settle`, in ascending order of height. */
   #undo: Undo[] = [];
 
   tip(): BlockHeader | undefined {
@@ -79,7 +81,10 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
     return this.#headers.get(height);
   }
 
-  /** Always false: the blocks come from a node, and the node has refused blocks that repeat a transaction. */
+  /**
+   * Always returns false. The state does not need to know the transactions of the chain, because the node from which
+   * the blocks come has already refused blocks that repeat a transaction.
+   */
   hasTransaction(): boolean {
     return false;
   }
@@ -87,7 +92,8 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   /**
    * Appends a block.
    *
-   * @param apply writes the effects of the block; if `apply` throws, the state does not change
+   * @param apply function that writes the effects of the block to the state that it gets; if `apply` throws an error,
+   *   this `ChainState` does not change
    * @returns the accounts that the block changed
    */
   append(block: BlockHeader, apply: (state: StateWriter) => void): readonly AccountChange[] {
@@ -121,7 +127,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   /** Drops the undo records of blocks up to this height. These blocks cannot be reverted any more. */
   settle(height: number): void {
     if ((this.#undo[0]?.height ?? Infinity) <= height) this.#undo = this.#undo.filter((undo) => undo.height > height);
-    // After the revert of the oldest block with an undo record, the rules apply a new block at the same height. To
+    // If the caller reverts the oldest block with an undo record, it then applies a new block at the same height. To
     // apply the new block, the rules need the headers below this height.
     const first = Math.min(this.#undo[0]?.height ?? Infinity, this.#tip?.height ?? 0) - HEADERS_KEPT;
     for (const known of this.#headers.keys()) {

@@ -6,8 +6,9 @@
 import { ProtocolError } from '../primitives/errors.ts';
 
 /**
- * Seconds from the last renewal of a lease to its end. If a process is killed, another process can take the sink after
- * this time. With a shorter time, a process could lose its lease merely because the process or the server is busy.
+ * Seconds from the last renewal of a lease to its end. If the process that holds the lease is killed, another process
+ * can take the sink only after this time. With a shorter time, a process could lose its lease merely because the
+ * process or the server is busy.
  */
 export const LEASE_S = 30;
 /** Milliseconds between two renewals of a lease: a third of `LEASE_S`. */

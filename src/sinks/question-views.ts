@@ -23,7 +23,10 @@ export function changesPerDay(changes: string): string {
   );
 }
 
-/** Two of these views read the view `balance_changes_per_day`, which each sink defines in its own way. */
+/**
+ * The views of frequent queries, by name. Two of them read the view `balance_changes_per_day`, which the ClickHouse
+ * sink and the Parquet sink define in different ways.
+ */
 export const QUESTION_VIEWS = {
   volume_per_day: (prefix) =>
     "SELECT toDate(time, 'UTC') AS day, count() AS transfers, sum(amount) AS volume, sum(fee) AS fees " +

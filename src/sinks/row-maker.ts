@@ -72,7 +72,7 @@ export class RowMaker {
     this.#state.revert();
   }
 
-  /** Drops the undo records of blocks up to this height. These blocks cannot be reverted any more. */
+  /** Drops the undo records of the blocks up to `height`. Afterwards, `revert` cannot revert these blocks. */
   settle(height: number): void {
     this.#state.settle(height);
   }

@@ -9,8 +9,8 @@ import type { Address, Block, Payload, PublicKey, Transaction } from '../protoco
 import type { Row } from './tables.ts';
 
 /**
- * Columns of each table except `blocks`: the height of the block, the position (from 0) of the row among the rows of
- * the block in this table, and the Unix time of the block in seconds.
+ * The columns that every table except `blocks` has: the height of the block, the position (from 0) of the row among the
+ * rows of the block in this table, and the Unix time of the block in seconds.
  */
 export interface RowPlace {
   readonly height: number;

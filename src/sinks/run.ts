@@ -223,14 +223,17 @@ class SinkWriter {
     this.#stored = this.#stored.filter(({ height }) => height > span.toHeight);
   }
 
-  /** @param index index of the lowest stored block to revert; negative for none */
+  /** @param index index in `#stored` of the lowest block to revert; negative to revert no block */
   async #revertFrom(index: number): Promise<void> {
     if (index < 0) return;
     await this.#run.sink.revertTail(this.#finalHeight + index);
     this.#stored = this.#stored.slice(0, index);
   }
 
-  /** Writes new blocks into the tail, and writes a range when its last block is final. */
+  /**
+   * Applies each change of the chain to the tail of the sink. When the last block of a range counts as final, this
+   * method writes the range to the final part.
+   */
   async follow(): Promise<void> {
     const { source, signal, follows } = this.#run;
     if (signal.aborted) return;

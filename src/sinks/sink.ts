@@ -87,13 +87,13 @@ export interface Sink {
   /**
    * Adds blocks to the top of the tail, in ascending order. A block that the tail already has (same height and id)
    * stays as it is. Before the call, the caller reverts each block of the tail that has the height of a new block but
-   * another id. After a crash during this call, the highest of the new blocks may be missing. The tail never contains a
-   * part of a block.
+   * another id. After a crash during this call, some of the new blocks may be missing: the block at a certain height
+   * and all blocks above it. The tail never contains a part of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
-   * Removes the blocks of the tail above a height, if the tail has any. After a crash during this call, the lowest of
-   * these blocks may still be in the tail.
+   * Removes the blocks of the tail above a height, if the tail has any. After a crash during this call, some of these
+   * blocks may still be in the tail: all blocks up to a certain height.
    */
   revertTail(toHeight: number): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 /**
- * The interface through which a sink gets its blocks. One source reads the data folder of a node, and another source
- * reads the event stream of a node (SSE over HTTP).
+ * The interface of a source, from which a sink gets the blocks of a chain. One kind of source reads the data folder of
+ * a node. The other kind reads the event stream of a node (SSE over HTTP).
  *
  * In a generation with finality, a block counts as final when it is final by the rules. Generation 2 has no finality.
  * In generation 2, a block counts as final when it is at least `depth` blocks below the tip; `depth` is an option of

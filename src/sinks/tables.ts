@@ -25,7 +25,7 @@ const SINK_TABLES = {
     /** Seconds since the epoch of the network. */
     timestamp: 'u32',
     version: 'u8',
-    /** 0 for the genesis block. */
+    /** Id of the previous block; 0 in the row of the genesis block. */
     previous_id: 'u64',
     round: 'u32',
     generator: 'text',
@@ -68,9 +68,12 @@ const SINK_TABLES = {
     time: 'time',
     address: 'text',
     amount: 'i64',
-    /** `transfer`, `fee`, `reward` or `genesis`. */
+    /** Cause of the change: `transfer`, `fee`, `reward` or `genesis`. */
     cause: 'text',
-    /** 0 for a fee or a reward that a round pays to a delegate. */
+    /**
+     * Id of the transaction that makes the change; 0 for a fee or reward that a delegate receives at the end of a
+     * round.
+     */
     transaction_id: 'u64',
   },
   votes: {
@@ -106,9 +109,12 @@ const SINK_TABLES = {
     /** Position among the signatures of the block, from 0. */
     position: 'u32',
     time: 'time',
-    /** 0 for the signature of the block itself. */
+    /** Id of the signed transaction; 0 for the signature of the block itself. */
     transaction_id: 'u64',
-    /** `block`, `sender`, `second` (by the second key of the sender), or `member` (of a multisignature group). */
+    /**
+     * `block`: signature of the block; `sender`, `second` or `member`: signature of a transaction by its sender, by the
+     * second key of its sender, or by a member of a multisignature group.
+     */
     kind: 'text',
     /**
      * Public key of the signer. Empty for the signature of a member of a multisignature group, because the transaction

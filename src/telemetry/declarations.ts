@@ -1,14 +1,15 @@
 /**
  * Declares the metrics that the modules of a node record. Modules name metrics without the prefix `bloomery_`. The
  * registry (`MetricsRegistry`) refuses recordings of metrics that are not declared here. The registry itself adds a
- * metric for the number of refused recordings. With its option `isOfProcess`, it also adds the metrics of the process.
+ * metric for the number of refused recordings. If the option `isOfProcess` of the registry is true, the registry also
+ * adds the metrics of the process.
  */
 
 type MetricKind = 'counter' | 'gauge' | 'histogram';
 
 export interface MetricDeclaration {
   readonly kind: MetricKind;
-  /** One sentence for the `# HELP` line. */
+  /** One sentence that explains the metric, for the `# HELP` line of the metric. */
   readonly help: string;
   readonly labels?: readonly string[];
   /** Upper bounds of the histogram's buckets, in the unit of the metric. */
@@ -16,8 +17,8 @@ export interface MetricDeclaration {
 }
 
 /**
- * Buckets for delays of blocks and transactions, in seconds. A message spreads through one region in a fraction of a
- * second, and around the world in a few seconds. A slot usually lasts 2 to 10 s.
+ * Buckets for delays of blocks and transactions, in seconds. The buckets cover the usual delays. A message spreads
+ * through one region in a fraction of a second, and around the world in a few seconds. A slot usually lasts 2 to 10 s.
  */
 const DELAY_BUCKETS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20];
 const ANSWER_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];

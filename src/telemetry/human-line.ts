@@ -21,8 +21,8 @@ const MODULE_WIDTH = 11;
 const COLOURS: Readonly<Record<string, string>> = { error: '31', warn: '33', info: '32', debug: '36', trace: '90' };
 
 /**
- * Formats one line, without a line feed. Text from peers or clients cannot add lines or move the cursor, because the
- * function escapes control characters.
+ * Formats one log record as one line, without a line feed at the end. Text from peers or clients cannot add lines or
+ * move the cursor, because the function escapes control characters.
  */
 export function humanLine(record: LogRecord, options: HumanLineOptions = {}): string {
   const level = record.level.toUpperCase().padEnd(5);

@@ -8,9 +8,9 @@ import path from 'node:path';
 import { ProtocolError, messageOf } from '../primitives/errors.ts';
 
 export interface LogSink {
-  /** Writes one or more whole lines, line feeds included. This function never throws. */
+  /** Writes one or more whole lines. `lines` contains the line feed of each line. This function never throws. */
   write(lines: string): void;
-  /** Number of failed writes. A write usually contains one line, so this is about the number of lost lines. */
+  /** Number of writes that failed. A write usually contains one line, so the number of lost lines is about the same. */
   readonly linesLost: number;
   close(): void;
 }
@@ -22,16 +22,22 @@ export interface Rotation {
    * starts a new file. An empty file is not renamed.
    */
   readonly bytesMax: number;
-  /** Number of renamed files that are kept, as `<file>.1` (the latest) and so on; at least 1. */
+  /**
+   * Number of renamed files that the sink keeps, at least 1. The latest renamed file is `<file>.1`, the one before it
+   * is `<file>.2`, and so on.
+   */
   readonly filesKept: number;
 }
 
-/** A failed rotation is tried again each time that the file has grown by `Rotation.bytesMax / RETRIES_PER_FILE`. */
+/**
+ * After a failed rotation, the sink tries again when the file has grown by `Rotation.bytesMax / RETRIES_PER_FILE`
+ * bytes.
+ */
 const RETRIES_PER_FILE = 20;
 
 /**
- * Appends to a file. If the file's folder is missing, the function creates the folder, but not its parent. On a full
- * disk, lines are lost, but the node continues to run.
+ * Appends to a file. If the file's folder is missing, the function creates the folder, but not its parent. If the disk
+ * is full, lines are lost, but the node continues to run.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the folder cannot be created or the file cannot be opened
  */
@@ -41,7 +47,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
   // Only a regular file can be renamed and replaced, so a device or a pipe is not rotated.
   const isRotated = fstatSync(descriptor).isFile();
   let linesLost = 0;
-  /** After a failed rotation, the size in bytes from which the sink tries again. */
+  /** After a failed rotation, the sink tries again when the file has at least this size in bytes. */
   let rotateFromBytes = 0;
   const rotate = ({ bytesMax, filesKept }: Rotation): void => {
     const full = descriptor;
@@ -99,7 +105,7 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
   };
 }
 
-/** The methods of a stream that a sink uses. */
+/** A stream to which a sink writes. The interface has only the methods that the sink uses. */
 export interface LineStream {
   write(text: string): unknown;
   on?(event: 'error', listener: (error: Error) => void): unknown;
@@ -121,7 +127,7 @@ export function streamSink(stream: LineStream): LogSink {
       if (!closed) stream.write(lines);
     },
     close() {
-      // The error listener stays, because an error of the last written line may come later.
+      // The listener for `error` stays on the stream, because the stream may report an error of the last line later.
       closed = true;
     },
   };

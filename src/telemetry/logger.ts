@@ -11,27 +11,33 @@ import { printableFields } from './printable.ts';
 
 export interface ObserverOptions {
   /**
-   * Lines below this level are not written; with `silent`, no line is written. A level in `levelsByModule` overrides
-   * this level for its module.
+   * The observer does not write lines below this level. With `silent`, the observer writes no line. For a module with a
+   * level in `levelsByModule`, that level applies instead.
    */
   readonly level: LogLevel | 'silent';
-  /** `json`: one object on each line; `human`: for people and terminals. Default `json`. */
+  /**
+   * Form of the lines. With `json`, each line is one JSON object. With `human`, each line is a text for people
+   * (`human-line.ts`). Default `json`.
+   */
   readonly format?: 'human' | 'json';
-  /** True for colours in the human form; default false. */
+  /** True for colours in the form `human`; default false. */
   readonly colour?: boolean;
-  /** Destination of the lines. Default: standard error output, because standard output may carry data. */
+  /**
+   * Destination of the lines. The default is the standard error output, because a command may write its results to the
+   * standard output.
+   */
   readonly target?:
     | { readonly file: string; readonly rotation?: Rotation }
     | { readonly stream: LineStream }
     | { readonly sink: LogSink };
   /**
-   * Levels of single modules, used instead of `level`. The level of a module also applies to the modules inside it
-   * (`p2p` to `p2p/server`).
+   * Levels of single modules, used instead of `level`. The level of a module also applies to modules inside this module
+   * that have no level of their own. For example, the level of `p2p` applies to `p2p/server`.
    */
   readonly levelsByModule?: Readonly<Record<string, LogLevel | 'silent'>>;
   /** Registry that records the metrics. Without a registry, metrics are not recorded. */
   readonly metrics?: MetricsRegistry;
-  /** Returns the Unix time in milliseconds. Default: the clock of the process. */
+  /** Returns the Unix time in milliseconds. Default: `Date.now`. */
   readonly nowMs?: () => number;
 }
 
@@ -41,9 +47,10 @@ export interface ClosableObserver extends Observer {
 }
 
 /**
- * Opens the log. In the form `json`, every line has `time` (ISO 8601, UTC), `level`, `code` and `message`, and `module`
- * if a module wrote it. The member `data` has the fields of the line, if any, without secrets (`printableFields`). The
- * observer never throws. If the target is a file, `log` passes the line to the operating system before it returns.
+ * Opens the log. In the form `json`, every line has the members `time` (ISO 8601, UTC), `level`, `code` and `message`.
+ * A line that a module wrote also has the member `module`. If the caller of `log` passed fields, the line has them in
+ * the member `data`, without secrets (`printableFields`). The methods of the observer never throw. If the target is a
+ * file, `log` passes the line to the operating system before `log` returns.
  *
  * @throws ProtocolError `LOG_FILE_UNUSABLE` when the folder cannot be created or the file cannot be opened
  */
@@ -95,8 +102,9 @@ function writeLine(
 }
 
 /**
- * Returns the level that is set for the module, or else the level of the nearest module that contains it. If no such
- * level is set, returns `options.level`.
+ * Returns the level that `options.levelsByModule` has for the module at `path`. If there is none, returns the level of
+ * the nearest module above `path` that has a level. If no module above `path` has a level either, returns
+ * `options.level`.
  */
 function levelOf(path: string, options: ObserverOptions): LogLevel | 'silent' {
   for (let module = path; module !== ''; module = module.slice(0, Math.max(0, module.lastIndexOf('/')))) {
@@ -113,8 +121,8 @@ function sinkOf(target: ObserverOptions['target']): LogSink {
 }
 
 /**
- * Writes pino's JSON lines in the format of `options.format`. If lines were lost, an additional line after the next
- * written line reports the number of lost lines.
+ * Writes pino's JSON lines in the format of `options.format`. If the sink has lost lines, the function reports their
+ * number in an additional line, after the next line that the sink does not lose.
  */
 function lineWriter(sink: LogSink, options: ObserverOptions): (json: string) => void {
   const nowMs = options.nowMs ?? Date.now;

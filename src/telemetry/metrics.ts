@@ -22,8 +22,8 @@ const LABEL_VALUE_CHARS_MAX = 120;
 const REFUSED = 'metrics_refused_total';
 
 /**
- * Gauges of prom-client whose names end in `_total`, which is an ending for counters only. The registry omits these
- * gauges, because Prometheus tools report their names as errors.
+ * Gauges of prom-client whose names end in `_total`. In Prometheus, only the names of counters should have this ending.
+ * The registry omits these gauges, because Prometheus tools report the names of these gauges as errors.
  */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
@@ -35,10 +35,11 @@ interface Family {
 }
 
 /**
- * Metrics in memory. Recording never throws. The registry refuses a recording if the metric is not declared, or if the
- * labels or the kind differ from the declaration. It refuses the value NaN, an infinite value except for a gauge, and a
- * negative addition to a counter. It also refuses a new series when the metric already has `seriesMax` series. Refusals
- * are counted in `bloomery_metrics_refused_total`.
+ * Keeps the values of the metrics in memory. The methods that record a value (`count`, `gauge` and `observe`) never
+ * throw. The registry refuses a recording if the metric is not declared, or if the labels or the kind differ from the
+ * declaration. The registry refuses the value NaN for every metric, infinite values for counters and histograms, and
+ * negative values for counters. The registry also refuses a new series when the metric already has `seriesMax` series.
+ * The counter `bloomery_metrics_refused_total` counts the refused recordings.
  */
 export class MetricsRegistry {
   readonly #registry = new Registry();
@@ -59,8 +60,8 @@ export class MetricsRegistry {
           : kind === 'gauge'
             ? new Gauge(common)
             : new Histogram({ ...common, buckets: [...buckets] });
-      // prom-client starts a gauge without labels at 0. The value of a gauge that was never set is unknown, so the
-      // gauge is left out until its first value.
+      // prom-client starts a gauge without labels at 0. The value of a gauge that was never set is unknown, so the text
+      // of the metrics does not contain the gauge before its first value.
       if (kind === 'gauge') this.#registry.removeSingleMetric(common.name);
       this.#families.set(name, { declaration, metric, series: new Set() });
     }
@@ -75,7 +76,7 @@ export class MetricsRegistry {
     }
   }
 
-  /** Adds to a counter. A negative `by` is refused, because a counter never falls. */
+  /** Adds `by` to a counter. The registry refuses a negative `by`, because the value of a counter never falls. */
   count(name: string, by = 1, labels: MetricLabels = {}): void {
     const metric = by >= 0 ? this.#metricOf(name, 'counter', by, labels) : undefined;
     if (metric instanceof Counter) metric.inc(bounded(labels), by);
@@ -96,8 +97,9 @@ export class MetricsRegistry {
   }
 
   /**
-   * Registers `set`. The method `text` calls `set` each time before it reads the metrics. Use `beforeReading` for
-   * metrics that are measured only when somebody reads them, such as sizes.
+   * Registers the function `set`, which records the current values of some metrics. Each call of the method `text`
+   * first calls `set`, and then reads the metrics. Use `beforeReading` for metrics that are measured only when somebody
+   * reads them, such as sizes.
    *
    * @returns a function that removes `set`; until this function is called, all objects that `set` uses stay in memory
    */

@@ -7,7 +7,10 @@ const DEPTH_MAX = 5;
 const ITEMS_MAX = 50;
 const TEXT_CHARS_MAX = 2_000;
 const BYTES_SHOWN_MAX = 128;
-/** Maximum number of objects that `learn` reads to collect the texts of one secret. */
+/**
+ * A secret may be an object that contains further objects. `learn` reads at most this number of objects to find the
+ * texts in one secret.
+ */
 const LEARNED_MAX = 200;
 
 const SECRET_NAME = /pass_?phrase|password|secret|private_?key|mnemonic/i;
@@ -21,12 +24,12 @@ export type Printable = null | boolean | number | string | readonly Printable[] 
 
 /**
  * Converts the fields of a log line to JSON values. The value of a member at any depth is a secret if the name of the
- * member matches `SECRET_NAME`. The result shows `[hidden]` instead of a secret. `[hidden]` also replaces this secret
- * in all other texts of the fields, because an error message may quote the secret. A secret shorter than
- * `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and bytes become hexadecimal text.
- * Texts, byte arrays and lists that are too long are shortened. Members of an object after the first `ITEMS_MAX` are
- * left out. An error becomes an object with name, message and stack, and with code, data and cause if the error has
- * them. The function never throws.
+ * member matches `SECRET_NAME`. The result shows `[hidden]` instead of a secret. If the same secret is part of another
+ * text of the fields, `[hidden]` also replaces the secret in that text, because an error message may quote a secret. A
+ * secret shorter than `SECRET_CHARS_MIN` is not replaced in other texts. Bigints become decimal text, and bytes become
+ * hexadecimal text. The function shortens texts, byte arrays and lists that are too long. The result has only the first
+ * `ITEMS_MAX` members of an object. An error becomes an object with the members `name`, `message` and `stack`, and with
+ * `code`, `data` and `cause` if the error has these members. The function never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, Printable>> {
   const secrets = new Set<string>();
@@ -103,7 +106,7 @@ function membersOf(value: object, depth: number, secrets: Set<string>): Readonly
       if (secret) learn(member, secrets);
       shown[key] = secret ? HIDDEN : printable(member, depth - 1, secrets);
     } catch {
-      // If a getter throws, the log line must still be written.
+      // The node must write the log line even if a getter throws.
       shown[key] = '[unreadable]';
     }
   }
@@ -117,7 +120,10 @@ function shownPair([key, value]: readonly [unknown, unknown], secrets: Set<strin
   return [key, HIDDEN];
 }
 
-/** Collects the texts of a secret. At most `LEARNED_MAX` objects are read, each of them once. */
+/**
+ * Adds the texts in a secret to `secrets`. If the secret is an object that contains objects, the function reads at most
+ * `LEARNED_MAX` of these objects, and reads each object once.
+ */
 function learn(secret: unknown, secrets: Set<string>, seen = new Set<object>()): void {
   if (secret instanceof Uint8Array) return learn(Buffer.from(secret).toString('hex'), secrets);
   if (typeof secret === 'string' && secret.length >= SECRET_CHARS_MIN) secrets.add(secret);

@@ -6,7 +6,10 @@ import type { Clock } from '../ports/clock.ts';
 export interface HeightWait {
   readonly nodes: readonly (Pick<AgentLink, 'ask'> & { readonly index: number })[];
   readonly isClosed: () => boolean;
-  /** The process clock, for the pauses between polls. The chain clock is unsuitable, because it can be stopped. */
+  /**
+   * The process clock. `waitForHeight` uses this clock to pause between two queries of the tips. The chain clock is
+   * unsuitable, because a test can stop the chain clock.
+   */
   readonly clock: Clock;
   /** Time limit in milliseconds of real time (not of the chain clock); default `TIMEOUT_MS`. */
   readonly timeoutMs?: number;
@@ -14,7 +17,7 @@ export interface HeightWait {
 
 const TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
-/** Largest height: a block stores its height in 32 bits. */
+/** Largest possible height, because a block stores its height in 32 bits. */
 const HEIGHT_MAX = 2 ** 32 - 1;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * `bloomery/testing`: a devnet inside the process of a test, for testing applications. See
- * docs/guides/test-applications.md.
+ * Implements `bloomery/testing`, with which the test of an application starts a devnet inside the process of the test.
+ * See docs/guides/test-applications.md.
  */
 
 import { bloomeryHome } from '../config/network.ts';
@@ -28,8 +28,8 @@ export type {
 
 /**
  * Starts a devnet in this process. The nodes keep all data in memory, and listen for HTTP on free ports of the loopback
- * address. Any number of devnets may run at the same time. `close` ends the devnet. A devnet that is declared with
- * `await using` ends at the end of its scope.
+ * address. Any number of devnets may run at the same time. `close` ends the devnet. If a test declares a variable for
+ * the devnet with `await using`, the devnet ends at the end of the scope of this variable.
  *
  * @throws an error that names the fault if the options, the network folder or its `accounts.json` are invalid
  */

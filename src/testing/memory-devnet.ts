@@ -1,4 +1,7 @@
-/** A devnet in the caller's process: all nodes keep their data in memory and share one chain clock. */
+/**
+ * Implements a devnet in the caller's process. All nodes of the devnet keep their data in memory and share one chain
+ * clock.
+ */
 
 import { NO_FAULTS } from '../cli/devnet/faults.ts';
 import { DevnetAccounts } from '../cli/devnet/devnet-accounts.ts';
@@ -49,7 +52,10 @@ interface Kept extends TimeState {
   readonly facts: Snapshot;
 }
 
-/** Port in the `MemoryNetwork` address of the first node. No node opens this port on the machine. */
+/**
+ * Port of the first node's address in the `MemoryNetwork`. The next nodes have the next ports. The nodes do not open
+ * these ports on the machine.
+ */
 const FIRST_PORT = 5000;
 /**
  * The number of snapshots is limited because each snapshot keeps copies of the chain, pool and signing journal of every
@@ -61,9 +67,9 @@ const PEERS_POLL_MS = 5;
 const HEAL_MS_MAX = 60_000;
 const HEAL_POLL_MS = 20;
 /**
- * While the tips of the nodes differ, `heal` polls the tips. At the first poll, and then at every 25th poll, `heal`
- * mines a slot. Between two mined slots, the nodes can fetch a better chain. When two chains are equally good, the
- * block of a mined slot decides between them.
+ * While the tips of the nodes differ, `heal` polls the tips. At the first poll, and at every 25th poll after the first,
+ * `heal` mines a slot. Between two mined slots, the nodes can fetch a better chain. When two chains are equally good,
+ * the block of a mined slot decides between them.
  */
 const HEAL_POLLS_PER_SLOT = 25;
 
@@ -287,8 +293,8 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   /**
-   * Opens all nodes, and waits until they are connected to one another, but at most `PEERS_MS_MAX`. Does not wait
-   * during a partition.
+   * Opens all nodes, and then waits until all nodes are connected to one another, but at most `PEERS_MS_MAX`
+   * milliseconds. During a partition, the function does not wait for the connections.
    */
   async #openAll(): Promise<void> {
     for (const node of this.#nodes) await node.open();
@@ -313,9 +319,9 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   /**
-   * Takes a transaction that the node `at` has accepted, and passes it on to all other nodes of the group of `at`. In
-   * the mining mode `instant`, the timekeeper sends the transaction to these nodes and mines blocks. In the other
-   * modes, these nodes get the transaction immediately, because the next slot may belong to a delegate of any node.
+   * Passes a transaction that the node `at` has accepted on to all other nodes in the group of `at`. In the mining mode
+   * `instant`, the timekeeper sends the transaction to these nodes and mines blocks. In the other modes, these nodes
+   * get the transaction immediately, because the next slot may belong to a delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {

@@ -1,4 +1,4 @@
-/** A signing journal in memory, for a node of a devnet in memory. */
+/** Implements the signing journal of a node in a devnet that keeps all its data in memory. */
 
 import type { FolderJournal } from '../ports/journal.ts';
 import type { SignedHeader } from '../protocol/rules.ts';
@@ -54,10 +54,10 @@ export class MemorySigningJournal implements FolderJournal {
   }
 
   recordFileIdentity(): void {
-    // Nothing to do: a journal in memory has no file that could be copied.
+    // There is nothing to record, because a journal in memory has no file.
   }
 
   close(): void {
-    // Nothing to close: a journal in memory has no open file.
+    // There is nothing to close, because a journal in memory has no file.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A node that runs in the caller's process, and keeps its chain, journals and pool in memory. The HTTP port is the only
- * port that the node opens on the machine.
+ * Implements a node that runs in the caller's process, and keeps its chain, journals and pool in memory. The HTTP port
+ * is the only port that the node opens on the machine.
  */
 
 import { loadConfig } from '../config/load.ts';
@@ -146,7 +146,7 @@ export class MemoryNode implements AgentLink {
     for (const transaction of transactions) this.#parts?.engine.pool.submit(transaction);
   }
 
-  /** SHA-256 of the state at the tip; empty while the node is closed. */
+  /** Returns the SHA-256 hash of the state at the tip; an empty text while the node is closed. */
   digest(): string {
     return this.#parts?.store.stateDigest() ?? '';
   }

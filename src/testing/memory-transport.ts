@@ -1,7 +1,8 @@
 /**
  * Connects nodes in one process. Each message is converted to JSON text and back, as between two machines, and arrives
  * in a later iteration of the event loop. During a partition, messages to nodes of another group do not arrive, and
- * requests to these nodes fail. The connections stay open, as they do for some time when a real cable is cut.
+ * requests to these nodes fail. The connections stay open, just as TCP connections stay open for some time after a
+ * cable is cut.
  */
 
 import { ProtocolError } from '../primitives/errors.ts';
@@ -25,8 +26,8 @@ import type { Clock } from '../ports/clock.ts';
 const NOT_LISTENING: CloseReason = { code: 1006, reason: 'no node listens at this address' };
 const GONE: CloseReason = { code: 1001, reason: 'the peer has ended' };
 /**
- * Maximum wait in milliseconds until a dialled node listens. It equals the default of `TransportTimeouts.dialMs`, the
- * time limit of the transport over TCP.
+ * Maximum time in milliseconds for which a dial waits until the dialled node listens. This time equals the default of
+ * `TransportTimeouts.dialMs`, the time limit for a dial over TCP.
  */
 const ARRIVAL_MS_MAX = 2000;
 const DUPLICATE: CloseReason = { code: 4404, reason: 'connected already' };
@@ -35,8 +36,8 @@ export class MemoryNetwork {
   readonly clock: Clock;
   readonly #members = new Map<PeerId, MemoryTransport>();
   /**
-   * Callbacks of dials to nodes that do not listen yet. A callback stays here until the node listens, even after the
-   * dial has stopped waiting.
+   * Callbacks of dials to nodes that do not listen yet. A callback stays in the map until the node listens, even if the
+   * dial no longer waits for the node.
    */
   readonly #awaited = new Map<PeerId, readonly (() => void)[]>();
   #groups: ReadonlyMap<PeerId, number> = new Map();
@@ -55,7 +56,7 @@ export class MemoryNetwork {
     );
   }
 
-  /** Ends the partition: all nodes reach one another again. */
+  /** Ends the partition, so that all nodes can reach one another again. */
   heal(): void {
     this.#groups = new Map();
     for (const member of this.#members.values()) member.sendInfo();
@@ -80,8 +81,8 @@ export class MemoryNetwork {
   }
 
   /**
-   * Resolves when the peer listens, or when `ARRIVAL_MS_MAX` is over. The wait is needed because the nodes of one
-   * process start one after the other.
+   * Resolves when the peer listens, or after `ARRIVAL_MS_MAX`. A dial needs this wait because the nodes of one process
+   * start one after the other.
    */
   arrival(peerId: PeerId): Promise<void> {
     if (this.#members.has(peerId)) return Promise.resolve();
@@ -177,7 +178,7 @@ class MemoryTransport implements Transport {
 
   /**
    * Sends the present `NodeInfo` and the address of this node to all connected nodes. During a partition, only the
-   * nodes of the same group get them.
+   * connected nodes in the group of this node get the data.
    */
   sendInfo(): void {
     const info = this.ownInfo();
@@ -200,7 +201,7 @@ class MemoryTransport implements Transport {
   accept(dialer: MemoryTransport): CloseReason | undefined {
     if (this.#handlers?.admits(dialer.#address.ip) !== true) return NOT_LISTENING;
     // If two nodes dial each other at the same time, the second dial is refused, because two nodes share one
-    // connection.
+    // connection. If the dialling node does not have the connection any more, the dial is not refused.
     if (this.#lines.has(dialer.peerId)) return dialer.#lines.has(this.peerId) ? DUPLICATE : undefined;
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());
     return undefined;

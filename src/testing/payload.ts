@@ -17,7 +17,7 @@ export function payloadOf(payload: TransactionPayload, generation: Generation, {
         ...(payload.for ?? []).map((each) => `+${each}`),
         ...(payload.against ?? []).map((each) => `-${each}`),
       ];
-      // A vote of generation 2 names its sender as the recipient.
+      // In generation 2, the recipient of a vote is the sender of the vote.
       const recipient = generation === 2 ? { recipientId: addressOf(hexOf(publicKey)) } : {};
       return { kind: 'vote', votes, amount: 0n, ...recipient };
     }

@@ -1,4 +1,7 @@
-/** Finds the passphrase of a sender. A test names the sender by an account, the name of an account, or a passphrase. */
+/**
+ * Finds the passphrase of a sender. A test states the sender as an account, as the name of an account, or as a
+ * passphrase.
+ */
 
 import type { TestAccount } from './types.ts';
 

@@ -7,8 +7,9 @@ export interface DevnetOptions {
   /** Number of nodes, from 1 to 16; default 1. */
   readonly nodes?: number;
   /**
-   * When nodes forge blocks. `instant` (the default): when a transaction arrives. `on-demand`: only when the test calls
-   * `mine`, `fund` or `heal`. `interval`: in each slot.
+   * This mode decides when the nodes forge blocks. With `instant` (the default), the nodes forge when a transaction
+   * arrives. With `on-demand`, the nodes forge only when the test calls `mine`, `fund` or `heal`. With `interval`, the
+   * nodes forge in each slot.
    */
   readonly mine?: MiningMode;
   /**
@@ -25,8 +26,8 @@ export interface DevnetOptions {
   readonly delegates?: number;
   /**
    * Name or folder of the network; default: the packaged devnet. The folder must contain `accounts.json` with the
-   * accounts, and `forgers.json` with the encrypted passphrases of the delegates and their password. The command
-   * `bloomery genesis create` makes such a folder.
+   * accounts, and `forgers.json` with the encrypted passphrases of the delegates. `forgers.json` must also contain the
+   * password with which the passphrases are encrypted. The command `bloomery genesis create` makes such a folder.
    */
   readonly network?: string;
   /**
@@ -59,10 +60,13 @@ export interface TestNode {
 export interface NetworkFacts {
   readonly name: string;
   readonly generation: 2 | 3;
-  /** 64 hexadecimal digits. In generation 3, each signature covers the network identifier. */
+  /** The network identifier as 64 hexadecimal digits. In generation 3, each signature covers the network identifier. */
   readonly networkIdentifier: string;
   readonly nethash: string;
-  /** Start of time on the network: timestamps of blocks and transactions count the seconds since this moment. */
+  /**
+   * The moment from which the network counts time. The timestamps of blocks and transactions are numbers of seconds
+   * since this moment.
+   */
   readonly epoch: Date;
   readonly blockTimeS: number;
   readonly activeDelegates: number;
@@ -90,7 +94,7 @@ export interface Snapshot {
 export type TransactionPayload =
   | { readonly kind: 'transfer'; readonly to: string; readonly amount: bigint; readonly data?: string }
   | { readonly kind: 'delegate'; readonly username: string }
-  /** `for` and `against` are public keys of delegates. */
+  /** `for` and `against` are lists of public keys of delegates. */
   | { readonly kind: 'vote'; readonly for?: readonly string[]; readonly against?: readonly string[] }
   | { readonly kind: 'secondSignature'; readonly publicKey: string };
 
@@ -127,10 +131,10 @@ export interface TestDevnet {
   /** Present time of the chain clock. */
   now(): Date;
   /**
-   * Mines the next `slots` slots (1 to 10,000; default 1). In each slot, the delegate of the slot forges a block.
-   * If this delegate cannot forge, the slot stays empty, and `emptySlots` counts the slot. Without a partition, all
-   * nodes have the blocks when the promise resolves. In a partition, only the nodes in the group of the forging node
-   * get its block.
+   * Mines the next `slots` slots (1 to 10,000; default 1). In each slot, the delegate of the slot forges a block. If
+   * this delegate cannot forge, the slot stays empty, and `emptySlots` counts the slot. Without a partition, all nodes
+   * have the blocks when the promise resolves. In a partition, only the nodes in the group of the forging node get the
+   * block.
    *
    * @throws RangeError for an invalid number of slots
    */
@@ -153,8 +157,8 @@ export interface TestDevnet {
    * (`90s`, `15m`, `1h`, `2d`, `3w`, `1y`). All skipped slots stay empty. Resolves with the new time of the chain
    * clock.
    *
-   * @throws an error for an invalid time, a moment in the past, or a moment after the year 2149. The clock then does
-   *   not change
+   * @throws an error for an invalid time, a moment before the present time of the chain clock, or a moment after the
+   *   year 2149. In these cases, the clock does not change
    */
   warp(to: string | Date): Promise<Date>;
   /**
@@ -166,16 +170,17 @@ export interface TestDevnet {
    */
   snapshot(name: string): Promise<Snapshot>;
   /**
-   * Restores all nodes, the chain clock and the mining mode from a snapshot. The snapshot is kept, and each node
-   * keeps its HTTP port. Partitions, delays, losses, clock offsets and `impersonate` stay in effect.
+   * Restores all nodes, the chain clock and the mining mode from a snapshot. The devnet keeps the snapshot, and each
+   * node keeps its HTTP port. The settings made with `partition`, `delay`, `loss`, `skew` and `impersonate` stay in
+   * effect.
    *
    * @throws an error with the names of all snapshots if no snapshot has this name
    * @throws an error if a node does not return to the state of the snapshot
    */
   revert(name: string): Promise<Snapshot>;
   /**
-   * Signs and sends a transaction. In the mining mode `instant` without a partition, a block contains the transaction
-   * when the promise resolves.
+   * Signs and sends a transaction. In the mining mode `instant` without a partition, `send` also mines slots until a
+   * block contains the transaction.
    *
    * @param from an account, its name, or a BIP-39 passphrase
    * @param options number of the node that gets the transaction first, or an object with options
@@ -209,27 +214,30 @@ export interface TestDevnet {
    */
   impersonate(address: string): Promise<void>;
   /**
-   * Partitions the network: nodes of different groups exchange no messages. Nodes that are in none of these groups form
-   * one more group. A later partition replaces an earlier one.
+   * Partitions the network into the given groups of nodes. Nodes of different groups exchange no messages. Nodes that
+   * are in none of the given groups form one more group. A later call of `partition` replaces the groups of an earlier
+   * call.
    *
    * @throws RangeError for a node that does not exist
    */
   partition(...groups: readonly (readonly number[])[]): Promise<void>;
   /**
    * Delays each message between nodes by a duration: a number of milliseconds, or a string such as `150ms` or `2s`. If
-   * the two nodes of a link have different delays, the greater delay applies. A delay does not affect blocks from
-   * `mine`, `fund` or the mining mode `instant`, because the devnet gives these blocks to the nodes directly.
+   * the sender and the receiver of a message have different delays, the greater delay applies. A delay does not affect
+   * blocks from `mine`, `fund` or the mining mode `instant`, because the devnet gives these blocks to the nodes
+   * directly.
    *
-   * @param nodes numbers of the nodes whose links get the delay; default: all
+   * @param nodes numbers of the nodes whose sent and received messages get the delay; default: all nodes
    * @throws an error for an invalid delay, a delay longer than a minute, or a node that does not exist
    */
   delay(by: string | number, nodes?: readonly number[]): Promise<void>;
   /**
-   * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`. If the two
-   * nodes of a link have different probabilities, the greater probability applies. A loss does not affect blocks from
-   * `mine`, `fund` or the mining mode `instant`, because the devnet gives these blocks to the nodes directly.
+   * Drops each message between nodes with a probability: a number from 0 to 1, or a string such as `5%`. If the sender
+   * and the receiver of a message have different probabilities, the greater probability applies. A loss does not affect
+   * blocks from `mine`, `fund` or the mining mode `instant`, because the devnet gives these blocks to the nodes
+   * directly.
    *
-   * @param nodes numbers of the nodes whose links lose messages; default: all
+   * @param nodes numbers of the nodes whose sent and received messages may get lost; default: all nodes
    * @throws an error for an invalid probability, or a node that does not exist
    */
   loss(share: string | number, nodes?: readonly number[]): Promise<void>;
@@ -242,8 +250,8 @@ export interface TestDevnet {
   skew(node: number, by: string | number): Promise<void>;
   /**
    * Ends the partition, delays, losses and clock offsets, and resolves when all nodes have the same tip. If the tips
-   * differ, `heal` also mines slots, because the nodes learn of each other's chains from new blocks. If two chains are
-   * equally good, a new block on one of them decides.
+   * differ, `heal` also mines slots, because the nodes learn of each other's chains from new blocks. Nodes with two
+   * equally good chains keep these chains until a new block makes one of the chains better.
    *
    * @throws an error if the nodes do not have the same tip within 60 seconds, or if the devnet is closed
    */

@@ -1,4 +1,7 @@
-/** Creates verifiers without threads, for tests and simulations. Several nodes of one process may share a verifier. */
+/**
+ * Creates verifiers of signatures that start no threads, for tests and simulations. Several nodes of one process may
+ * share a verifier.
+ */
 
 import { CHECK_MS, type Ed25519 } from '../crypto/ed25519.ts';
 import type { Verifier } from '../ports/verifier.ts';
@@ -9,7 +12,7 @@ import { SignatureCache, checkKey } from './signature-cache.ts';
  * Creates a verifier that makes all checks on the calling thread and remembers their results.
  *
  * @param cacheEntriesMax maximum number of results that the cache stores by content (public key, signature and
- *   message); the cache removes the least recently used result first
+ * message); the cache drops results that were not used recently
  */
 export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number): Verifier {
   const cache = new SignatureCache(cacheEntriesMax);
@@ -26,7 +29,7 @@ export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number):
   };
 }
 
-/** Makes checks, and estimates the total time of these checks from their number. */
+/** Checks signatures, and estimates the total time of these checks from the number of checks. */
 export class MeteredChecks {
   readonly #ed25519: Ed25519;
   #checks = 0;

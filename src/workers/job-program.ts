@@ -1,4 +1,7 @@
-/** Receives jobs in a worker thread and posts the answers back, for the worker scripts that `JobThreads` starts. */
+/**
+ * Receives jobs in a worker thread, and posts the answers to the main thread. The worker scripts that `JobThreads`
+ * starts use this module.
+ */
 
 import { readlinkSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
@@ -8,14 +11,15 @@ import type { JobMessage } from './job-thread.ts';
 
 /**
  * Number of steps (of `nice`) by which a worker thread lowers its priority. If the main thread and a worker thread
- * share a core, the main thread then gets about 90 % of the time of the core.
+ * compete for a core, the main thread then gets about 90 % of the time of the core.
  */
 const STEPS_BACK = 10;
 
 /**
  * Answers the jobs that the main thread sends to this worker thread. If `work` throws an error, the thread ends.
  *
- * @param work computes the answer to a job; the answer must have its own buffer, because the buffer is transferred
+ * @param work computes the answer to a job; the answer must have its own buffer, because this thread transfers the
+ *   buffer to the main thread
  */
 export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>): void {
   stepBack();
@@ -26,9 +30,9 @@ export function serveJobs(work: (bytes: Uint8Array) => Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks, so it should run first
- * if there are fewer cores than threads. `setPriority` can change the priority of a single thread on Linux only. On
- * other systems, all threads keep the same priority.
+ * Lowers the priority of this thread. The main thread forges, answers peers and applies blocks, so the main thread
+ * should run first if there are fewer cores than threads. `setPriority` can change the priority of a single thread on
+ * Linux only. On other systems, all threads keep the same priority.
  */
 function stepBack(): void {
   try {

@@ -1,4 +1,6 @@
-/** Runs one worker thread, and tracks its unanswered jobs. Jobs and answers are byte arrays. */
+/**
+ * Runs one worker thread, and tracks the jobs that the thread has not answered yet. Jobs and answers are byte arrays.
+ */
 
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../primitives/errors.ts';
@@ -32,7 +34,7 @@ export class JobThread {
 
   /**
    * @param workerData data that the worker script receives at its start
-   * @param onLost called once when the thread ends before it is closed
+   * @param onLost called once if the thread ends before `close` ends the thread
    */
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;
@@ -52,10 +54,12 @@ export class JobThread {
   }
 
   /**
-   * Sends a job to the thread and returns the answer; undefined if the thread has ended, or ends before it answers.
+   * Sends a job to the thread and returns the answer. Returns undefined if the thread has already ended, or if the
+   * thread ends before it answers.
    *
    * @param bytes the job; the bytes must have their own buffer, because the buffer is transferred to the thread
-   * @param weight size of the job in a unit of the caller, for example the number of its checks
+   * @param weight size of the job in a unit that the caller chooses, for example the number of signature checks in the
+   *   job
    */
   ask(bytes: Uint8Array<ArrayBuffer>, weight: number): Promise<Uint8Array | undefined> {
     if (!this.#alive) return Promise.resolve(undefined);
@@ -70,7 +74,7 @@ export class JobThread {
     });
   }
 
-  /** Waits for the unanswered jobs, then ends the thread. */
+  /** Waits until the thread has answered all jobs, and then ends the thread. */
   async close(): Promise<void> {
     if (this.#alive && this.#jobs.size > 0) {
       await new Promise<void>((resolve) => {

@@ -1,4 +1,7 @@
-/** Runs jobs on several worker threads, which all execute the same script. The threads start with the first job. */
+/**
+ * Runs jobs on several worker threads, which all execute the same script. The threads start when the caller sends the
+ * first job.
+ */
 
 import { SILENT, type Observer } from '../ports/observer.ts';
 import { assert } from '../primitives/errors.ts';
@@ -16,7 +19,8 @@ export interface JobThreadsOptions {
    */
   readonly waitingMax: number;
   /**
-   * Receives one log line, when a thread ends unexpectedly for the first time. Further lost threads cause no log line.
+   * Receives a log line when the first thread ends unexpectedly. If more threads end unexpectedly, `JobThreads` writes
+   * no further log line.
    */
   readonly observer?: Observer;
 }
@@ -32,7 +36,7 @@ export class JobThreads {
     this.#options = options;
   }
 
-  /** True after `close`, or if the option `threads` is 0. No job is then accepted. */
+  /** True after `close`, or if the option `threads` is 0. In both cases, `ask` accepts no job. */
   get isClosed(): boolean {
     return this.#isClosed || this.#options.threads === 0;
   }
@@ -55,7 +59,7 @@ export class JobThreads {
     return idlest?.ask(bytes, weight);
   }
 
-  /** Waits for the unanswered jobs, then ends the threads. */
+  /** Waits until the threads have answered all jobs, and then ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all((this.#threads ?? []).map((thread) => thread.close()));

@@ -1,7 +1,7 @@
 /**
  * Reads lines of a chain file (each line is one block) and validates the blocks, including their signatures. A worker
- * thread of the reader does this work for each call with more than `INLINE_LINES_MAX` lines. A reader without worker
- * threads does all work on the calling thread.
+ * thread of the reader does this work for each call with more than `INLINE_LINES_MAX` lines. The calling thread does
+ * the work for all other calls, and for a call that no worker thread answers.
  */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';
@@ -13,8 +13,8 @@ import { readPackedLines } from './packed-lines.ts';
 
 export interface LineReaderOptions {
   /**
-   * Number of worker threads, which start with the first call for more than `INLINE_LINES_MAX` lines. With 0, all lines
-   * are read on the calling thread.
+   * Number of worker threads, which start with the first call for more than `INLINE_LINES_MAX` lines. With 0, the
+   * calling thread reads all lines.
    */
   readonly threads: number;
   readonly rules: Rules;
@@ -28,11 +28,11 @@ export interface LineReader {
    * the caller takes it. Thousands of blocks can wait in the iterable. If these blocks were unpacked, the garbage
    * collector would have to move their objects again and again.
    *
-   * @returns the block of each line. A block above `knownHeight` is validated. If no valid block can be read from a
-   *   line, the result is the line itself, so that the caller can read it again and report the reason. For block 1,
-   *   the result is always the line, because the caller compares block 1 with the genesis block of the network. The
-   *   reader releases all lines that it does not return, because a line takes three times the memory of its packed
-   *   block
+   * @returns one item for each line. The item is usually the block of the line. The reader validates the block if its
+   *   height is above `knownHeight`. If the line contains no valid block, the item is the line itself, so that the
+   *   caller can read the line again and report the reason. For block 1, the item is always the line, because the
+   *   caller compares block 1 with the genesis block of the network. The reader releases all lines that it does not
+   *   return, because a line takes three times the memory of its packed block
    */
   read(lines: readonly Buffer[]): Promise<Iterable<Block | Buffer>>;
   close(): Promise<void>;

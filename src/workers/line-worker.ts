@@ -1,4 +1,4 @@
-/** Runs in a worker thread, and reads lines of a chain file. */
+/** Reads lines of a chain file in a worker thread of `line-reader.ts`. */
 
 import { workerData } from 'node:worker_threads';
 import { selectEd25519 } from '../crypto/ed25519.ts';

@@ -1,6 +1,6 @@
 /**
- * Packs many signature checks into one byte array, which can be transferred to another thread. If the check objects
- * were posted to the thread instead, each of them would have to be copied.
+ * Packs many signature checks into one byte array, which can be transferred to another thread. If a caller posted the
+ * check objects to the thread instead, Node.js would have to copy each object.
  */
 
 import type { SignatureCheck } from '../protocol/types.ts';
@@ -12,8 +12,8 @@ const FIXED_BYTES = LENGTH_BYTES + PUBLIC_KEY_BYTES + SIGNATURE_BYTES;
 
 /**
  * Packs checks. The form of each check is: length of the message (u32, little-endian), public key (32 bytes), signature
- * (64 bytes), message. The caller must check the lengths of public keys and signatures. The packed bytes have their own
- * buffer, so the buffer can be transferred.
+ * (64 bytes), message. The caller must make sure that all public keys and signatures have these lengths. The packed
+ * bytes have their own buffer, so the buffer can be transferred.
  */
 export function packChecks(checks: readonly SignatureCheck[]): Uint8Array<ArrayBuffer> {
   const size = checks.reduce((sum, check) => sum + FIXED_BYTES + check.message.length, 0);

@@ -12,8 +12,9 @@ import { BlockRejected } from '../protocol/verdict.ts';
 const NONE = new Uint8Array(0);
 
 /**
- * Reads lines from `packed`, where the length of each line precedes the line. The result does not contain the reason
- * why a line is refused. To get the reason, the caller reads the refused line again.
+ * Reads lines from `packed`, where the length of each line precedes the line. The function refuses a line that contains
+ * no valid block. The result does not contain the reason for the refusal. To get the reason, the caller reads the
+ * refused line again.
  *
  * @param knownHeight blocks up to this height are not validated, because the node's chain already has them
  * @returns for each line, the length of its packed block, then the packed block. For a refused line, the length is 0.
@@ -39,8 +40,8 @@ function readLine(line: Buffer, rules: Rules, ed25519: Ed25519, knownHeight: num
     if (error instanceof BlockRejected) return NONE;
     throw error;
   } finally {
-    // The codec drops its references to the transactions before the next line. The transactions of only one block are
-    // then alive when the garbage collector runs.
+    // The codec drops its references to the transactions of this block before the next line is read. When the garbage
+    // collector runs, it therefore finds live transactions of only one block.
     rules.codec.forgetTransactions();
   }
 }

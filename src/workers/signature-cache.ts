@@ -10,10 +10,11 @@ const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
 /**
- * Stores recently used results, including those of failed checks. If failed checks were not stored, the node would have
- * to check a wrong signature again each time that a peer repeats it. For each transaction object, the codec remembers
- * one check object (`SignatureCheck`) for the primary signature (of the sender's first key). The cache therefore
- * usually finds the result of this check by the check object, without reading the bytes.
+ * Stores recently used results, including those of failed checks. If the cache did not store failed checks, the node
+ * would have to check a wrong signature again each time that a peer sends the signature again. For each transaction
+ * object, the codec remembers one check object (`SignatureCheck`) for the primary signature (of the sender's first
+ * key). The cache therefore usually finds the result of this check by the check object, without reading the bytes of
+ * the message and the signature.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;
@@ -55,8 +56,8 @@ export function hasRightLengths({ publicKey, signature }: SignatureCheck): boole
 
 /**
  * Returns the cache key of a check: public key, signature and message as one text with a character for each byte.
- * Public key and signature have fixed lengths, so two different checks never have the same cache key. Undefined if one
- * of these lengths is wrong, because the check then always fails.
+ * Public key and signature have fixed lengths, so two different checks never have the same cache key. Returns undefined
+ * if the public key or the signature has a wrong length, because such a check always fails.
  */
 export function checkKey(check: SignatureCheck): string | undefined {
   if (!hasRightLengths(check)) return undefined;

@@ -1,6 +1,6 @@
 /**
  * Creates the verifier of a node. The verifier makes small batches of signature checks on the calling thread, and large
- * batches on its worker threads. Without worker threads, all checks are made on the calling thread.
+ * batches on its worker threads. Without worker threads, the verifier makes all checks on the calling thread.
  */
 
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
@@ -17,29 +17,30 @@ export { createInlineVerifier } from './inline-verifier.ts';
 
 export interface VerifierPoolOptions {
   /**
-   * Number of worker threads, which start with the first large batch. With 0, all checks are made on the calling
-   * thread.
+   * Number of worker threads, which start with the first large batch. With 0, the verifier makes all checks on the
+   * calling thread.
    */
   readonly threads: number;
-  /** Preferred backend. The default is the fastest backend that loads. */
+  /** The preferred backend, which is an implementation of Ed25519. The default is the fastest backend that loads. */
   readonly backend?: Ed25519Backend;
   /**
-   * Maximum number of results that the cache stores by content (public key, signature and message). The cache removes
-   * the least recently used result first. Each result takes about 250 bytes.
+   * Maximum number of results that the cache stores by content (public key, signature and message). The cache drops
+   * results that were not used recently. Each result takes about 250 bytes.
    */
   readonly cacheEntriesMax: number;
   /**
-   * Receives one log line, when a thread ends unexpectedly for the first time. Further lost threads cause no log line.
+   * Receives a log line when the first thread ends unexpectedly. If more threads end unexpectedly, the verifier writes
+   * no further log line.
    */
   readonly observer?: Observer;
-  /** URL of the worker script; `verify-worker` by default. */
+  /** URL of the worker script. The default is the URL of `verify-worker`. */
   readonly threadProgram?: URL;
 }
 
 /**
- * Largest batch of checks that the calling thread makes itself; checks with a known result do not count. By `CHECK_MS`,
- * a batch of this size takes about 4 ms with `sodium` and about 5 ms with `noble`. Worker threads make the checks of
- * larger batches, so that the calling thread stays free for other work.
+ * Maximum number of checks in a batch that the calling thread makes itself. Checks with a known result do not count.
+ * According to `CHECK_MS`, a batch of this size takes about 4 ms with `sodium` and about 5 ms with `noble`. Worker
+ * threads make the checks of larger batches, so that the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
@@ -50,17 +51,17 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Largest batch of checks whose results are always cached by content (`checkKey`). A small batch usually belongs to one
- * block. Each transaction of the block usually arrived earlier as another object with the same bytes. The cache can
- * therefore find the earlier result only by content. A larger batch belongs to a download of many blocks, with
- * thousands of new checks. If worker threads make these checks, the results are cached only by object, because the
- * later validation of the blocks uses the same check objects.
+ * Maximum number of checks in a batch whose results are always cached by content (`checkKey`). A small batch usually
+ * belongs to one block. Each transaction of the block usually arrived earlier as another object with the same bytes.
+ * The cache can therefore find the earlier result only by content. A larger batch usually belongs to a download of many
+ * blocks, with thousands of new checks. If worker threads make these checks, the results are cached only by object,
+ * because the later validation of the blocks uses the same check objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
 /**
  * A worker thread with this number of waiting checks gets no further job. If no thread takes further jobs, the checks
- * run on the calling thread, which slows down the code that requests the checks.
+ * run on the calling thread. These checks slow down the code that requests them.
  */
 export const THREAD_CHECKS_MAX = 20_000;
 
@@ -98,8 +99,8 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
 
   async function answerJob(checks: readonly SignatureCheck[]): Promise<readonly boolean[]> {
     const answers = await pool.ask(packChecks(checks), checks.length);
-    // The answer is missing if no thread accepted the job, or if the thread ended. An answer of another length does not
-    // belong to these checks.
+    // The answer is undefined if no thread accepted the job, or if the thread ended. An answer whose length differs
+    // from the number of checks cannot be right. In these cases, the calling thread makes the checks.
     return answers?.length === checks.length ? Array.from(answers, (answer) => answer === 1) : answerInline(checks);
   }
 
@@ -112,9 +113,10 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   }
 
   /**
-   * True if a check need not be made: the cache has its result, or a length is wrong, so that the check always fails.
-   * The function searches the cache by object. If `isBulk` is false, the function also searches by content. A result
-   * that is found by content is then also stored by object.
+   * Returns true if the node need not make a check. This is the case if the cache has the result of the check. It is
+   * also the case if the public key or the signature has a wrong length, because such a check always fails. The
+   * function first searches the cache by object. If this search finds no result and `isBulk` is false, the function
+   * also searches by content. If the function finds a result by content, it stores the result by object.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;

@@ -15,8 +15,9 @@ import type { SourceFlags } from '../flags.ts';
 import { withDamageReport } from '../damage-report.ts';
 
 /**
- * A source answers queries. Error messages contain `base` as the name of the source. For a data folder, `ask` throws
- * ProtocolError `CHAIN_ANSWER_UNEXPECTED` for an error status, an answer without data, or data of a wrong shape.
+ * A source answers queries. Error messages contain `base` as the name of the source: the address of the node, or the
+ * path of the data folder. For a data folder, `ask` throws ProtocolError `CHAIN_ANSWER_UNEXPECTED` for an error status,
+ * an answer without data, or data of a wrong shape.
  */
 export type Source = Pick<NodeAsker, 'base' | 'ask'>;
 

@@ -7,7 +7,10 @@ import type { TransactionJson } from './shapes.ts';
 const ID_CHARACTERS = 18;
 const NAME_CHARACTERS = 21;
 
-/** Formats one event in columns: its id, its name, and its content (`block 17 at height 12 by KEY, 3 transactions`). */
+/**
+ * Formats one event in columns: its id (`-` for an event without id), its name, and its content (for example `block 17
+ * at height 12 by KEY, 3 transactions`).
+ */
 export function eventLine({ id = '-', event, data }: NodeEventJson): string {
   return `${id.padEnd(ID_CHARACTERS)}  ${event.padEnd(NAME_CHARACTERS)}  ${contentOf(event, data)}`;
 }

@@ -38,7 +38,8 @@ export function lsk(digits: string): string {
 }
 
 /**
- * Returns the date and time in UTC. For a time that `Date` cannot show, returns the number of seconds.
+ * Returns the date and time in UTC. For a time that `Date` cannot show, the text says how many seconds after the epoch
+ * of the network the time is.
  *
  * @param timestampS whole seconds since the epoch
  * @param epochMs epoch of the network, as Unix time in milliseconds

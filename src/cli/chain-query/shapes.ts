@@ -39,7 +39,7 @@ export interface TransactionJson {
 
 export interface DelegateJson {
   readonly username: string;
-  /** Null for a delegate of generation 2 before the end of the round in which it registered. */
+  /** Null for a delegate of generation 2 before the end of the round in which the delegate registered. */
   readonly rank: number | null;
   /** Weight of the votes in beddows. */
   readonly vote: string;

@@ -53,7 +53,10 @@ async function showBlock(source: Source, which: string, flags: QueryFlags): Prom
   ]);
 }
 
-/** Finds a block by `latest`, height or id. A number that may be a height or an id is looked up as a height first. */
+/**
+ * Finds a block by `latest`, height or id. For a number that may be a height or an id, the function first searches for
+ * a block with this height, and then for a block with this id.
+ */
 async function findBlock(source: Source, which: string): Promise<BlockJson> {
   const isHeight = /^[0-9]{1,10}$/.test(which) && Number(which) >= 1 && Number(which) <= HEIGHT_MAX;
   const queries =

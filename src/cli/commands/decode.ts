@@ -17,7 +17,7 @@ import { usageError } from '../error-lines.ts';
 import { describe } from '../wallet/describe.ts';
 
 const KEY_BYTES = 32;
-/** Maximum size of the standard input, in bytes: much larger than a usual transaction or a header. */
+/** Maximum size of the standard input. A usual transaction or header is much smaller. */
 const BYTES_MAX = 1024 * 1024;
 const FIRST_TYPE_GEN3 = 8;
 /**
@@ -63,7 +63,8 @@ function decodedBytes(bytes: Buffer, network: SigningNetwork | undefined): reado
   if (header !== undefined) return [decodedHeader(header)];
   const signer = signerFor(generationOfType(bytes[0]), network);
   const found = signer.fromBytes(bytes).map((transaction) => decodedTransaction(transaction, signer, network));
-  // `fromBytes` can find two transactions for the same bytes. The one with the valid signature is the right one.
+  // `fromBytes` can find two transactions for the same bytes. The right transaction is the one whose signature is
+  // valid. If no signature is valid or checked, the function returns all transactions that it found.
   const signed = found.filter(({ isSigned }) => isSigned === true);
   return signed.length > 0 ? signed : found;
 }

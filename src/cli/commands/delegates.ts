@@ -17,7 +17,7 @@ export async function delegates(flags: ListFlags): Promise<void> {
 }
 
 const COLUMNS: readonly Column<DelegateJson>[] = [
-  // A delegate of generation 2 has no rank before the end of the round in which it registered.
+  // A delegate of generation 2 has no rank before the end of the round in which the delegate registered.
   { heading: 'rank', of: ({ rank }) => (rank === null ? '-' : String(rank)), isNumber: true },
   { heading: 'delegate', of: ({ username }) => username },
   { heading: 'address', of: ({ account }) => account.address },

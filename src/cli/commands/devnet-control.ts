@@ -24,8 +24,8 @@ import { counted, printJson, printLines } from '../output.ts';
 import { usageError } from '../error-lines.ts';
 
 /**
- * Maximum wait for the end of a devnet, in milliseconds. It is longer than the ten seconds after which the devnet kills
- * nodes that have not stopped.
+ * Maximum wait for the end of a devnet, in milliseconds. This time is longer than the ten seconds after which the
+ * devnet kills nodes that have not stopped.
  */
 const STOP_MS_MAX = 30_000;
 const STOP_POLL_MS = 50;

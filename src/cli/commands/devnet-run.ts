@@ -46,7 +46,7 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
   }
   const failed = results.some(({ failure }) => failure !== undefined);
   const hasPassed = isWhole && !failed && error === undefined;
-  // If no step failed and no error occurred, an incomplete run was stopped by the user.
+  // If the run is incomplete although no step failed and no error occurred, the user has stopped the run.
   const isStopped = !isWhole && !failed && error === undefined;
   if (hasPassed || isStopped || !hasBegun) rmSync(directory, { recursive: true, force: true });
   else printStderr(`the logs of the nodes are in ${directory}`);
@@ -124,8 +124,8 @@ async function play({ scenario, file, directory, flags, stop, results, begins }:
       let played: Promise<boolean> | undefined;
       await runSession({
         ...{ directory, network: placed, nodes, httpPort, wsPort, stop, logFormat },
-        // A node that ends without a command of the scenario is not restarted, because its end is a failure of the
-        // scenario.
+        // The devnet does not restart a node that ends although no step of the scenario ended the node. Such an end is
+        // a failure of the scenario.
         restart: 'never',
         mode: devnet.mine,
         screen: { show: () => undefined, print: printStderr },

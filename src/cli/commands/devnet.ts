@@ -60,8 +60,8 @@ async function chooseFork(flags: DevnetFlags, path: string): Promise<Choice & { 
   const source = await forkSourceOf(path, flags.network);
   const blockTiming = blockTimingOfFork(flags.blockTime, flags.mine, source.network.params.blockTimeS);
   if (flags.newNetworkId !== true) {
-    // `isTemporary` makes the devnet copy the network folder of the chain that it forks. The user may remove or change
-    // the original folder while the devnet exists.
+    // `isTemporary` makes the devnet copy the network folder of the forked chain. The copy is necessary, because the
+    // user may remove or change the original folder while the devnet exists.
     return { source, blockTiming, chosen: { network: source.network, isTemporary: true, dispose: () => undefined } };
   }
   const folder = mkdtempSync(join(tmpdir(), 'bloomery-network-'));

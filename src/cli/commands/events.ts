@@ -12,7 +12,7 @@ import { printStderr, printJson, printLine } from '../output.ts';
 import { usageError } from '../error-lines.ts';
 import { isTransient } from '../sink/node-retry.ts';
 
-/** Pause in milliseconds before the command connects to the node again. */
+/** Pause in milliseconds before a command with `--follow` connects to the node again. */
 const AGAIN_MS = 1000;
 const BEGINNING = '0.0';
 

@@ -37,13 +37,13 @@ import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { flushOutput, printStderr, printJson, printLine, printText, report } from '../output.ts';
 
-/** Maximum size of a record, in bytes: several times the size of a record with the maximum number of delegates. */
+/** Maximum size of a signing record. A record with the maximum number of delegates is several times smaller. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the signing record of a node to a file, and then ends the signing of this node; with `--keep`, the node
- * continues to sign. If the command fails between these two steps, the record is in the file and in this node. In
- * this case, only this node can sign until the file is imported.
+ * Writes the signing record of a node to a file. Then, without `--keep`, the function records in the journal that the
+ * node must not sign any more. If the command fails between these two steps, the file is complete, but this node can
+ * still sign.
  *
  * @throws ProtocolError `USAGE` when there is no record or the record has no delegate, and for `--json` without a file;
  *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_EXISTS` and `SIGNING_RECORD_UNWRITABLE`
@@ -60,7 +60,8 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     const exportedAtS = Math.floor(Date.now() / 1000);
     const isKept = flags.keep === true;
     // The exported record counts as a copy if it may lack signatures. With `--keep`, this node makes signatures after
-    // the export. If this journal was copied or restored, the original node may have made signatures after the copy.
+    // the export, and the record does not contain them. If the journal of this node is a copy or was restored from a
+    // backup, later signatures may exist that are not in this journal.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
@@ -90,11 +91,11 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 
 /**
  * Imports a signing record. After the first import of a record that is not a copy, this node may sign as soon as the
- * exporting node could have signed. The first import marks the file as a copy, if the file can be written. It also
- * stores, on this machine, the path of the folder into which it imported the record. After the import of a copy, or a
- * repeated import, the node waits before it signs, to make sure that no other node signs. In one case, a repeated
- * import counts as a first import: the file is not marked as a copy, the data folder is the same, and the record would
- * add nothing to the journal in this folder (`knowsAllOf`).
+ * exporting node could have signed. The first import marks the file as a copy, if the file can be written. The first
+ * import also stores, on this machine, the path of the data folder into which it imported the record. After the import
+ * of a copy, or after a repeated import, the node waits before it signs, to make sure that no other node signs. A
+ * repeated import counts as a first import if three conditions hold: the file is not marked as a copy, the data folder
+ * is the same as at the first import, and the record would add nothing to the journal in this folder (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;
@@ -143,8 +144,9 @@ interface Import {
 
 /**
  * Marks the record as imported, on this machine and in the file, and then imports the record. If the process ends
- * between these two steps, every node that imports the marked file waits before it signs. In the reverse order, two
- * nodes could sign with one record.
+ * between these two steps, every node that imports the marked file waits before it signs. In the reverse order, the
+ * process could end before it marks the record. Another node could then import the unmarked file, and two nodes could
+ * sign for the same delegates.
  *
  * @returns the earlier import that makes the record count as a copy, if any; and whether the file is now marked as a
  *   copy
@@ -179,8 +181,8 @@ function recordImport(
     imports?.add(record, { into, atS: Math.floor(Date.now() / 1000) });
     undo.push(() => imports?.forget(record));
   } catch {
-    // Without a writable folder for watermarks, the import succeeds, but this machine cannot notice a second import of
-    // a copy of the file.
+    // If the folder for watermarks is not writable, the import still succeeds. In this case, this machine cannot notice
+    // that a user later imports a copy of the file.
   }
 }
 
@@ -223,9 +225,10 @@ interface Marking {
 }
 
 /**
- * Updates the watermarks of the journal's delegates; a delegate without a watermark on this machine gets none. A
- * watermark also says whether the record of the delegate has left this machine, so an export or an import changes the
- * watermark. The function does not change a watermark that is newer than the journal.
+ * Updates the existing watermarks of the journal's delegates. The function makes no watermark for a delegate that has
+ * none on this machine. A watermark also says whether the record of the delegate has left this machine, so an export or
+ * an import changes the watermark. The function does not change a watermark whose header is newer than the delegate's
+ * last header in the journal.
  */
 function markAll(journal: JournalFile, { network, folder, movedAtS }: Marking): void {
   if (folder === undefined) return;
@@ -288,7 +291,7 @@ function writeNew(file: string, text: string): void {
       writeFileSync(descriptor, text);
       fsyncSync(descriptor);
     } catch (error) {
-      // The incomplete file is removed, because no node can import it.
+      // The function removes the incomplete file, because no node can import such a file.
       rmSync(file, { force: true });
       throw error;
     } finally {

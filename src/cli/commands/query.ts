@@ -47,7 +47,10 @@ export async function query(sql: string, { from, format, engine: engineFolder, j
   }
 }
 
-/** Returns the members that `--json` prints. The answer to a query with FORMAT may lack these members. */
+/**
+ * Returns the members that `--json` prints. The answer to a query that contains the clause FORMAT may lack these
+ * members.
+ */
 function jsonIn(answer: string): object {
   let parsed: unknown;
   try {

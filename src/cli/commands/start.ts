@@ -28,8 +28,8 @@ import { systemdNotifier } from '../systemd.ts';
 
 /**
  * @throws ProtocolError for an invalid network folder, `--data-dir`, configuration, webhook secret, TLS key or
- *   certificate, or forging passphrase, and for a port in use, all before the node writes anything; if the node cannot start; if damage of the
- *   store ends the node
+ *   certificate, or forging passphrase, and for a port in use (after each of these errors, the node has written
+ *   nothing); if the node cannot start; if damage of the store ends the node
  */
 export async function start(flags: StartFlags): Promise<void> {
   const home = bloomeryHome(process.env);
@@ -76,8 +76,8 @@ export async function start(flags: StartFlags): Promise<void> {
 
 /**
  * Returns a text that tells the user why no block is forged on a network whose forging keys are published. Returns
- * undefined for any other network. Also returns undefined if peers are configured, `forging.force` is set, or forging
- * is disabled.
+ * undefined for any other network, and also if peers are configured, if `forging.force` is set, or if forging is
+ * disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;

@@ -66,7 +66,7 @@ function networkRows({ isAlone, networkHeight, consensus }: NodeState, peers: nu
 
 const MEGABYTE = 1_000_000;
 
-/** Describes the state of the reading processes, which answer HTTP. */
+/** Describes the state of the reading processes, which answer HTTP requests on the port of the node. */
 function readersText({ wanted, restarts, each }: NonNullable<NodeState['readers']>): string {
   const up = each.filter(({ state }) => state === 'up').length;
   const rest = each.flatMap(({ reader, state }) => (state === 'up' ? [] : [`${reader} ${state}`]));

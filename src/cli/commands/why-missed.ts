@@ -17,9 +17,9 @@ export interface MissedSlot {
    */
   readonly delegate: string | undefined;
   /**
-   * Height of the next block of the node's chain; `delegate` owns the slot by the forging order of this height. Present
-   * only if the node's chain ends before the slot, and another round may have begun between the end of the chain and
-   * the slot.
+   * Present only if the node's chain ends before the slot, and another round may have begun between the tip and the
+   * slot. In this case, `delegate` may be wrong: it owns the slot by the forging order for `orderOfHeight`, which is
+   * the height of the next block after the tip.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -43,8 +43,9 @@ interface Report {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
   /**
-   * Branches that the node left. In the slots from `fromSlot` to `toSlot`, the node used the forging order of the
-   * branch that it left. The answers of nodes of earlier versions lack `branches`, `looks` and `oldOrders`.
+   * Branches that the node left for a better branch. In the slots from `fromSlot` to `toSlot`, the node used the
+   * forging order of the branch that the node left later. The answers of nodes of earlier versions lack `branches`,
+   * `looks` and `oldOrders`.
    */
   readonly branches?: readonly {
     readonly time: string;
@@ -56,8 +57,8 @@ interface Report {
   /** Ranges of slots in which the forging scheduler of the node ran. */
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
   /**
-   * Ranges of slots in which this node stayed at `height - 1`. Before the end of a range, other nodes may have begun a
-   * later round.
+   * Ranges of slots during which the tip of the queried node stayed at the height `height - 1`. Before the end of a
+   * range, other nodes may have begun a later round, which has another forging order.
    */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
 }
@@ -99,8 +100,9 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
- * slots directly before the block at the height `place`, but at most as many slots as a round has; older slots are
- * omitted. If `place` is above the height of the tip, the result contains only the slot with the number `place`.
+ * slots directly before the block at the height `place`. If there are more of these slots than a round has, the result
+ * contains only the newest, as many as a round has. If `place` is above the height of the tip, the result contains only
+ * the slot with the number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */

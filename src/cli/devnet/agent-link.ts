@@ -100,7 +100,8 @@ export class ProcessLink implements AgentLink {
   }
 
   #send(message: NumberedRequest | AgentStart): void {
-    // A failure to send is ignored: when the process ends, its event `exit` calls `#gone`, which rejects the requests.
+    // The link ignores a failure to send. When the process ends, its event `exit` calls `#gone`, which rejects all
+    // unanswered requests.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 

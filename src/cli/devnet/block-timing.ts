@@ -6,7 +6,9 @@ import type { MiningMode } from './mining.ts';
 export interface BlockTiming {
   /** Length of a slot in seconds; undefined if the slots keep the length that the network has. */
   readonly slotS?: number;
-  /** Time between two blocks on the machine's clock, in milliseconds; present only if it is less than a slot. */
+  /**
+   * Time between two blocks on the machine's clock, in milliseconds; present only if this time is shorter than a slot.
+   */
   readonly intervalMs?: number;
 }
 

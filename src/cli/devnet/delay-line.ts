@@ -1,5 +1,6 @@
 /**
- * Runs callbacks after a delay, in the order in which they were pushed, even if a later callback has a shorter delay.
+ * Runs callbacks after a delay. The callbacks run in the order of the calls of `push`, even if a later callback has a
+ * shorter delay.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -100,9 +100,9 @@ export class DevnetAccounts {
   }
 
   /**
-   * Sends beddows to an address, and mines slots until a block has the transaction, for at most two rounds of slots.
-   * The sender is the first known account, usually `genesis`, which has nearly all funds. In a forked devnet, the
-   * sender is one of the `funders`.
+   * Sends beddows to an address. Then mines slots until a block contains the transaction, but at most two rounds of
+   * slots. The sender is the first known account, usually `genesis`, which has nearly all funds. In a forked devnet,
+   * the sender is one of the `funders`.
    *
    * @throws ProtocolError `USAGE` for an invalid address or amount, and for an empty list of known accounts;
    *   `NETWORK_UNREADABLE` for a network without known passphrases; in a forked devnet, `DEVNET_FUNDS_MISSING` if no
@@ -199,8 +199,9 @@ export class DevnetAccounts {
   }
 
   /**
-   * Makes a transfer that is not in the chain yet. The chain may contain an equal transfer of the same second from an
-   * earlier run of the devnet, or from another program.
+   * Makes a transfer that is not in the chain yet. The chain may contain an equal transfer with the same timestamp from
+   * an earlier run of the devnet, or from another program. In this case, the function tries again with an earlier
+   * timestamp.
    */
   async #newTransferBy(keyPair: KeyPair, address: string, amount: bigint, text: TransferText = {}) {
     for (;;) {
@@ -239,7 +240,7 @@ export class DevnetAccounts {
     if (isGroup) throw refusal('DEVNET_ACCOUNT_GROUP', address, 'is a group, whose members sign');
     const keys = [publicKey, ...(secondPublicKey === undefined ? [] : [secondPublicKey])];
     this.#impersonated = [...new Set([...this.#impersonated, ...keys])];
-    // A later run of the devnet reads the list from the folder.
+    // A later run of the devnet reads the impersonated keys from the folder.
     if (directory !== undefined) writeImpersonated(directory, this.#impersonated);
     await timekeeper.impersonate(keys);
     return { address, publicKey, ...(secondPublicKey === undefined ? {} : { secondPublicKey }) };

@@ -46,7 +46,10 @@ interface NodePort {
   readonly wsPort: number;
 }
 
-/** Keeps a number for each node: the number from the last call of `set` that covers the node; 0 before such a call. */
+/**
+ * Stores a number for each node. The last call of `set` that covers the node sets this number. Before such a call, the
+ * number is 0.
+ */
 class PerNode {
   #forAll = 0;
   readonly #own = new Map<number, number>();
@@ -73,8 +76,8 @@ export class DevnetFaults {
   #parts: readonly (readonly number[])[] = [];
 
   /**
-   * Cuts the links between the listed groups of nodes (parts of the network), and replaces earlier parts. Nodes that
-   * are in no list form one more part.
+   * Cuts the links between the listed groups of nodes (parts of the network). An earlier partition ends. The nodes that
+   * are in no list form one further part.
    */
   partition(parts: readonly (readonly number[])[]): void {
     this.#parts = parts;

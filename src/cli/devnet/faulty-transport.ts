@@ -3,10 +3,10 @@
  * (`node-agent.ts`) creates this transport. `bloomery start` does not even load this file.
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to each message and each request. The
- * node that receives an answer applies the faults to this answer. A node also applies the faults when it receives the
- * information that a peer sends about itself. The peer cannot apply them, because `announce` sends this information to
- * all peers in one call. The faults do not affect heartbeats and measurements of latency, so connections stay open. A
- * dial fails if the link is cut, and is delayed if the link is slow.
+ * node that receives an answer applies the faults to this answer. To the information that a peer sends about itself,
+ * the receiving node applies the faults. The sender cannot do this, because one call of `announce` sends this
+ * information to all peers. The faults do not affect heartbeats and measurements of latency, so connections stay open.
+ * A dial fails if the link is cut, and is delayed if the link is slow.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -57,11 +57,14 @@ interface Line {
   /** Requests that wait for an answer. */
   readonly asked: Set<PendingRequest>;
   /**
-   * Last information that the peer sent about itself. If a fault dropped it, the engine of this node has not received
-   * it.
+   * Last information that the peer sent about itself. If a fault dropped this information, the engine of this node has
+   * not received it.
    */
   latest: PeerInfo | undefined;
-  /** Last information that was passed to the engine, or that waits for the end of a delay. */
+  /**
+   * Last information of the peer about itself that the engine of this node has received, or that it will receive after
+   * a delay.
+   */
   delivered: PeerInfo | undefined;
 }
 
@@ -94,7 +97,8 @@ export class FaultyTransport implements Transport {
     return this.#options.over.start({
       answer: (peerId, request) => handlers.answer(peerId, request),
       message: (peerId, message) => {
-        // A peer that does not know yet that the link is cut may still send messages. The transport drops them.
+        // A peer that does not know yet that the link is cut may still send messages. The transport of this node drops
+        // these messages.
         if (!this.#faultsOf(peerId).isCut) handlers.message(peerId, message);
       },
       connected: (connection) => handlers.connected(connection),

@@ -28,7 +28,7 @@ export const NETWORK_FOLDER = 'network';
 const CLOCK_FILE = 'clock.json';
 /**
  * File with the public keys of impersonated accounts. If a node of a later run verifies the existing blocks again, the
- * node must accept the transactions of these accounts.
+ * node must again accept any signature of these accounts.
  */
 const IMPERSONATED_FILE = 'impersonated.json';
 /** File with the `ForkFacts` of a forked devnet. */
@@ -36,7 +36,10 @@ const FORK_FILE = 'fork.json';
 const OWN_ENTRIES: ReadonlySet<string> = new Set([
   ...[NETWORK_FOLDER, RECORD_FILE, CLOCK_FILE, CONTROL_FILE, IMPERSONATED_FILE, FORK_FILE, 'snapshots'],
 ]);
-/** Other users of the machine must not read the folder, because it holds passphrases and snapshots. */
+/**
+ * Mode of a new devnet folder. Other users of the machine must not read the folder, because the folder contains
+ * passphrases and snapshots.
+ */
 const OWNER_ALONE = 0o700;
 const LOCK_NAME = 'devnet.in-use';
 
@@ -65,7 +68,7 @@ export function placedNetwork(
 }
 
 /**
- * Refuses a folder that contains data of a run with other settings.
+ * Refuses a folder that contains data of an earlier run with other settings.
  *
  * @throws ProtocolError `DEVNET_DIFFERS` if the number of nodes, the block time or the genesis block differs;
  *   `DEVNET_UNREADABLE` for an unreadable `devnet.json`
@@ -213,8 +216,8 @@ export function readImpersonated(directory: string): readonly string[] {
 }
 
 /**
- * State of the clock that an earlier run saved in this folder; undefined when no run saved it, or when the file is
- * unreadable.
+ * Returns the state of the clock that an earlier run saved in this folder; undefined when no run saved a state, or when
+ * the file is unreadable.
  */
 export function readClock(directory: string): ClockSetting | undefined {
   const file = join(directory, CLOCK_FILE);

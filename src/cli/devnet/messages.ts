@@ -47,7 +47,7 @@ export type AgentRequest =
   /** The outcome of an operation that the node requested with the event `operation`. */
   | { readonly op: 'outcome'; readonly operation: number; readonly outcome: OperationOutcome };
 
-/** Result or error of an operation that the dashboard requested. */
+/** Result or error of an operation that the dashboard of a node requested. */
 export type OperationOutcome =
   { readonly result: object } | { readonly error: { readonly code: string; readonly message: string } };
 
@@ -63,7 +63,7 @@ export interface AgentState {
    * do not count.
    */
   readonly poolSize: number;
-  /** The block that `forge` made, if it made one. */
+  /** The block that the node forged; only in the answer to `forge`, and only if the node forged a block. */
   readonly forged?: JsonObject;
   /** The account, if it exists; only in the answer to `account`. */
   readonly account?: AgentAccount;
@@ -92,8 +92,8 @@ export interface AgentStart {
   /** True when the dashboard of the node offers operations of the devnet, such as `mine`. */
   readonly hasPageControls?: boolean;
   /**
-   * True when the folder of the node has an unchanged copy of a chain that the supervisor has just checked. The node
-   * then does not check the chain again when it starts.
+   * True when the folder of the node contains an unchanged copy of a chain that the supervisor has just checked. In
+   * this case, the node does not check the chain again at its start.
    */
   readonly isChainChecked?: boolean;
   /** For a forked devnet: the index of this node, from 0, and the number of nodes that share the delegates. */

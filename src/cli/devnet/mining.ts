@@ -2,8 +2,8 @@
 
 export const MINING_MODES = ['interval', 'instant', 'on-demand'] as const;
 /**
- * `interval`: a block in each slot, as on other networks. `instant`: a block when a transaction arrives. `on-demand`: a
- * block only when a user requests it.
+ * In the mode `interval`, the devnet forges a block in each slot, as other networks do. In the mode `instant`, it
+ * forges when a transaction arrives. In the mode `on-demand`, it forges only when a user requests blocks.
  */
 export type MiningMode = (typeof MINING_MODES)[number];
 

@@ -25,7 +25,7 @@ export interface ChosenNetwork {
   readonly network: Network;
   /**
    * True when the folder of the network may disappear while the devnet exists. For example, `dispose` removes the
-   * folder of a network with fewer delegates. A devnet must then use a copy of the folder.
+   * folder of a network with fewer delegates. If the value is true, the devnet must use a copy of the folder.
    */
   readonly isTemporary: boolean;
   dispose(): void;

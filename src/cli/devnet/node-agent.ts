@@ -117,8 +117,8 @@ export class NodeAgent implements NodeControl {
   }
 
   /**
-   * Reports to the supervisor that the node is ready. In a forked devnet, first enables forging for delegates of the
-   * node. Must not be called before the node runs.
+   * Reports to the supervisor that the node is ready. In a forked devnet, the function first enables forging for
+   * delegates of the node. The caller must not call `ready` before the node runs.
    */
   ready(): void {
     this.#enableForging();
@@ -227,8 +227,8 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // A new copy replaces a copy in the pool only if the old copy lacks signatures of members of a multisignature
-    // account, and the new copy has more signatures.
+    // If the pool contains the transaction already, the new copy replaces the old copy only under two conditions: the
+    // old copy lacks signatures of members of a multisignature account, and the new copy has more signatures.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);

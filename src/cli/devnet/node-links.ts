@@ -51,7 +51,7 @@ export class NodeLinks {
   }
 
   /**
-   * Asks the node with the greatest height.
+   * Sends a request to the node with the greatest height, and returns the answer of this node.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers, or when the node with the greatest height does not
    *   answer `request`; the error in the answer of this node

@@ -23,7 +23,7 @@ export interface NodeProcess {
   /** Resolves when the process has ended. */
   readonly ended: Promise<ProcessEnd>;
   isRunning(): boolean;
-  /** Asks the process to stop, even if it is paused. */
+  /** Asks the process to stop. A paused process continues and then stops. */
   stop(): void;
   /** Kills the process. */
   kill(): void;
@@ -97,7 +97,10 @@ function forkNode(
   return { process: running, child };
 }
 
-/** Removes `BLOOMERY_*` variables from an environment, because they would override the plan of each node. */
+/**
+ * Returns an environment without most of the `BLOOMERY_*` variables, because these variables would override the plan of
+ * each node.
+ */
 function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>

@@ -1,6 +1,6 @@
 /**
- * Copies the chain and the journals of a node into a snapshot of a devnet, and restores them from a snapshot. Also
- * writes the transactions of the pool into a snapshot, and reads them.
+ * Copies the chain and the journals of a node into a snapshot of a devnet, and restores both from a snapshot. Writes
+ * the transactions of the pool into a snapshot, and reads these transactions from a snapshot.
  */
 
 import { constants, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,8 +24,8 @@ function filesOf(dataDirectory: string): readonly (readonly [name: string, file:
   return [
     [DATA_FILE, join(chainDirectory({ dataDirectory }), DATA_FILE)],
     [JOURNAL_FILE, journalFileOf(dataDirectory)],
-    // Without this entry, a node would keep its transaction journal when the user reverts to a snapshot. From the
-    // journal, the node would then restore transactions that it accepted after the snapshot.
+    // Without this entry, a node would keep its transaction journal when the user reverts the devnet to a snapshot.
+    // From this journal, the node would restore transactions that it accepted after the snapshot was made.
     [TRANSACTIONS_FILE, transactionJournalOf(dataDirectory)],
   ];
 }

@@ -162,8 +162,8 @@ function devnetOf({ nodes, timekeeper, faults }: OperationParts) {
 }
 
 /**
- * Returns the state of a node whose process runs and is not paused. Such a node may still be starting, or may not
- * answer.
+ * Returns the state of a node whose process runs and is not paused. The state is `starting` until the node is ready,
+ * and `silent` if the node does not answer.
  */
 function answeringState(link: { readonly isReady: boolean; readonly isUsable: boolean } | undefined) {
   if (link === undefined || link.isUsable) return 'running';

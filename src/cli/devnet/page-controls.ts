@@ -19,7 +19,7 @@ const OFFERED: ReadonlySet<string> = new Set([
 ]);
 /**
  * Operations that end or suspend the process of a node. A dashboard cannot request these operations for the node that
- * serves the dashboard, because this node would then stop answering.
+ * serves the dashboard, because this node could not answer the dashboard afterwards.
  */
 const ON_PROCESSES: ReadonlySet<string> = new Set(['kill', 'restart', 'pause']);
 

@@ -90,7 +90,8 @@ export function durationMsOf(text: string): number | undefined {
   const [, whole, decimals = '', unit = ''] = /^(\d{1,8})(?:\.(\d{1,3}))?(ms|s|m|h)$/.exec(text) ?? [];
   const unitMs = UNITS_MS[unit];
   if (whole === undefined || unitMs === undefined) return undefined;
-  // The digits are read as a whole number of thousandths, because most decimal fractions are not exact numbers.
+  // The function reads the digits as a whole number of thousandths, because floating-point numbers cannot represent
+  // most decimal fractions exactly.
   const thousandths = Number(whole + decimals.padEnd(3, '0'));
   const ms = unitMs === 1 ? thousandths / 1000 : thousandths * (unitMs / 1000);
   return Number.isInteger(ms) ? ms : undefined;

@@ -16,15 +16,16 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z?)?$/;
 /**
  * Latest time that `parseTime` and `unixTimeOfDate` accept. Chain time is a 32-bit number of seconds since an epoch in
- * 2016, so it ends in 2152.
+ * 2016, so chain time ends in 2152.
  */
 const LATEST_MS = Date.UTC(2150, 0, 1);
 
 /**
- * Returns the Unix time in milliseconds of a text: a duration from `nowMs` (`90s`, `15m`, `1h`, `2d`, `3w`, `1y` of 365
- * days), or a date in UTC (`2027-01-01`, `2027-01-01T12:00:00Z`).
+ * Returns the Unix time in milliseconds that a text describes. The text is a duration that is added to `nowMs` (for
+ * example `90s`, `15m`, `1h`, `2d`, `3w` or `1y`; a year has 365 days), or a date in UTC (for example `2027-01-01` or
+ * `2027-01-01T12:00:00Z`).
  *
- * A date may be before `nowMs`: this function does not refuse it.
+ * A date may be before `nowMs`: the function does not refuse such a date.
  *
  * @throws ProtocolError `USAGE` for any other text, and for times beyond the year 2149
  */
@@ -53,8 +54,8 @@ export function unixTimeOfDate(date: Date): number {
 }
 
 /**
- * Returns the Unix time in milliseconds of a text with a date. The result is NaN for a day that its month does not
- * have. `Date.parse` alone would read 2027-02-30 as March 2.
+ * Returns the Unix time in milliseconds of a text with a date. The result is NaN if the month does not have the day, as
+ * in 2027-02-30. `Date.parse` alone would read this date as March 2.
  */
 function dateMsOf(text: string): number {
   const atMs = Date.parse(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text);

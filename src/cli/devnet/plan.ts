@@ -82,8 +82,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
       logFile: join(folder, 'node.log'),
       delegates,
       config: {
-        // A node of a devnet has no reading processes, because a devnet has few clients, and its nodes already use all
-        // cores.
+        // A node of a devnet has no reading processes, because a devnet has few HTTP clients, and the processes of the
+        // nodes already use all cores.
         http: { port: httpPort + index, host: DEVNET_HOST, processes: 0 },
         p2p: {
           port: ownWsPort,
@@ -94,7 +94,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
           ...(forgers === undefined
             ? FORK_FORGING
             : { force: true, defaultPassword: forgers.defaultPassword, delegates }),
-          // A single node has no peers, so its consensus would never reach `CONSENSUS_MIN`, and it would never forge.
+          // A single node has no peers, so its consensus would never reach `CONSENSUS_MIN`, and the node would never
+          // forge.
           ...(network.params.generation === 2 ? { consensusMin: nodes > 1 ? CONSENSUS_MIN : 0 } : {}),
         },
         pool: { broadcastIntervalMs: broadcastIntervalMs(network) },
@@ -108,8 +109,8 @@ export function planDevnet(request: DevnetRequest): readonly PlannedNode[] {
 
 /**
  * Forging options for nodes of a forked devnet. The agent of such a node enables forging. The nodes store no watermarks
- * (copies of the newest signed headers outside the data folder). A node of the original network on this machine may
- * already use the watermarks of the same delegates.
+ * (copies of the newest signed headers outside the data folder), because a node of the original network on this machine
+ * may already have watermarks for the same delegates.
  */
 const FORK_FORGING = { riskDoubleForging: true, watermarkFolder: 'none' };
 
@@ -195,12 +196,12 @@ export function deadlineMs(height: number, blockTimeS: number): number {
   return STARTUP_MS + BLOCK_TIMES_PER_BLOCK * height * blockTimeS * 1000;
 }
 
-/** Arguments of `bloomery` that run a planned node. */
+/** Returns the arguments with which `bloomery` runs a planned node. */
 export function startArguments(node: PlannedNode, networkDirectory: string): readonly string[] {
   return ['start', '--network', networkDirectory, '--data-dir', node.directory, '--config', node.configFile];
 }
 
-/** Arguments of `agent-program.ts` that run a planned node. */
+/** Returns the arguments with which `agent-program.ts` runs a planned node. */
 export function agentArguments(node: PlannedNode, networkDirectory: string): readonly string[] {
   return [networkDirectory, node.directory, node.configFile];
 }

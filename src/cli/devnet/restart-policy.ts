@@ -1,6 +1,6 @@
 /**
- * Decides whether and when the supervisor (the process of `bloomery devnet`) starts an ended node again. With each
- * restart in a row, the delay before the restart grows. The number of restarts in a row is limited.
+ * Decides whether and when the supervisor (the process of `bloomery devnet`) starts an ended node again. If the node
+ * ends again and again, the delay before each restart grows, and the supervisor finally gives up.
  */
 
 import { EXIT } from '../error-lines.ts';
@@ -14,7 +14,7 @@ export type RestartDecision =
   /** `reason` is the end of a sentence that begins with "not started again:". */
   | { readonly kind: 'giveUp'; readonly reason: string };
 
-/** Delay before the first restart, in milliseconds. The delay doubles with each further end of the node in a row. */
+/** Delay before the first restart, in milliseconds. Each further end in a row doubles the delay. */
 export const RESTART_DELAY_MS = 1000;
 /**
  * Running time in milliseconds after which a node counts as stable. If a stable node ends, the count of ends in a row
@@ -43,7 +43,7 @@ export class RestartPolicy {
   ended({ exitCode }: Pick<ProcessEnd, 'exitCode'>, ranMs: number): RestartDecision {
     if (this.#mode === 'never') return { kind: 'giveUp', reason: 'restarts are disabled' };
     // The exit code `EXIT.usage` means that the node refused its flags, configuration or network folder. A restart
-    // would not change them.
+    // would change none of these.
     if (exitCode === EXIT.usage) return { kind: 'giveUp', reason: 'its configuration is refused' };
     this.#endsInARow = ranMs >= STABLE_MS ? 1 : this.#endsInARow + 1;
     if (this.#endsInARow >= ENDS_IN_A_ROW_MAX) {

@@ -1,4 +1,7 @@
-/** Runs a devnet that accepts commands: owns its node processes, its clock and its control port. */
+/**
+ * Runs a devnet: starts the processes of its nodes, controls its chain clock, and accepts commands of the user on its
+ * control port.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -66,14 +69,17 @@ export interface RunningSession {
   readonly accounts: DevnetAccounts;
 }
 
-/** An operation that a user requested on the dashboard of a node. The node forwards the request to this process. */
+/**
+ * An operation that a user requested on the dashboard of a node. The node forwards the request to the process that runs
+ * `runSession`.
+ */
 type AskedOperation = Extract<AgentEvent, { readonly event: 'operation' }>;
 
 const TOKEN_BYTES = 32;
 
 /**
- * Runs a devnet with its control port until its end. Returns and throws like `runDevnet`. Also throws a system error if
- * it cannot open the control port or write the control file.
+ * Runs a devnet and its control port until the devnet ends. This function returns and throws like `runDevnet`. It
+ * throws a system error, in addition, if the program cannot open the control port or write the control file.
  */
 export async function runSession(options: SessionOptions): Promise<DevnetResult | undefined> {
   const { directory, network, screen, stop } = options;
@@ -114,13 +120,13 @@ class Session {
    * `prepareFork` checked. Empty if `areChainsCopied` is not true.
    */
   readonly #copied: Set<number>;
-  /** Operations by name; empty before the call of `operations`. */
+  /** Operations by name; empty until the method `operations` is called. */
   #operations: ReadonlyMap<string, ControlOperation> = new Map();
   /**
    * Numbers of the nodes in `options.nodes` that have not been ready yet; undefined once all of them have been ready.
    */
   #missing: Set<number> | undefined;
-  /** Two nodes that are added at the same time must not get the same number. */
+  /** Adds one node after another, so that two nodes cannot get the same number. */
   readonly #additions = new SerialQueue();
   #isEnding = false;
 
@@ -133,8 +139,9 @@ class Session {
       clock: systemClock,
       mode: options.mode,
       intervalMs: options.intervalMs,
-      // The nodes start with the clock setting of an earlier run. They need it before `Timekeeper.begin`, to judge the
-      // age of the transactions that they restore to their pools.
+      // The nodes start with the clock setting of an earlier run. A node needs the chain time already before
+      // `Timekeeper.begin` is called: the node restores transactions to its pool, and judges the age of these
+      // transactions.
       earlier: readClock(options.directory),
       links: () =>
         this.#nodes.flatMap(({ process, stateName }) =>
@@ -197,7 +204,7 @@ class Session {
     return this.#operations;
   }
 
-  /** From now on, no node is added. */
+  /** After this call, the session adds no further node. */
   end(): void {
     this.#isEnding = true;
   }
@@ -254,8 +261,8 @@ class Session {
     if (this.#missing.size > 0) return;
     this.#missing = undefined;
     const { screen, stop } = this.#options;
-    // Users may have set faults, such as a delay, while nodes were starting. All nodes get these faults before the
-    // devnet begins.
+    // Users may have set faults, such as a delay, while nodes were starting. All nodes get these faults before `begin`
+    // allows them to forge.
     this.#faults
       .sendFaults()
       .then(() => this.#timekeeper.begin())

@@ -39,7 +39,7 @@ export class SlotMiner {
     this.#options = options;
   }
 
-  /** Forgets which slots were tried. Must be called when the clock is set back. */
+  /** Forgets which slots were tried. The caller must call this method when the clock is set back. */
   forget(): void {
     this.#triedSlot = -1;
   }
@@ -85,9 +85,9 @@ export class SlotMiner {
   }
 
   /**
-   * Returns the newest slot of the nodes' tips, without tips in future slots; -1 if there is none. A node whose clock
-   * is ahead may have a tip in a future slot. Such a tip is ignored, because it does not show whether the slots before
-   * it are filled.
+   * Returns the newest slot among the tips of the nodes, but ignores tips in future slots. Returns -1 if no other tip
+   * exists. A node whose clock is ahead may have a tip in a future slot. Such a tip does not show whether the slots
+   * before the tip are filled.
    */
   #filledBy(states: readonly AgentState[]): number {
     const { params, clock } = this.#options;

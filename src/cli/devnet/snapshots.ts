@@ -147,15 +147,16 @@ export class Snapshots {
       });
       let states: readonly AgentState[];
       try {
-        // All nodes close first. A running node with the restored chain would download the newer chain from a node that
-        // is not restored yet.
+        // All nodes close before the first node is restored. Otherwise, a restored node could download the newer chain
+        // from a running node that is not restored yet.
         await Promise.all(running.map(({ link }) => link.ask({ op: 'close' })));
         for (const node of nodes) this.#restore(record, node);
         states = await Promise.all(
           running.map(({ link, kept }) => link.ask({ op: 'open', transactions: readPool(kept) })),
         );
       } catch (error) {
-        // After an error, some running processes may have no open node, so all running processes are restarted.
+        // After an error, the nodes in some of the running processes may still be closed. Therefore, all running
+        // processes are restarted.
         await Promise.all(nodes.filter(({ process }) => process !== undefined).map((node) => node.restart()));
         throw error;
       }
@@ -169,8 +170,8 @@ export class Snapshots {
   }
 
   /**
-   * Returns all nodes. Each node must either answer, or be down and not wait for a restart: only then can the files of
-   * every node be copied or replaced.
+   * Returns all nodes, if the caller can now copy or replace the files of each node. For this, each node must either
+   * answer, or be down and not wait for a restart.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
    *   because the present or the next process of this node may write to the files

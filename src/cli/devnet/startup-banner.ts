@@ -57,7 +57,10 @@ function placeWords(directory: string): string {
     : `, each with --data-dir ${shellText(directory)}`;
 }
 
-/** Returns the flag with which commands find the network. The result is empty for the network that is the default. */
+/**
+ * Returns the flag with which commands find the network. The result is empty for the packaged network of generation 3,
+ * because commands use this network by default.
+ */
 function networkWords({ directory, params }: Network): string {
   const packaged = devnetNetworkName(params.generation);
   if (directory !== packagedNetworkDirectory(packaged)) return ` --network ${shellText(directory)}`;

@@ -31,11 +31,11 @@ export class SupervisedNode {
   readonly #policy: RestartPolicy;
   #state: State;
   #isPaused = false;
-  /** `kill` and `restart` run one after the other. */
+  /** Runs calls of `kill` and `restart` one after another. */
   readonly #queue = new SerialQueue();
   /** The process whose end `kill` or `restart` awaits. */
   #ending: NodeProcess | undefined;
-  /** Number of kills that wait for an earlier operation. */
+  /** Number of calls of `kill` that wait in `#queue` for an earlier call of `kill` or `restart`. */
   #killsWaiting = 0;
   #isClosed = false;
 
@@ -71,10 +71,11 @@ export class SupervisedNode {
 
   /**
    * Kills the process immediately, like a crash. Resolves when the process has ended. The node stays down until
-   * `restart`.
+   * `restart` is called.
    */
   async kill(): Promise<void> {
-    // A restart that is under way may wait for a process that does not stop.
+    // Kills `#ending` without waiting in the queue: an earlier `restart` may wait for this process, although the
+    // process does not stop.
     this.#killsWaiting += 1;
     this.#ending?.kill();
     await this.#queue.run(() => {
@@ -90,7 +91,8 @@ export class SupervisedNode {
   async restart(): Promise<void> {
     await this.#queue.run(async () => {
       await this.#end((process) => process.stop());
-      // A kill that waits would end the new process immediately.
+      // If a call of `kill` waits in the queue, starts no process, because this call would end the new process
+      // immediately.
       if (!this.#isClosed && this.#killsWaiting === 0) this.#state = this.#started();
     });
   }
@@ -140,7 +142,8 @@ export class SupervisedNode {
   }
 
   /**
-   * Decides about a restart if the process has ended, or starts a new process if the delay before the restart is over.
+   * If the process has ended, decides whether and after which delay the node gets a new process. If the delay of an
+   * earlier decision is over, starts the new process.
    *
    * @returns a line for the user if the process ended or a new process was started; otherwise undefined
    */

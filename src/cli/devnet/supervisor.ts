@@ -15,12 +15,15 @@ import type { NodeRow, Screen } from './table.ts';
 export interface DevnetRun {
   readonly nodes: readonly PlannedNode[];
   readonly network: Network;
-  /** Whether a node is restarted if it ends after the start of the devnet. */
+  /**
+   * Whether the supervisor restarts a node whose process ends after the start of the devnet. A run with `untilHeight`
+   * restarts no node.
+   */
   readonly restart: RestartMode;
   readonly screen: Screen;
-  /** Ends the run when aborted. */
+  /** Signal that ends the run. */
   readonly stop: AbortSignal;
-  /** Ends the run when all nodes have the same block at this height. */
+  /** The run ends when all nodes have the same block at this height. If undefined, the run has no end height. */
   readonly untilHeight?: number;
   /** Called once, when all nodes answer. The result contains their blocks at the lowest tip height of the nodes. */
   readonly onReady?: (result: DevnetResult) => void;
@@ -82,13 +85,14 @@ export function processParts(
 
 /**
  * Runs the nodes until `stop` is aborted (the result is then undefined), or until all nodes have the same block at
- * `untilHeight`. Without `untilHeight`, all nodes must answer in the same check within `STARTUP_MS`. Afterwards, a
- * silent node does not end the run, and the supervisor handles the end of a node as `restart` says. With `untilHeight`,
- * the whole run has a deadline (`deadlineMs`), and fails when a node ends. When this function returns or throws, no
- * process of a node is left.
+ * `untilHeight`. Without `untilHeight`, there must be a check within `STARTUP_MS` in which all nodes answer. After this
+ * check, a node that does not answer does not end the run, and the option `restart` decides what the supervisor does if
+ * a process ends. With `untilHeight`, the whole run has a deadline (`deadlineMs`), and fails when a node ends. When
+ * this function returns or throws, no process of a node is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, and when
- *   no node is left; `DEVNET_TOO_LATE` at the deadline, with the height of each node
+ * all nodes are `dead` (`SupervisedNode.stateName`); `DEVNET_TOO_LATE` after `STARTUP_MS` or at the deadline, with the
+ * height of each node
  */
 export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefined> {
   const { parts, restart } = run;
@@ -187,8 +191,8 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Tab
     if (process === undefined || stateName === 'paused') {
       return without(stateName === 'running' ? 'ended' : stateName);
     }
-    // A node that is not ready yet gets no requests, because they would delay its start. Its agent reports when the
-    // node is ready.
+    // During the start of the devnet, a node that is not ready yet gets no requests, because requests would delay its
+    // start. The agent in the node's process reports when the node is ready.
     if (!isStarted && process.link?.isUsable === false) return without('starting');
     try {
       const [status, peers, counts] = await Promise.all([client.status(), client.connectedPeers(), delegates]);

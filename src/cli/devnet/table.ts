@@ -1,6 +1,7 @@
 /**
- * The devnet as text. A terminal shows a table that is redrawn in place. For any other output, `plainScreen` writes a
- * summary line when the summary has changed and at least one node answers, at most once in `intervalMs`.
+ * Shows the state of a devnet as text. A terminal shows a table, which later tables overwrite. For any other output,
+ * `plainScreen` writes one line that summarises the table. It writes a line only if the summary has changed and at
+ * least one node answers, and at most one line in each `intervalMs`.
  */
 
 export interface NodeRow {
@@ -24,7 +25,7 @@ export interface NodeRow {
 const COLUMNS = ['node', 'http', 'ws', 'height', 'finalized', 'peers', 'forged', 'missed'];
 const WIDTH = 10;
 
-/** Lines with columns of equal width; the first line has the headings. */
+/** Returns the lines of a table with columns of equal width. The first line contains the headings. */
 export function tableLines(rows: readonly NodeRow[]): readonly string[] {
   const body = rows.map(({ index, httpPort, wsPort, state, absence }) => {
     const figures =

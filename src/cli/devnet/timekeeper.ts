@@ -1,7 +1,8 @@
 /**
  * Controls the time and the blocks of a devnet: one clock for all its nodes (the chain clock), and the time of the next
  * block. All changes of the clock, and all requests to forge, go through one serial queue. Therefore two commands never
- * mine in the same slot. In the mode `interval`, the nodes forge without a request, unless `intervalMs` is set.
+ * mine in the same slot. In the mode `interval` without `intervalMs`, the nodes forge in each slot without a request.
+ * With `intervalMs`, the timekeeper requests a block each time this interval has passed.
  */
 
 import { SerialQueue } from '../../engine/serial-queue.ts';
@@ -23,7 +24,10 @@ export interface TimekeeperOptions extends NodeLinksOptions {
   /** Clock of the machine. */
   readonly clock: Clock;
   readonly mode: MiningMode;
-  /** Setting of the chain clock at the end of an earlier run; undefined for the clock of the machine. */
+  /**
+   * Setting of the chain clock at the end of an earlier run. If undefined, the chain clock begins with the time of the
+   * machine.
+   */
   readonly earlier?: ClockSetting | undefined;
   /**
    * Time between two blocks on the machine's clock in the mode `interval`, if this time is shorter than a slot. The
@@ -109,9 +113,9 @@ export class Timekeeper {
   }
 
   /**
-   * Starts the network. Must be called when all nodes run. If the clock is behind the newest block, sets the clock to
-   * the time of this block. In the mode `interval`, if the clock is not frozen, also waits until the nodes are
-   * connected, but at most `peersWaitMs`, and then mines a slot.
+   * Starts the devnet. The caller must call this method when all nodes run. If the clock is behind the newest block,
+   * the method sets the clock to the time of this block. In the mode `interval`, if the clock is not frozen, the method
+   * waits until the nodes are connected, but at most `peersWaitMs`, and then mines a slot.
    */
   begin(): Promise<void> {
     return this.#queue.run(async () => {
@@ -158,7 +162,7 @@ export class Timekeeper {
   }
 
   /**
-   * Sets the clock of all nodes forward. The slots in between stay empty.
+   * Sets the clocks of all nodes forward to `toMs`. The slots between the present time and `toMs` stay empty.
    *
    * @param toMs Unix time in milliseconds
    * @throws ProtocolError `DEVNET_TIME_BACKWARDS` for a moment before the present time of the chain clock;
@@ -181,8 +185,8 @@ export class Timekeeper {
 
   /**
    * Sends a transaction to all nodes, and mines until a block contains the transaction, but at most two rounds of
-   * slots. The mining also ends when a whole round of slots in a row was empty, because then no running delegate
-   * forges.
+   * slots. The mining ends earlier after a whole round of consecutive empty slots, because these slots show that no
+   * delegate of a running node forges.
    *
    * @throws ProtocolError `DEVNET_TRANSACTION_REFUSED` when the node with the greatest height refuses the transaction;
    *   `DEVNET_TRANSACTION_LEFT` when no block of these slots has the transaction, which then stays in the pool;
@@ -363,8 +367,8 @@ export class Timekeeper {
   }
 
   /**
-   * Runs work that mines, and then sets the clocks of the nodes, because mining stops them. The clocks are set even if
-   * the work fails.
+   * Runs work that mines, and then sends the clock setting to the nodes, because mining has stopped their clocks. The
+   * nodes get the setting even if the work fails.
    */
   async #whileMining<T>(work: () => Promise<T>): Promise<T> {
     const result = await work().catch(async (error: unknown) => {

@@ -18,8 +18,8 @@ const KNOWN_TRANSACTIONS_MAX = 20_000;
 interface Arrived {
   readonly transaction: JsonObject;
   /**
-   * The node that accepted the transaction, if it is known. If a fault divides the network, only the nodes in the
-   * part of the accepting node get the transaction.
+   * The node that accepted the transaction; undefined if this node is unknown. If a fault divides the network into
+   * parts, only the nodes in the same part as this node get the transaction.
    */
   readonly at: AgentLink | undefined;
 }

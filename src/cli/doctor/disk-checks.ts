@@ -40,8 +40,8 @@ export interface DiskRequest {
 export interface DiskReport {
   readonly findings: readonly Finding[];
   /**
-   * Network of the checked chain; undefined when the network folder is wrong, or when the request does not determine a
-   * chain.
+   * Network of the checked chain. Undefined if the network folder is wrong, or if the members `network` and `dataDir`
+   * of the request do not determine a chain.
    */
   readonly network: Network | ChainLocation['network'] | undefined;
   /** True when another process, such as a running node, uses the signing journal of the data folder. */

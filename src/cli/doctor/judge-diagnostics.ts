@@ -26,7 +26,10 @@ const TIMES_MIN_PER_DELEGATE = 2;
  * (`MACHINE_TOO_SLOW`, `CLOCK_SET`).
  */
 const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT_SKIPPED']);
-/** Codes for a delegate that does not sign yet, because another node may sign for it. */
+/**
+ * Codes of diagnostics about a delegate for which this node does not sign yet, because another node may sign for the
+ * delegate.
+ */
 export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** Codes of the sync diagnostics that report the progress of a download, not a failure. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);

@@ -17,7 +17,7 @@ export interface NodeReport {
 }
 
 /**
- * Maximum number of rounds by which the final height may be below the tip. If the distance is larger, the doctor
+ * Maximum number of rounds by which the finalized height may be below the tip. If the distance is larger, the doctor
  * reports `FINALITY_LAGS`. If all delegates forge, a block becomes final after about two rounds at most. With few
  * delegates, a round has few blocks, so the maximum distance is at least `UNFINAL_BLOCKS_MIN` blocks.
  */
@@ -35,8 +35,8 @@ const WITHOUT_NEW_BLOCKS: readonly FaultCode[] = [
   'NETWORK_STANDS_STILL',
 ];
 /**
- * For each fault, its consequences. If the doctor reports a fault, it does not report the consequences, because they
- * would distract from the cause.
+ * For each fault, the other faults that this fault can cause. If the doctor reports a fault, it does not report the
+ * faults in its list, because they would distract from the cause.
  */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // A node whose clock is behind refuses new blocks as future blocks.
@@ -187,7 +187,7 @@ function judgeActive({ forging, active, constants }: NodeAnswers): readonly Find
   if (forging.length === 0) return [];
   const on = forging.filter((delegate) => delegate.forging);
   // On a network with published passphrases, each node has all delegates in its configuration, and forges for none by
-  // default.
+  // default. This is no fault.
   if (on.length === 0 && forging.length >= activeDelegatesOf(constants)) return [];
   if (on.length === 0) return [finding('FORGING_OFF', `${forging.length} configured, 0 on`)];
   const idle = on.filter(({ publicKey }) => !active.has(publicKey));

@@ -23,8 +23,9 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 }
 
 /**
- * Findings of the node, and findings that depend on both the node and the disk. If the answering node belongs to
- * another network than the network folder on the disk, the result is only `NODE_OF_OTHER_NETWORK`.
+ * Returns the findings about the node. If a node answers, these are the findings of `checkNode`; but if this node
+ * belongs to another network than the network folder on the disk, the result is only `NODE_OF_OTHER_NETWORK`. If no
+ * program answers, the finding depends on the results of `checkDisk`.
  */
 function judgeTogether(
   { url }: DoctorRequest,

@@ -13,12 +13,12 @@ export interface NetworkRequest {
   readonly generation: Generation;
   readonly name: string;
   readonly blockTimeS: number;
-  /** From 1 to 101. */
+  /** Number of delegates, from 1 to 101. */
   readonly delegates: number;
   readonly seed: string;
 }
 
-/** Texts by file name. */
+/** The text of each file, by the name of the file. */
 export type NetworkFiles = ReadonlyMap<string, string>;
 
 const COMMUNITY_IDENTIFIER = 'Lisk';

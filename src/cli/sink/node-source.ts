@@ -1,6 +1,7 @@
 /**
  * Reads the event stream of a remote node as the source of a sink. After a lost connection, `changes` opens a new
- * stream, which starts at the newest block that `changes` has reported as final. The node then sends the blocks of its
+ * stream, which starts at the newest block that `changes` has reported as final. If `changes` has reported no final
+ * block yet, the new stream starts where the first stream started. In the new stream, the node sends the blocks of its
  * present chain. If a block differs from the block that the earlier stream had at the same height, the node has
  * reverted the earlier block, and `changes` reports this revert.
  */

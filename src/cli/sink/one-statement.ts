@@ -1,8 +1,8 @@
 /** Finds out whether a text has one SQL statement or several, by the lexical rules of ClickHouse. */
 
 /**
- * Tokens in which a semicolon does not end the statement: string literals, quoted identifiers and heredocs. Words are
- * here too, because a `$` within a word does not begin a heredoc.
+ * Tokens in which a semicolon does not end the statement: string literals, quoted identifiers and heredocs. The list
+ * contains a pattern for words, too, because a `$` within a word does not begin a heredoc.
  */
 const TOKENS = [
   /'(?:[^'\\]|\\.|'')*'/suy,

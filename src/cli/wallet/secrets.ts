@@ -1,6 +1,6 @@
 /**
- * Reads passphrases and passwords from a file, the environment or a hidden prompt. The code never reads a secret from
- * the command line, which other processes can read too.
+ * Reads passphrases and passwords from a file, the environment or a hidden prompt. The code never takes a secret from
+ * the command line, because other processes can read the command line.
  */
 
 import { createInterface } from 'node:readline';
@@ -15,7 +15,7 @@ import { usageError } from '../error-lines.ts';
 export interface SecretSource {
   /** Name of the secret in prompts and errors. */
   readonly name: string;
-  /** Value of the flag for the file; `-` is the standard input. */
+  /** Path of the file with the secret, from the flag `flag`. The path `-` means the standard input. */
   readonly file: string | undefined;
   readonly flag: string;
   readonly variable: string;
@@ -62,14 +62,15 @@ export interface PassphraseSource extends SecretSource {
   readonly ifMisspelt: 'refuse' | 'warn' | 'accept';
 }
 
-/** Treatment of a misspelt passphrase by commands that sign transactions. */
+/** Returns how a command that signs transactions treats a misspelt passphrase. */
 export function misspeltBy({ anyPassphrase }: AnyPassphraseFlags): PassphraseSource['ifMisspelt'] {
   return anyPassphrase === true ? 'accept' : 'refuse';
 }
 
 /**
- * Like `readSecret`, but checks the passphrase, and removes white space around it. No BIP-39 passphrase begins or ends
- * with white space. If `source.ifMisspelt` is `accept`, the function checks nothing and returns the text unchanged.
+ * Reads a passphrase with `readSecret`, removes the white space around the passphrase, and checks the passphrase. No
+ * BIP-39 passphrase begins or ends with white space. If `source.ifMisspelt` is `accept`, the function checks nothing
+ * and returns the text unchanged.
  *
  * @throws ProtocolError `PASSPHRASE_MISSPELT` for a text that is not a valid BIP-39 passphrase, if `source.ifMisspelt`
  *   is `refuse`; errors of `readSecret`
@@ -140,7 +141,7 @@ function secretInFile(file: string, { name, flag }: SecretSource): string {
 }
 
 /**
- * @param isShown true to show typed text
+ * @param isShown true to show the text that the user types
  */
 function answerTo(question: string, { input, output }: Terminal, isShown: boolean): Promise<string> {
   output.write(question);

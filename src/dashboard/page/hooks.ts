@@ -104,8 +104,8 @@ export type RequestState<Data> =
   | { readonly kind: 'answered'; readonly answer: Answer<Data> };
 
 /**
- * Asks the node, and asks again when `path` or `version` changes. Until the new answer arrives, returns the earlier
- * answer to the same path.
+ * Asks the node, and asks again when `path` or `version` changes. Until the new answer arrives, the hook returns the
+ * earlier answer to the same path. If there is no such answer, the state is `waiting`.
  *
  * @param path path without the prefix `/api`, as for `ask`; with an empty path, no request is sent
  */
@@ -113,7 +113,7 @@ export function useAnswer<Data>(path: string, version: string | number = ''): Re
   return useAsked(() => ask<Data>(path), path, version);
 }
 
-/** Like `useAnswer`, but sends the request only if it is valid. */
+/** Like `useAnswer`, but the hook sends nothing if the filters make no valid request. */
 export function useRequest<Data>(request: ListRequest, version: string | number = ''): RequestState<Data> {
   const path = 'path' in request ? request.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
@@ -137,8 +137,8 @@ let lastRequest = 0;
 /**
  * Like `useAnswer`, for an answer that needs several requests.
  *
- * @param name name of the query; when the name changes, the earlier answer is no longer returned; with an empty name,
- *   no request is sent
+ * @param name name of the query. When the name changes, the hook no longer returns the earlier answer. With an empty
+ * name, the hook sends no request
  */
 export function useAsked<Data>(
   request: () => Promise<Answer<Data>>,

@@ -24,7 +24,10 @@ import { ask, askIfAllowed, AskFailed } from './api-requests.ts';
 export interface NodeRow {
   readonly origin: string;
   readonly port: number;
-  /** Last status of the node. For each node except this node, undefined while the node does not answer. */
+  /**
+   * Last status of the node. If the row is not that of this node, `status` is undefined while the node of the row does
+   * not answer.
+   */
   readonly status: Status | undefined;
   /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined without a status. */
   readonly consensus: number | undefined;
@@ -189,7 +192,8 @@ export class Live {
 
   async #poll(): Promise<void> {
     if (document.hidden || this.#state.status === undefined) return;
-    // Each row is requested separately, because a node that hangs must not delay the rows of other nodes.
+    // The dashboard shows one row for each node. `#loadRow` requests each row separately, because a node that hangs
+    // must not delay the rows of other nodes.
     for (const node of neighbours(this.#state)) void this.#loadRow(node);
     if (this.#isPolling) return;
     this.#isPolling = true;

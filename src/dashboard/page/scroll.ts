@@ -21,8 +21,10 @@ const RESTORE_MS_MAX = 60_000;
  */
 const SETTLED_MS = 1000;
 /**
- * Like `SETTLED_MS`, for a page that is too short. After this time, `scrollWhenThere` gives up. The time is longer,
- * because the dashboard repeats a failed request with the next block, and the page may then become long enough.
+ * Time in milliseconds for a page that is too short for the scroll position. `scrollWhenThere` gives up when the length
+ * of the page has not changed for this time, and no component waits for the first answer to its request. The time is
+ * longer than `SETTLED_MS`, because the dashboard repeats a failed request with the next block, and the page may then
+ * become long enough.
  */
 const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;

@@ -1,8 +1,9 @@
 /**
- * Compares three clocks of the machine. The comparison shows for how long the machine ran or was suspended between two
- * readings, and whether somebody set the system clock. The first clock is the system clock, which can be set. The
- * second clock (`runMs`) cannot be set, and stands still during a suspension. The third clock (`bootMs`) cannot be set,
- * and runs on during a suspension. The node can read the third clock only on Linux.
+ * Compares three clocks of the machine. The comparison shows how long the machine ran, and how long it was suspended,
+ * between two readings of the clocks. The comparison also shows whether somebody set the system clock. The first clock
+ * is the system clock, which can be set. The second clock (`runMs`) cannot be set, and stands still during a
+ * suspension. The third clock (`bootMs`) cannot be set, and runs on during a suspension. The node can read the third
+ * clock only on Linux.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
@@ -15,7 +16,8 @@ export interface Passage {
   /** Processor time in milliseconds that the process used while the machine ran. */
   readonly processorMs: number;
   /**
-   * Time in milliseconds for which the machine was suspended; undefined if the system does not have the third clock.
+   * Time in milliseconds for which the machine was suspended; undefined if the node cannot read the third clock
+   * (`bootMs`).
    */
   readonly sleptMs: number | undefined;
   /**

@@ -98,8 +98,9 @@ export class DoubleForgingGuard {
    * leaves the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, the slot
    * becomes the watched slot of the delegate.
    *
-   * @param slot the slot of the block. This slot may have ended a moment ago, so the guard does not compare watched
-   *   slots with the clock: the delegate must not sign in the watched slot itself
+   * @param slot the slot of the block. The guard compares the watched slot with this slot and not with the clock,
+   * because this slot may have ended a moment ago. A comparison with the clock could let the delegate sign in the
+   * watched slot itself
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey, slot);
@@ -144,12 +145,12 @@ export class DoubleForgingGuard {
   }
 
   /**
-   * Copies the header in the delegate's watermark to the journal if the journal has no header of the delegate, as in a
-   * data folder from `bloomery backup`. The watermark must belong to the chain in the data folder. The header in the
-   * watermark is the last header that the delegate signed on this machine. But another data folder of this machine may
-   * be in use for signing. Before the node copies the header, the node therefore waits for one slot of the delegate in
-   * which the watermark stays unchanged. The node does not wait for finality here, because no block would become final
-   * if a third of all delegates waited for finality.
+   * Copies the header in the delegate's watermark to the journal if the journal has no header of the delegate. For
+   * example, the journal has no header in a data folder that `bloomery backup` created. The watermark must belong to
+   * the chain in the data folder. The header in the watermark is the last header that the delegate signed on this
+   * machine. But another data folder of this machine may be in use for signing. Before the node copies the header, the
+   * node therefore waits for one slot of the delegate in which the watermark stays unchanged. The node does not wait
+   * for finality here, because no block would become final if a third of all delegates waited for finality.
    */
   #recall(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { journal } = this.#dependencies;
@@ -194,8 +195,8 @@ export class DoubleForgingGuard {
   /**
    * Decides whether a delegate may sign if the chain has only the genesis block. If a peer has a longer chain, the
    * delegate waits for this chain. If all slots so far belong to delegates of this node whose signatures are known, no
-   * other node can have begun the chain. If another node may have begun the chain, this node watches one slot of the
-   * delegate before the delegate forges.
+   * other node can have begun the chain, so the delegate may sign. If another node may have begun the chain, this node
+   * first watches one slot of the delegate.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { tipCheck } = this.#dependencies;

@@ -1,9 +1,9 @@
 /**
  * Finds the newest block of a delegate on the chain. The caller decides how far back the search must go (`sinceS`). For
- * each new tip, the search reads the last `settledBlocks` blocks of the chain again, because the node may still revert
- * them. All earlier blocks of the chain are older blocks, and the highest older block is the anchor. The search reads
- * each older block once. The search of the older blocks begins again only if the anchor is reverted. A long search runs
- * in chunks, so that other work can run between two chunks.
+ * each new tip, the search reads the highest `settledBlocks` blocks of the chain again, because the node may still
+ * revert these blocks. This file calls all blocks below them the older blocks, and the highest of the older blocks the
+ * anchor. The search reads each older block once. The search of the older blocks begins again only if the anchor is
+ * reverted. A long search runs in chunks, so that other work can run between two chunks.
  */
 
 import type { StateReader } from '../../protocol/state.ts';
@@ -45,7 +45,7 @@ export class NewestBlocks {
    */
   #above: { readonly tipId: string; readonly headers: Map<PublicKey, BlockHeader> } = { tipId: '', headers: new Map() };
 
-  /** @param settledBlocks number of blocks at the end of the chain that the search reads again for each new tip */
+  /** @param settledBlocks number of the chain's highest blocks, which the search reads again for each new tip */
   constructor(chain: SearchedChain, settledBlocks: number) {
     this.#chain = chain;
     this.#settledBlocks = settledBlocks;

@@ -1,10 +1,10 @@
 /**
  * Finds in the chain the outcomes (forged, missed or reverted) of the slots of this node's delegates. A slot without a
- * block counts as missed as soon as the chain has a block of a later slot (`#emptyBefore` lists the slots that do not
- * count). The height of the later block determines the order of forgers, so the owner of the empty slot is certain. If
- * slots passed while this node was behind, the node finds their outcomes when it gets the later blocks. Empty slots
- * from before the start of the node count as missed only on two conditions: the notifier (`node/notify/notifier.ts`)
- * runs, and an earlier run stored the height up to which the notifier had examined the chain (`node/notify/start.ts`).
+ * block counts as missed as soon as the chain has a block of a later slot (`#emptyBefore` lists the exceptions). The
+ * height of the later block determines the order of forgers, so the owner of the empty slot is certain. If slots passed
+ * while this node was behind, the node finds their outcomes when it gets the later blocks. Empty slots from before the
+ * start of the node count as missed only on two conditions: the notifier (`node/notify/notifier.ts`) runs, and an
+ * earlier run stored the height up to which the notifier had examined the chain (`node/notify/start.ts`).
  */
 
 import type { Observer } from '../../ports/observer.ts';

@@ -81,8 +81,8 @@ export class Pause {
 
   /**
    * Returns a reason if the clock is behind the start of the tip's slot by at least `BEHIND_MS_MIN`. The node refuses
-   * blocks of future slots. The clock can therefore be behind only in two cases: the clock was set back, or the data
-   * folder comes from a machine whose clock was ahead.
+   * blocks of future slots. The clock can therefore be behind the slot of the tip only in two cases: the clock was set
+   * back, or the data folder comes from a machine whose clock was ahead.
    */
   #clockFault(): NotReady | undefined {
     if (this.#behindMs() < BEHIND_MS_MIN) return undefined;

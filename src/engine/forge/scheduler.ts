@@ -25,8 +25,8 @@ import { SleptSlots } from './slept-slots.ts';
 import { TipCheck, type TipCheckDependencies } from './tip-check.ts';
 
 /**
- * Maximum time in milliseconds between two checks of the scheduler. Within this time, the scheduler notices that
- * somebody has set the clock.
+ * Maximum time in milliseconds between two checks by the scheduler. If somebody sets the clock, the scheduler notices
+ * this within the same time.
  */
 const SLEEP_MS_MAX = 1000;
 
@@ -50,7 +50,7 @@ export interface ForgingDependencies {
    * step in milliseconds, negative if the clock was set back; undefined if the step is unknown.
    */
   readonly onClockSet?: (byMs: number | undefined) => void;
-  /** Called at each check of the scheduler, with the current slot. */
+  /** Called with the current slot each time the scheduler checks the conditions for forging. */
   readonly onSlotChecked?: (slot: number) => void;
   readonly observer: Observer;
   /**
@@ -163,8 +163,8 @@ export class ForgingScheduler {
 
   /**
    * Checks whether a delegate of this node can forge in the current slot, and forges if so. The check starts
-   * immediately, or after the running attempt if there is one. The engine calls this method when a sync ends, and a
-   * devnet calls it after a change of its clock.
+   * immediately, or after the running attempt if there is one. The engine calls this method when a sync ends. A devnet
+   * calls this method after a change of the chain clock.
    */
   check(): void {
     if (this.#attempt === undefined) this.#wake();
@@ -174,9 +174,9 @@ export class ForgingScheduler {
 
   /**
    * Forges immediately in the current slot if the slot is ours, for a devnet that forges on request. Unlike the regular
-   * check, this method does not wait for a late block of an earlier slot. It ignores `isForgingSuspended` and
-   * `waitUntilMs`. It also ignores `notReady`, which reports for example missing peers. Like the regular check, this
-   * method obeys the double-forging guard and requires a writable disk.
+   * check, this method does not wait for a late block of an earlier slot. This method also ignores
+   * `isForgingSuspended`, `waitUntilMs`, and the reasons from `notReady` (for example, that no peer is connected). Like
+   * the regular check, this method obeys the double-forging guard and requires a writable disk.
    *
    * @returns the block; undefined in these cases: the slot is not ours or already has a block; the delegate may not
    *   sign; the block cannot be built; writes to the store or the journal fail; the scheduler does not run

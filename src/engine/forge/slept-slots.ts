@@ -39,7 +39,7 @@ export class SleptSlots {
    * Leaves out the slot of the last check and the current slot. In these two slots, the scheduler ran, so other log
    * lines explain why a block is missing. The first call logs nothing, unless `pass` was called before.
    *
-   * @param passage advance of the clocks since the last check; undefined if unknown
+   * @param passage changes of the clocks since the last check; undefined if unknown
    */
   check(passage: Passage | undefined): void {
     const { chain, isEnabled, observer } = this.#dependencies;

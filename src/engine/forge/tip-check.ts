@@ -4,7 +4,7 @@
  * delegate has signed headers above the tip, a new header on the tip could contradict them. No delegate therefore signs
  * until the node accepts its tip as current. Each of these facts is sufficient proof:
  *
- * - The node has received or downloaded a new block (`FRESH_SLOTS`) from a peer.
+ * - The node has received or downloaded a new block (at most `FRESH_SLOTS` slots old) from a peer.
  * - Of the tips in `PeerTips.tips`, more than half are not better than the tip of the node. At least half of the fixed
  *   peers must have reported a tip, and the wait for further peers must be over (`SETTLE_MS`).
  * - All slots since the tip belonged to delegates of this node whose signatures are known (`isTipSurelyNewest`), and no
@@ -13,8 +13,8 @@
  * The node accepts its tip without proof if it knows no peers. The node also accepts its tip if a peer has reported a
  * tip, and as many slots as there are active delegates have passed since the start or the stall.
  *
- * While a delegate of this node has signed a header more than one block above the tip, only a new block is sufficient
- * proof.
+ * If a delegate of this node has signed a header more than one block above the tip, this node has lost blocks. The node
+ * then accepts its tip only after it has got a new block from a peer.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -214,10 +214,10 @@ export class TipCheck {
   }
 
   /**
-   * Returns a Unix time in milliseconds. Only the announced tips of peers that connected at this time or later count.
-   * The result is -Infinity if the tips of all connected peers count. After a stall of the process, connections from
-   * before the stall may be dead, and their announced tips may be out of date. Such a connection counts again if it is
-   * still open `HEARTBEATS_MS` after the stall.
+   * Returns a Unix time in milliseconds. The announced tip of a peer counts only if the peer connected at this time or
+   * later. The result is -Infinity if the tips of all connected peers count. After a stall of the process, connections
+   * from before the stall may be dead, and their announced tips may be out of date. Such a connection counts again if
+   * it is still open `HEARTBEATS_MS` after the stall.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;

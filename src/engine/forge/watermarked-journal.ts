@@ -1,9 +1,9 @@
 /**
  * Combines the signing journal with the watermarks, which are stored outside the journal's folder. If somebody restored
- * the folder to an earlier state, the journal lacks the newest lines. The watermark of a delegate still has the last
- * header that this delegate signed, and a new header must not contradict this last header. If the journal file is a
- * copy, and no watermark shows whether its newest lines are missing, the delegate waits before it signs, as if there
- * were no journal.
+ * the folder to an earlier state, the journal lacks the newest lines. In this case, the watermark of a delegate still
+ * contains the last header that this delegate signed. A new header of the delegate must not contradict this last
+ * header. If the journal file is a copy, the newest lines of a delegate may be missing. If no watermark shows whether
+ * they are missing, the delegate waits before it signs, as if there were no journal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -147,7 +147,7 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 }
 
 /**
- * Returns whether a watermark is newer than the delegate's last header in the journal. If both have the same block, the
+ * Returns whether a watermark is newer than the delegate's last header in the journal. If both name the same block, the
  * watermark counts as newer if it records a hand-over of the delegate (`movedAtS`), because the hand-over came after
  * the signature.
  */

@@ -25,8 +25,8 @@ export function ipOf(peerId: PeerId): string {
 }
 
 /**
- * True for loopback addresses, whose traffic never leaves the machine. Some counts of peers take all peers at one IP
- * address as one peer. In these counts, each peer at a loopback address counts separately.
+ * True for loopback addresses, whose traffic never leaves the machine. Several limits of the node treat all peers at
+ * one IP address as one peer. These limits treat each peer at a loopback address as a separate peer.
  */
 export function isLoopback(ip: string): boolean {
   return ip.startsWith('127.');
@@ -42,8 +42,8 @@ export function sourceOf(peerId: PeerId): string {
 }
 
 /**
- * Returns whether an address has a special purpose, such as the address of a cloud's metadata service. The node dials a
- * peer at such an address, or tells the address to other peers, only if the operator named the peer.
+ * Returns whether an address is reserved for a special purpose, for example for the metadata service of a cloud. The
+ * node dials a peer at such an address, or tells the address to other peers, only if the operator named the peer.
  */
 export function isSpecial(ip: string): boolean {
   return (ipScope(ip) ?? 'special') === 'special';
@@ -93,8 +93,8 @@ export function netgroupOf(secret: Uint8Array, ip: string): number {
 
 /**
  * The same number as `netgroupOf`; undefined for addresses of this machine, of a private network, or of special
- * purpose. All peers of a private network may be in one netgroup, so the node cannot spread its connections over
- * netgroups there.
+ * purpose. All peers of a private network may be in one netgroup, so the node cannot spread its connections to private
+ * addresses over netgroups.
  */
 export function spreadGroupOf(secret: Uint8Array, ip: string): number | undefined {
   return ipScope(ip) === 'global' ? netgroupOf(secret, ip) : undefined;

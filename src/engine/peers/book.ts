@@ -1,9 +1,9 @@
 /**
- * Stores the addresses of peers in two lists, and the banned IP addresses. The list `tried` has the peers that this
- * node has dialled with success, except seeds. At its start, the node also adds to `tried` the fixed and whitelisted
- * peers that are not in the book yet. The list `new` has all other peers. Each list consists of buckets. The bucket of
- * a peer depends on a secret number, so that an attacker cannot choose which peers to displace from a list. Every list
- * has a maximum size.
+ * Stores two lists of the addresses of peers. Also stores the banned IP addresses. The list `tried` has the peers that
+ * this node has dialled with success, except seeds. At its start, the node also adds to `tried` the fixed and
+ * whitelisted peers that are not in the book yet. The list `new` has all other peers. Each list consists of buckets.
+ * The bucket of a peer depends on a secret number, so that an attacker cannot choose which peers to displace from a
+ * list. Every list has a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -37,8 +37,8 @@ export interface KnownPeer {
   /** Time when the peer was added to its list; Unix time in milliseconds. */
   readonly addedMs: number;
   /**
-   * Number of failed dials in a row since the peer entered its list; 0 for fixed and whitelisted peers. After a restart
-   * of the node, the number is 0.
+   * Number of failed dials in a row since the peer entered its list; 0 for fixed and whitelisted peers. A restart of
+   * the node sets the number to 0.
    */
   readonly failures: number;
 }

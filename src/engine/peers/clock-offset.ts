@@ -1,7 +1,7 @@
 /**
- * Estimates how far the clocks of the peers are ahead of this node's clock, or behind it, from the arrival times of
- * blocks. A forger makes a block at the start of its slot, and the block arrives soon afterwards. No other message
- * shows the time of a node's clock.
+ * Estimates by how much time the clocks of the peers are ahead of this node's clock, or behind this clock. The estimate
+ * uses the arrival times of blocks. A forger makes a block at the start of its slot, and the block arrives soon
+ * afterwards. No other message shows the time of a node's clock.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -14,15 +14,16 @@ import { ipOf, isLoopback } from './addresses.ts';
 const PEERS_MAX = 256;
 /**
  * Maximum number of stored samples of each peer. A sample records the arrival of one block from the peer. `estimateMs`
- * and `verdict` use only the sample with the shortest delay, because a slow connection can only delay a block.
+ * and `verdict` use only the sample of the peer's least delayed block, because a slow connection can delay a block but
+ * not bring it earlier.
  */
 const SAMPLES_PER_PEER = 8;
 /** The class ignores a peer with fewer recent samples than this. A sample is recent for `SAMPLE_AGE_MS_MAX`. */
 const SAMPLES_MIN = 3;
 /**
  * Minimum number of peers for a result of `estimateMs` and `agreedMs`. `estimateMs` counts the peers with at least
- * `SAMPLES_MIN` recent samples. `agreedMs` counts the peers whose clocks differ from ours in the same direction by more
- * than `limitMs`. One peer is not enough, because it may have a slow connection, or lie.
+ * `SAMPLES_MIN` recent samples. `agreedMs` counts only those of these peers whose clocks differ from ours by more than
+ * `limitMs`, all in the same direction. One peer is not enough, because it may have a slow connection, or lie.
  */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
@@ -35,8 +36,8 @@ export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
  * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After
- * somebody has set our clock, `wasSet` may drop all samples. Each peer has a new sample only after a block has
- * arrived from the peer. Until all peers have new samples, the verdict may be wrong.
+ * somebody has set our clock, `wasSet` may drop all samples. A peer then counts again only after `SAMPLES_MIN` blocks
+ * have arrived from the peer. Until all peers count again, the verdict may be wrong.
  */
 const LASTING_MS = 120_000;
 
@@ -180,10 +181,10 @@ export class ClockOffset {
   }
 
   /**
-   * Returns the offset of the given peers' clocks if enough peers agree; otherwise undefined. The clocks of at least
-   * two peers must all be ahead, or all be behind, by more than `limitMs`. These peers must be more than half of the
-   * given peers with at least `SAMPLES_MIN` recent samples. As in `verdict`, all peers at one IP address count as one
-   * peer.
+   * Returns the offset of the given peers' clocks if enough of these peers agree; otherwise undefined. Only peers with
+   * at least `SAMPLES_MIN` recent samples count. Enough peers agree if the clocks of at least two peers, and of more
+   * than half of the peers that count, are all ahead, or all behind, by more than `limitMs`. As in `verdict`, all peers
+   * at one IP address count as one peer.
    *
    * The node does not forge while the result is defined, so an outdated result would cost slots. Therefore, a peer's
    * offset falls below the limit as soon as one block of this peer arrives on time.

@@ -29,7 +29,8 @@ const OWN_MAX = 32;
 /**
  * Shortest and longest wait after a failed dial with the outcome `unreachable`, in milliseconds. The wait doubles with
  * each such failure since the last successful dial. The shortest wait also applies after the outcome `connected`, and
- * after the end of a connection. If a connection ended with `FORBIDDEN_CODE`, the wait is `WAIT_FORBIDDEN_MS` instead.
+ * after the end of a connection. The code `FORBIDDEN_CODE` means that one of the two nodes has banned or blacklisted
+ * the other. If a dial failed or a connection ended with this code, the wait is `WAIT_FORBIDDEN_MS` instead.
  */
 const WAIT = { firstMs: 10_000, mostMs: 600_000 };
 /**

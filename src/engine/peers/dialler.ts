@@ -2,8 +2,8 @@
  * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer whenever the peer is
  * not connected, and waits about 1 to 60 s after each failure. Every `populateMs` milliseconds, a new round starts, in
  * which the node dials other peers of the peer book. The node dials seeds to get their lists of peers. Every
- * `shuffleMs` milliseconds, the node disconnects one outbound peer if `outboundMax` allows no further outbound
- * connection. The next round can then dial another peer.
+ * `shuffleMs` milliseconds, if `outboundMax` allows no further outbound connection, the node disconnects one peer that
+ * it dialled. The node can then dial another peer in the next round.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -29,8 +29,8 @@ export interface PeerIntervals {
   /** Time in milliseconds after which the node asks its seeds for peers again. The default is 30 000. */
   readonly seedMs: number;
   /**
-   * Interval in milliseconds at which the node disconnects one outbound peer to dial another, if `outboundMax` allows
-   * no further outbound connection. The default is 300 000.
+   * Interval in milliseconds at which the node disconnects one peer that it dialled, to dial another peer instead. The
+   * node does so only if `outboundMax` allows no further outbound connection. The default is 300 000.
    */
   readonly shuffleMs: number;
 }
@@ -39,8 +39,8 @@ export interface DiallerOptions {
   /** The address at which this node listens. The node needs this address so that it does not dial itself. */
   readonly own: PeerAddress;
   /**
-   * Maximum number of connections that this node opens, including connections to fixed peers. The node dials all fixed
-   * peers, even if there are more fixed peers than this maximum.
+   * Maximum number of connections that are open at the same time and that this node opened, including connections to
+   * fixed peers. The node dials all fixed peers, even if there are more fixed peers than this maximum.
    */
   readonly outboundMax: number;
   /**
@@ -53,7 +53,7 @@ export interface DiallerOptions {
    * seeds if `outboundMax` allows no further outbound connection.
    */
   readonly seeds: ReadonlyMap<PeerId, PeerAddress>;
-  /** Fixed and whitelisted peers. They stay in the book, even if a dial failed for a lasting reason. */
+  /** Fixed and whitelisted peers. These peers stay in the peer book, even if a dial failed for a lasting reason. */
   readonly pinned: ReadonlySet<PeerId>;
   readonly intervals: PeerIntervals;
   /** Returns whether an IP address is neither blacklisted nor banned. */
@@ -177,7 +177,10 @@ export class Dialler {
     this.#arm();
   }
 
-  /** Sets the timer for the next round, or for an earlier time if the node may then dial a missing fixed peer. */
+  /**
+   * Sets the timer to the start of the next round. If the node may dial a fixed peer before this start, sets the timer
+   * to the time of this dial.
+   */
   #arm(): void {
     if (this.#stopped) return;
     let dueMs = this.#nextRoundMs;
@@ -212,8 +215,8 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // The node dials pinned peers even at special addresses. A peer book that an earlier version of Bloomery saved
-      // may contain other peers at special addresses. The node does not dial these peers.
+      // The node dials pinned peers even at addresses with a special purpose (`isSpecial`). A peer book that an earlier
+      // version of Bloomery saved may contain other peers at such addresses. The node does not dial these peers.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });
@@ -279,7 +282,7 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // A node with so few connections (see `DISCOVERED_WAIT_MS`) should not wait for the next regular round.
+      // If the node has few connections, it does not wait for the next regular round (see `DISCOVERED_WAIT_MS`).
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size

@@ -35,11 +35,13 @@ import { type DroppedPeer, verdictsOf } from './verdicts.ts';
 
 export interface PeerManagerOptions extends NamedPeersOptions {
   /**
-   * Maximum number of connections that this node opens, including connections to fixed peers. The node dials all fixed
-   * peers, even if there are more fixed peers than this maximum.
+   * Maximum number of connections that are open at the same time and that this node opened, including connections to
+   * fixed peers. The node dials all fixed peers, even if there are more fixed peers than this maximum.
    */
   readonly outboundMax: number;
-  /** Maximum number of peers to which the node sends a message that does not go to all peers. */
+  /**
+   * Some messages go to random peers, not to all peers. This member is the maximum number of peers for such a message.
+   */
   readonly gossipPeersMax: number;
   readonly intervals?: Partial<PeerIntervals>;
 }
@@ -193,7 +195,7 @@ export class PeerManager {
   }
 
   /**
-   * Adds a seed after `SeedSearch` (`node/seeds.ts`) has found its IP address. Dials the seed under the conditions of
+   * Adds a seed whose IP address `SeedSearch` (`node/seeds.ts`) has found. Dials the seed under the conditions of
    * `Dialler.dialSeeds`.
    */
   addSeed(seed: PeerAddress): void {
@@ -241,7 +243,9 @@ export class PeerManager {
     );
   }
 
-  /** Chooses random inbound and outbound peers for a message that does not go to all peers. */
+  /**
+   * Chooses random inbound and outbound peers, to which the node then sends a message that does not go to all peers.
+   */
   gossipTargets(): readonly PeerId[] {
     return selectForGossip(this.#transport.connections(), this.#options.gossipPeersMax, this.#random);
   }
@@ -262,8 +266,8 @@ export class PeerManager {
   }
 
   /**
-   * Connections that ended, and dials that failed for a lasting reason, oldest first. The list has the last
-   * `DROPPED_MAX` of both together.
+   * Connections that ended, and dials that failed for a lasting reason, oldest first. The list has at most
+   * `DROPPED_MAX` entries. If the list is full, each new entry replaces the oldest entry.
    */
   droppedPeers(): readonly DroppedPeer[] {
     return this.#dropped;
@@ -274,8 +278,8 @@ export class PeerManager {
   }
 
   /**
-   * Gives a peer the penalty for an offence in a message or an answer of the peer. For such an offence, named peers
-   * lose no points.
+   * Gives a peer the penalty for an offence that the engine, not the transport, found in a message or an answer of the
+   * peer. Named peers lose no points for an offence that the engine found.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */

@@ -42,7 +42,10 @@ export interface PeerScoringDependencies {
   readonly observer: Observer;
   /** Returns the named peers. */
   readonly named: () => readonly PeerId[];
-  /** Called at each ban. The peer manager then saves the peer book, so that the next run also has the ban. */
+  /**
+   * Called at each ban. The peer manager then saves the peer book, so that the ban also applies after a restart of the
+   * node.
+   */
   readonly banned: () => void;
 }
 
@@ -68,8 +71,8 @@ export class PeerScoring {
   }
 
   /**
-   * Gives a peer the penalty for an offence in a message or an answer of the peer. For such an offence, named peers
-   * lose no points.
+   * Gives a peer the penalty for an offence that is not in `WIRE_OFFENCES`. Named peers lose no points for such an
+   * offence; the node only logs a warning.
    *
    * @param code any rejection code; a code that is not an offence costs no points
    */

@@ -13,7 +13,9 @@ export const BAN_MS = 86_400_000;
 
 /** Offences that only synchronisation can find. */
 type SyncOffenceCode =
-  /** The peer and this node have no common block, or their highest common block is below the finalized height. */
+  /**
+   * The peer and this node have no common block, or their highest common block is below this node's finalized height.
+   */
   | 'SYNC_NO_COMMON_BLOCK'
   /** A downloaded block does not follow the block before it, or one answer has more than 100 blocks. */
   | 'SYNC_BLOCKS_UNLINKED'
@@ -27,11 +29,11 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   MALFORMED_PEER_LIST: 100,
   INFO_TOO_LARGE: 100,
   MESSAGE_FLOOD: 100,
-  // The node counts excess messages in windows of ten seconds. In each window, the peer loses the points of
-  // `MESSAGE_RATE` for each 200 frames above its rate limit (`p2p/frame-filter.ts`). If the peer uses one procedure or
-  // one event of the wire protocol more than `penalisedAbove` times (`p2p/receive-limits.ts`), the peer loses the
-  // points of `PROCEDURE_RATE` once in the window. The node tolerates a short burst of messages, but not a steady
-  // excess.
+  // The node counts excess messages in windows of ten seconds. The node drops all frames of a peer above the rate
+  // limit. The peer loses the points of `MESSAGE_RATE` for every 200 dropped frames in a window
+  // (`p2p/frame-filter.ts`). The peer loses the points of `PROCEDURE_RATE` once in a window if it uses one procedure or
+  // one event of the wire protocol more than `penalisedAbove` times (`p2p/receive-limits.ts`). The node tolerates a
+  // short burst of messages, but not a steady excess.
   MESSAGE_RATE: 10,
   PROCEDURE_RATE: 10,
 
@@ -59,11 +61,12 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // A member's signature names its transaction by a 64-bit id, and two transactions can share an id. An attacker could
-  // send two transactions with one id to different nodes. A signature for one of the two is then false at the nodes
-  // that have the other transaction. If a false signature cost points, the nodes with one transaction and the nodes
-  // with the other transaction would ban each other. A false signature therefore costs no points. Instead, the node
-  // ignores the members' signatures from the sending peer for a limited time (`engine/gossip.ts`).
+  // The signature of a member of a multisignature account names its transaction by a 64-bit id, and two transactions
+  // can share an id. An attacker could send two transactions with one id to different nodes. A signature for one of the
+  // two is then false at the nodes that have the other transaction. If a false signature cost points, the nodes with
+  // one transaction and the nodes with the other transaction would ban each other. A false signature therefore costs no
+  // points. Instead, the node ignores the members' signatures from the sending peer for a limited time
+  // (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

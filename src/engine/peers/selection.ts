@@ -40,7 +40,8 @@ export interface Spread<P> {
 /**
  * Draws up to `free` distinct peers to dial (LIP-0004). Each draw takes a tried peer with a certain probability: the
  * share of `triedPeers` in all given peers, but at least one half. With fewer than `TRIED_ENOUGH` tried peers, the
- * probability is one half.
+ * probability is one half. If the list of a draw (new or tried) contains no peer that the rule below allows, the draw
+ * takes a peer of the other list.
  *
  * A netgroup gets a second connection only when the netgroup of each remaining candidate has at least one connection. A
  * netgroup gets a third connection only when the netgroup of each remaining candidate has at least two connections, and
@@ -120,9 +121,9 @@ export function selectToExchange<C>(
 
 /**
  * Chooses up to `limit` random peers for a message that does not go to all peers. The function first takes peers of the
- * direction (inbound or outbound) that has fewer connections, but at most half of `limit` (rounded up). The rest comes
- * from the other direction. A large number of inbound connections therefore cannot displace the peers that this node
- * dialled.
+ * direction (inbound or outbound) that has fewer connections, but at most half of `limit` (rounded up). The function
+ * then takes peers of the other direction until it has `limit` peers. A large number of inbound connections therefore
+ * cannot displace the peers that this node dialled.
  */
 export function selectForGossip(connections: readonly Connection[], limit: number, random: Random): PeerId[] {
   const mixed = shuffled(connections, random);
@@ -146,11 +147,11 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 }
 
 /**
- * Chooses the inbound connection to close for a new connection. Four groups of connections are safe, because an
- * attacker cannot easily get connections into these groups. The first group has the connections of the netgroups with
- * the highest numbers (`netgroupOf`). The second group has the connections with the shortest last round trips
- * (`latencyMs`). The third group has the connections on which this node answered the largest share of the peer's recent
- * requests without an error (`responsiveness`). The fourth group is the older half of the remaining connections.
+ * Chooses the inbound connection that the node closes to make room for a new connection. Four groups of connections are
+ * safe, because an attacker cannot easily get connections into these groups. The first group has the connections of the
+ * netgroups with the highest numbers (`netgroupOf`). The second group has the connections with the shortest last round
+ * trips (`latencyMs`). The third group has the connections on which this node answered the largest share of the peer's
+ * recent requests without an error (`responsiveness`). The fourth group is the older half of the remaining connections.
  *
  * Among the connections that are not safe, the function chooses a random connection of the netgroup that has the most
  * inbound connections. An attacker with many connections from one netgroup therefore usually loses one of its own
@@ -178,7 +179,11 @@ export function selectToEvict(
   return victim?.peerId;
 }
 
-/** Returns the candidates whose netgroup has the most connections among `all`. */
+/**
+ * Compares the netgroups of the candidates by the number of their connections in `all`. Returns the candidates of the
+ * netgroup with the largest number. If several netgroups have this number, returns the candidates of all these
+ * netgroups.
+ */
 function largestGroup(
   all: readonly Connection[],
   candidates: readonly Connection[],

@@ -50,8 +50,8 @@ const ORDER: Readonly<Record<PeerVerdict['verdict'], number>> = {
 };
 
 /**
- * Returns one entry for each peer that is connected, named, dropped or in the book. Also returns one entry for each
- * banned IP address that belongs to none of these peers. Connected peers come first.
+ * Returns one entry for each peer that is connected, named, dropped or in the peer book. Also returns one entry for
+ * each banned IP address that belongs to none of these peers. Connected peers come first.
  */
 export function verdictsOf(sources: VerdictSources): readonly PeerVerdict[] {
   const connections = new Map(sources.connections.map((connection) => [connection.peerId, connection]));

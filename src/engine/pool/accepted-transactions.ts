@@ -2,12 +2,14 @@
  * Keeps the transactions that this node has accepted from clients, so that a restart of the node does not lose them.
  * The node writes each of these transactions to the transaction journal (`TransactionJournal`) before it answers the
  * client. A transaction leaves the journal when its block is final or at least one round below the tip. A transaction
- * also leaves the journal if it has waited too long for a block, or if it has become invalid. If the journal is full,
- * transactions that are in the chain leave the journal to make room.
+ * also leaves the journal if it has waited too long for a block, or if a node that has caught up with the network finds
+ * that it has become invalid. If the journal is full, transactions that are in the chain leave the journal to make
+ * room.
  *
  * After a start, the node rechecks the transactions of the journal that are not in the chain. The node puts the valid
  * transactions into the pool and announces them. The journal has no transactions from peers, with one exception: a
- * transaction from a peer enters the journal if a client of this node sends a member's signature for it.
+ * transaction from a peer enters the journal if a client of this node sends the signature of a member of a
+ * multisignature account for this transaction.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -74,8 +76,9 @@ export class AcceptedTransactions {
    */
   readonly #confirmed = new Map<TransactionId, number>();
   /**
-   * Ids of the transactions that the node will check. At the start, the set has the ids of all transactions of the
-   * journal. Later, it has the ids of the transactions that are neither in the chain nor in the pool.
+   * Ids of the transactions that the node will check again and, if they are valid, put into the pool. At the start, the
+   * set has the ids of all transactions of the journal. Later, it has the ids of the transactions that are neither in
+   * the chain nor in the pool.
    */
   readonly #waiting = new Set<TransactionId>();
   #isRestored = false;
@@ -106,9 +109,10 @@ export class AcceptedTransactions {
   /**
    * Checks a client's transaction and writes it to the journal. If the check and the write succeed, the node accepts
    * the transaction and announces it to the peers of the node. If the journal has no room, the node refuses the
-   * transaction with the code `POOL_FULL`. If the write fails, the code of the refusal is `TRANSACTION_NOT_KEPT`. If
-   * the pool already has the transaction, the node refuses the new copy. The node then announces the transaction again
-   * if no connected peer is known to have it.
+   * transaction with the code `POOL_FULL`. If the write fails, the code of the refusal is `TRANSACTION_NOT_KEPT`. The
+   * client gets neither refusal if a block already contains the transaction. If the pool already has the transaction,
+   * the node refuses the new copy. The node then announces the transaction again if no connected peer is known to have
+   * it.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -228,8 +232,9 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Keeps a signature that is in the pool but not in the journal, because the journal had no room when the signature
-   * arrived. A client that sends the signature again is told that the transaction already has it.
+   * Called when the pool has refused a member's signature from a client. If the refused signature is in the pool but
+   * not in the journal, tries again to write it to the journal. The journal had no room when the signature first
+   * arrived. The client gets the refusal in any case.
    */
   async #keepKnownSignature(json: unknown): Promise<void> {
     const signature = signatureIn(json);
@@ -302,7 +307,7 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Checks waiting transactions in slices, so that other work can run between two slices.
+   * Checks transactions of `#waiting` in slices, so that other work can run between two slices.
    *
    * @param ids the ids of the transactions that wait for the check
    * @param before the ids of the transactions that earlier slices checked

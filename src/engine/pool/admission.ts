@@ -35,10 +35,11 @@ export function admitFromClient(
 }
 
 /**
- * Makes the checks of a peer's transaction that do not depend on the accounts, and puts the transaction into the queue
- * `received`. If the steps of the pool (`steps.ts`) later verify the transaction against the state, no verification
- * budget pays for the signature checks. If the transaction has members' signatures, this function therefore verifies
- * the transaction against the state immediately, and the peer's budget pays for the signature checks.
+ * Makes all checks of a peer's transaction for which the node does not need the accounts. Then puts the transaction
+ * into the queue `received`. A later step of the pool (`steps.ts`) verifies the transaction against the state. The
+ * later step charges its signature checks to no verification budget. If the transaction has members' signatures, this
+ * function therefore verifies the transaction against the state immediately, and charges these signature checks to the
+ * peer's budget.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */
@@ -108,7 +109,7 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Makes the checks of a new transaction that do not depend on the accounts.
+ * Makes all checks of a new transaction for which the node does not need the accounts.
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
  * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does

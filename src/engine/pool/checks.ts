@@ -34,8 +34,8 @@ export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transacti
 }
 
 /**
- * Makes the checks of `Rules.validateTransaction` at the tip, and returns the errors. The checks cover the type and the
- * primary signature, and in generation 2 also id and fee.
+ * Calls `Rules.validateTransaction` with the height, version and timestamp of the tip, and returns the errors. The
+ * checks cover the type and the primary signature, and in generation 2 also id and fee.
  */
 export function validateAtTip(context: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return context.rules.validateTransaction(transaction, contextOf(context.tip()), context.verify);

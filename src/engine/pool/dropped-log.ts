@@ -20,7 +20,10 @@ interface Dependencies {
 export class DroppedLog {
   readonly #dependencies: Dependencies;
   #timer: Timer | undefined;
-  /** The first `IDS_MAX` transactions of the next log line. */
+  /**
+   * The transactions whose ids the next log line will contain: the first `IDS_MAX` that were dropped since the last
+   * line.
+   */
   #dropped: { readonly id: TransactionId; readonly reason: string }[] = [];
   #count = 0;
 

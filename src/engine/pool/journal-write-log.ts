@@ -47,7 +47,7 @@ export class JournalWriteLog {
     observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, fields);
   }
 
-  /** Counts a transaction or member's signature that the node refuses because the last write failed. */
+  /** Counts a transaction or member's signature that the node refuses because its write to the journal failed. */
   refused(): void {
     if (this.#failure !== undefined) this.#failure.refused += 1;
   }

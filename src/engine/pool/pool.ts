@@ -61,7 +61,10 @@ export interface ReceiveReport {
    * the pool is full, or the peer's verification budget is used up.
    */
   readonly refused: readonly TransactionRejected[];
-  /** The refusal of a transaction that no honest peer sends. The pool did not read the transactions after this one. */
+  /**
+   * The refusal of a transaction that no honest peer sends; undefined if there was no such transaction. After this
+   * refusal, the pool did not read the remaining transactions of the peer.
+   */
   readonly fault: TransactionRejected | undefined;
 }
 
@@ -69,7 +72,7 @@ const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
 /** Maximum time that a transaction waits in the pool, in seconds; a group transaction may wait longer. */
 const AGE_MAX_S = 10_800;
 /**
- * Maximum time that a group transaction waits in the pool, in seconds. Its members need time to sign.
+ * Maximum time that a group transaction waits in the pool, in seconds. The members of its account need time to sign.
  */
 const GROUP_AGE_MAX_S = 8 * AGE_MAX_S;
 export const WAITED_TOO_LONG = 'it waited too long';
@@ -138,9 +141,10 @@ export class TransactionPool {
   }
 
   /**
-   * Puts the transactions of a peer into the queue `received`. Later, `verifyReceived` or `step` verifies these
-   * transactions. The reference (lisk-sdk) stops at the first refused transaction. This node stops only if the peer is
-   * at fault or has used up its budget, because an honest peer may send a known transaction before new ones.
+   * Checks the transactions of a peer (`admitFromPeer`), and puts each accepted transaction into the queue `received`.
+   * Later, `verifyReceived` or `step` verifies the transactions in this queue. The reference (lisk-sdk) stops at the
+   * first refused transaction. This node stops only if the peer is at fault or has used up its verification budget,
+   * because an honest peer may send a known transaction before new ones.
    *
    * @param payer the peer as payer; when its verification budget is used up, the pool does not read the remaining
    *   transactions
@@ -247,7 +251,7 @@ export class TransactionPool {
 
   /**
    * Puts the transactions of reverted blocks back into the pool. An account that received an amount in these blocks
-   * loses this amount, so the next calls of `step` verify the transactions of the account again.
+   * loses this amount. The next calls of `step` therefore verify again the transactions that this account sends.
    *
    * @param blocks in any order
    */
@@ -269,7 +273,10 @@ export class TransactionPool {
     return this.#queues.get(id)?.receivedAtMs ?? this.#receivedAtMs.get(id);
   }
 
-  /** Returns the stored times of arrival of confirmed transactions, in the order of their first confirmation. */
+  /**
+   * Returns the stored times of arrival of confirmed transactions, in the order in which blocks first confirmed the
+   * transactions.
+   */
   confirmedTimes(): readonly ReceivedTime[] {
     return [...this.#receivedAtMs.entries()];
   }
@@ -393,7 +400,7 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
 
 /**
  * Returns the list `errors` of a `TransactionRejected`. If this list is empty, or if the error is of another class (for
- * example `SIGNATURE_MALFORMED`), the result has only the message of the error.
+ * example `SIGNATURE_MALFORMED`), the result has a single entry with the message of the error.
  */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;

@@ -9,7 +9,7 @@ import type { Pooled, PoolQueues } from './queues.ts';
 export interface StepEvents {
   /** Called when a step removed a transaction because it is invalid. */
   dropped(transaction: Transaction, errors: readonly TransactionError[]): void;
-  /** Called when a transaction entered `verified` or `pending` for the first time. */
+  /** Called when a transaction of a peer entered `verified` or `pending` for the first time. */
   verified(transaction: Transaction): void;
 }
 
@@ -27,8 +27,8 @@ export function validateReceived(context: PoolContext, queues: PoolQueues, count
 }
 
 /**
- * Moves transactions from `validated` to `verified` or `pending` if they are valid in the state; drops them otherwise.
- * Does nothing while `verified` is full.
+ * Moves transactions from `validated` to `verified` if they are valid in the state, or to `pending` if they lack only
+ * members' signatures. Drops invalid transactions. Does nothing while `verified` is full.
  */
 export function verifyValidated(context: PoolContext, queues: PoolQueues, countMax: number, events: StepEvents): void {
   if (queues.isFull('verified')) return;
@@ -36,8 +36,9 @@ export function verifyValidated(context: PoolContext, queues: PoolQueues, countM
 }
 
 /**
- * Moves one transaction to `verified` or `pending` if it is valid in the state; drops it otherwise. The transaction has
- * already passed `validateAtTip`, at the present tip or at an earlier tip.
+ * Moves one transaction to `verified` if it is valid in the state, or to `pending` if it lacks only members'
+ * signatures. Drops an invalid transaction. The transaction has already passed `validateAtTip`, at the present tip or
+ * at an earlier tip.
  *
  * @returns false if the transaction was dropped
  */

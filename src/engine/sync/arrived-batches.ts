@@ -82,7 +82,8 @@ export class ArrivedBatches {
    * Waits for the next blocks. Call only when the consumer no longer needs the blocks of the previous call, because
    * this call releases them.
    *
-   * @param joins whether to join the next batches of one peer, at most `JOINED_MAX`, if they have arrived
+   * @param joins whether to join up to `JOINED_MAX` waiting batches into one, if they follow each other and come from
+   * one peer
    * @returns undefined after the last batch
    * @throws the error that ended the download
    */

@@ -1,7 +1,8 @@
 /**
  * Selects the sync peer and the same-tip peers among the connected peers that are not in their backoff. A peer claims a
- * better chain if it announces a better tip than ours. If no peer announces a better tip, and `rivalsAtOurHeight` is
- * true, the peers with another chain at our height count as peers that claim a better chain.
+ * better chain if it announces a better tip than ours. If no peer announces a better tip, and
+ * `GenerationProfile.rivalsAtOurHeight` is true, the peers with another chain at our height count as peers that claim a
+ * better chain.
  */
 
 import type { Random } from '../../ports/clock.ts';

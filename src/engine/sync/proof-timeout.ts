@@ -1,6 +1,6 @@
 /**
- * Limits the wait for an answer of a peer that has not yet proved its claim, if another peer also claims a better
- * chain.
+ * Limits the time for which the node waits for an answer of a peer that has claimed a better chain but has not proved
+ * this claim yet. The limit applies only while another peer also claims a better chain.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

@@ -1,7 +1,8 @@
 /**
  * Downloads the blocks of one peer's chain above the last block that the peer's chain and our chain both contain. If
- * this common block is our tip, the node appends the downloaded blocks to our chain. If the branches split below our
- * tip, the node switches to the peer's branch as soon as that branch has proved to be better.
+ * this common block is our tip, the node appends the downloaded blocks to our chain. If the two chains split below our
+ * tip, the blocks of the peer above the split are a rival branch. The node switches to the rival branch as soon as the
+ * branch has proved to be better: its newest block is better than our tip by fork choice.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -35,8 +36,8 @@ const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 export const BRANCH_BYTES_MAX = 16_000_000;
 
 /**
- * Maximum number of attempts at a download. If a block of a same-tip peer is refused by the rules or causes an internal
- * error, the node makes a further attempt without that peer.
+ * Maximum number of attempts to download the blocks of one sync peer's chain. If a block of a same-tip peer is refused
+ * by the rules or causes an internal error, the node makes a further attempt without that peer.
  */
 const ATTEMPTS_MAX = 5;
 

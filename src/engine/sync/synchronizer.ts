@@ -3,8 +3,8 @@
  * chain, one peer at a time. The sync peer is the peer from which the run syncs at present.
  *
  * A run starts when a peer sends a block that is the tip of a better chain, and when a peer with a better tip connects.
- * A run also starts when a peer announces a better tip and our tip has not changed for about a second. This rule is
- * necessary because a node receives no block while no delegate of the network forges.
+ * A run also starts when a peer announces a better tip and our tip has not changed for about a second. Announced tips
+ * must be able to start a run, because a node receives no blocks while no delegate of the network forges.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -31,8 +31,8 @@ const CHECK_INTERVAL_MS = 1000;
 /** Time in milliseconds between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
 /**
- * Maximum number of peers that one run tries after the last change of our tip. The run then ends, and the next check of
- * announced tips may start a new run.
+ * Maximum number of peers in a row from which one run tries to sync without success. After this many peers, the run
+ * ends. The next check of announced tips may start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
 /**
@@ -43,7 +43,8 @@ const FAILURES_TRUSTED = 1;
 /**
  * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
  * sending blocks that this node applies. Until the sync peer has proved its claim, the answer to each request of the
- * sync must arrive within this time if another peer also claims a better chain.
+ * sync must arrive within this time if another peer also claims a better chain. If we dialled the peer that must
+ * answer, the claims of inbound peers do not count.
  */
 const PROOF_MS = 3000;
 /**
@@ -52,8 +53,8 @@ const PROOF_MS = 3000;
  */
 const STALE_SLOTS = 3;
 /**
- * In its own slot, a delegate of this node waits for the proof of a claim for at most this share of the slot. The block
- * of the delegate must still reach the other nodes within the slot.
+ * In its own slot, a delegate of this node waits for the proof of a claim for at most this share of the slot. The rest
+ * of the slot is for the block of the delegate, which must reach the other nodes within the slot.
  */
 const SLOT_SHARE_WAITED = 1 / 4;
 /** A run counts as a download (see `syncing`) for this time in milliseconds after it last applied blocks. */
@@ -74,7 +75,7 @@ export interface SynchronizerDependencies {
   readonly random: Random;
   readonly observer: Observer;
   readonly profile: Pick<GenerationProfile, 'isTipAsked' | 'rivalsAtOurHeight'>;
-  /** Broadhash of our chain. */
+  /** Returns the broadhash of our chain. */
   readonly broadhash: () => string;
   /** Returns the number of a peer's netgroup. All peers of one netgroup have the same number. */
   readonly netgroupOf: (peerId: PeerId) => number;
@@ -84,7 +85,7 @@ export interface SynchronizerDependencies {
   readonly onSyncEnd: () => void;
 }
 
-/** The tip of a claimed chain, read from a block that the peer has sent. */
+/** The tip of a chain that a peer claims to have, read from a block that this peer has sent. */
 export type ShownTip = AnnouncedTip & Pick<BlockHeader, 'generatorPublicKey'>;
 
 export class Synchronizer {
@@ -176,8 +177,9 @@ export class Synchronizer {
 
   /**
    * Time of the chain clock, in Unix milliseconds, until which forging waits for the proof of a claim; -Infinity if
-   * forging does not wait. If the claimed chain replaces our tip, a block that we forged on our tip is lost. The wait
-   * ends after `SLOT_SHARE_WAITED` of the current slot at the latest, so a delegate can still forge in this slot.
+   * forging does not wait. Forging waits because a block that we forge on our tip is lost if the claimed chain then
+   * replaces our tip. The wait ends after `SLOT_SHARE_WAITED` of the current slot at the latest, so a delegate can
+   * still forge in this slot.
    */
   get forgingWaitUntilMs(): number {
     if (this.#run === undefined) return -Infinity;
@@ -304,7 +306,7 @@ export class Synchronizer {
   /**
    * Syncs from one peer, and records whether its claim was true.
    *
-   * @returns true if our tip changed
+   * @returns true if the sync ended without an error and our tip changed
    */
   async #look(claim: Claim, tried: ReadonlySet<PeerId>): Promise<boolean> {
     const { peerId } = claim;
@@ -336,8 +338,8 @@ export class Synchronizer {
       });
       // The peer claimed a better chain than ours, but did not send it.
       if (!isAhead) this.#backoff.fail(peerId);
-      // If the sync peer failed during the sync, same-tip peers sent the blocks in its place. The sync peer then keeps
-      // its backoff.
+      // If the sync peer failed during the sync, same-tip peers sent the blocks in its place. In this case, the node
+      // does not clear the backoff of the sync peer.
       else if (!hasFailed) this.#backoff.clear(peerId);
     } catch (error) {
       this.#failures.syncPeerFailed(peerId, error);
@@ -358,7 +360,8 @@ export class Synchronizer {
 
   /**
    * Sends a request to a peer. While the sync peer has not proved its claim, the answer must arrive within `PROOF_MS`
-   * if a peer other than the asked peer also claims a better chain.
+   * if a peer other than the asked peer also claims a better chain. If we dialled the asked peer, the claims of inbound
+   * peers do not count.
    */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);

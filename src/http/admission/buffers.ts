@@ -59,7 +59,10 @@ export class Buffers {
     return share;
   }
 
-  /** Finds the stranger with the most bytes, and returns its connection with the most bytes. */
+  /**
+   * Finds the stranger with the most bytes. Returns the connection that has the most bytes of all connections of this
+   * stranger.
+   */
   #largest(): Holder | undefined {
     let most: Share | undefined;
     for (const share of this.#shares.values()) if (most === undefined || share.bytes > most.bytes) most = share;

@@ -5,9 +5,10 @@
  * parsed only when the answer to the previous one has left the process. Without the gate, node:http would parse all
  * requests of one read from the socket, possibly thousands, before it answers the first one.
  *
- * A stranger is a client that is not trusted. The node reads nothing from a stranger's connection before the first turn
- * of the connection (`fair-scheduler.ts`). The gate passes on a body only after the node has accepted the body
- * (`acceptBody`). If the node answers a request without reading the body, the connection ends after the answer.
+ * A stranger is a client that is not trusted. The node reads nothing from a stranger's connection before the fair
+ * scheduler (`fair-scheduler.ts`) gives the connection its first turn. The gate passes on a body only after the node
+ * has accepted the body (`acceptBody`). If the node answers a request without reading the body, the connection ends
+ * after the answer.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -128,7 +129,8 @@ export class ClientConnection implements CountedConnection, Holder {
     this.#enter('answering');
     closeUnlessBodyIsRead(request, response);
     response.on('finish', () => this.#finish());
-    // Trusted clients have no limits on reading time and answer size.
+    // For a trusted client, the node limits neither the size of an answer nor the time in which the client reads the
+    // answer.
     if (this.isTrusted) return;
     response.on('prefinish', () => {
       this.#enter('reading');
@@ -227,7 +229,7 @@ export class ClientConnection implements CountedConnection, Holder {
       end: () => this.#endWhenAnswered(),
     });
     // When node:http ends the connection after an answer, bytes of the request may be unread. If the node closed the
-    // socket immediately, the operating system would reset the connection.
+    // socket immediately, the operating system would reset the connection, and the client might not get the answer.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       if (this.#gate.heldBytes > 0 || this.#gate.isIncomplete) this.#linger();
@@ -372,8 +374,8 @@ export class ClientConnection implements CountedConnection, Holder {
 
   /**
    * Ends the connection after its last answer. If unread input remained, the operating system would reset the
-   * connection, and the client could lose the answer. Therefore the node reads and discards input while the node has
-   * time and memory.
+   * connection, and the client could lose the answer. Therefore, if `mayLinger` is true, the node reads and discards
+   * further input for a limited time (`LINGER_MS`).
    */
   #linger(): void {
     this.#gate.clear();
@@ -384,7 +386,10 @@ export class ClientConnection implements CountedConnection, Holder {
     this.#socket.resume();
   }
 
-  /** Discards input of a client that is still sending. Beyond `LINGER_BYTES_MAX`, reading stops. */
+  /**
+   * Discards input of a client that is still sending. After `LINGER_BYTES_MAX` discarded bytes, the node stops reading
+   * from the connection.
+   */
   #discard(chunk: Buffer): void {
     this.#lingeredBytes += chunk.length;
     if (!this.isTrusted) this.#host.scheduler.spend(chunk.length * READ_MS_PER_BYTE);

@@ -106,7 +106,7 @@ export class Connections<T extends CountedConnection> {
     return this.#closeIdle(most);
   }
 
-  /** Closes the oldest idle connection of an address, if it has one. */
+  /** Closes the oldest idle connection of an address. Does nothing if the address has no idle connection. */
   closeIdleOf(key: string): void {
     this.#closeIdle(this.of(key));
   }

@@ -2,8 +2,8 @@
  * Schedules the HTTP work for strangers (clients that are not trusted). The work for all strangers gets a limited share
  * of the main thread's time. In a process that also serves peers, the requests of peers use the same share
  * (`work-share.ts`). When the share is used up, the addresses take turns, with one task for each turn. The scheduler
- * therefore runs only one task of an address between two turns of another waiting address. While the share is not used
- * up and no connections wait to be accepted, the scheduler runs work immediately.
+ * therefore runs only one task of an address between two turns of another waiting address. The scheduler runs a new
+ * task immediately if the share is not used up, no other task waits, and no connections wait to be accepted.
  */
 
 import type { WorkShare } from '../../primitives/work-share.ts';
@@ -60,7 +60,8 @@ export class FairScheduler {
   /**
    * Runs `work` now, or in a later turn of `address`. Each connection adds at most one waiting task at a time.
    *
-   * @param read starts reading the bytes that `work` handles; `work` runs after the next poll of the event loop
+   * @param read starts reading the bytes that `work` handles. After this call, the event loop polls for input once, and
+   *   `work` runs then
    */
   take(address: string, work: Work, read?: Work): void {
     const task = { work, read };

@@ -104,7 +104,7 @@ export const SHUT_OUT_MS = 10_000;
  */
 export const ADDRESSES_MAX = 20_000;
 
-/** Interval of the checks of time limits, in milliseconds. */
+/** Time in milliseconds between two checks of the time limits of all connections. */
 export const SWEEP_MS = 500;
 
 /** Time in milliseconds that the node charges to the `WorkShare` for accepting and closing a stranger's connection. */

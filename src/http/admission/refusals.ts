@@ -35,9 +35,9 @@ const LINE_MS = 60_000;
 export class RefusalCounter {
   readonly #observer: Observer;
   readonly #clock: MonotonicClock;
-  /** Refusals since the last report to the metrics. */
+  /** Number of refusals for each reason since the last report to the metrics. */
   readonly #unreported = new Map<RefusalReason, number>();
-  /** Refusals since the last log line about refusals. */
+  /** Number of refusals for each reason since the last log line about refusals. */
   #sinceLine: Record<string, number> = {};
   #nextLineMs = Number.NEGATIVE_INFINITY;
   #nextFailureLineMs = Number.NEGATIVE_INFINITY;

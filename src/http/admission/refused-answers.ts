@@ -7,7 +7,7 @@ import { STATUS_CODES } from 'node:http';
 /**
  * Builds a complete answer, which tells the client that the connection ends.
  *
- * @param headers header lines
+ * @param headers further header lines of the answer
  */
 export function lastAnswer(
   status: number,

@@ -37,7 +37,7 @@ export interface SharedLimits {
    * Counts a stranger's new connection until `left` is called. If the connection must be closed, returns the reason and
    * does not count the connection.
    *
-   * @throws ProtocolError like `take`
+   * @throws ProtocolError in the same cases as `take`
    */
   arrive(key: string): Promise<SharedRefusalReason | undefined>;
   /**
@@ -53,7 +53,7 @@ export interface SharedLimits {
    * Counts a replay of old events (`events/replays.ts`) for an address until `replayEnded` is called.
    *
    * @returns false when the address, or all addresses together, already have the maximum number of replays
-   * @throws ProtocolError like `take`
+   * @throws ProtocolError in the same cases as `take`
    */
   replay(key: string): Promise<boolean>;
   replayEnded(key: string): void;

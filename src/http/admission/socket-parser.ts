@@ -1,12 +1,12 @@
 /**
  * Separates a socket from the parser of node:http, so that other code decides when the parser gets bytes. node:http has
- * no interface for this purpose. According to its documentation, `emit('connection')` passes a socket to a server.
- * After this call, this file replaces the listeners that the server has added to the socket.
+ * no interface for this purpose. Its documentation only describes how to pass a socket to a server: with
+ * `emit('connection')`. The server then adds its listeners to the socket, and this file replaces these listeners.
  */
 
 import type { Socket } from 'node:net';
 
-/** Parser of node:http for one connection. */
+/** The parser of node:http for one connection, or an object that gets the received bytes in place of this parser. */
 export interface Parser {
   /** Passes received bytes to the parser. */
   parse(chunk: Buffer): void;
@@ -19,12 +19,12 @@ export interface Parser {
  * socket stays paused.
  *
  * @param takeOver makes a server of node:http listen to the socket
- * @returns the parser of node:http, to which the caller passes bytes when it wants
+ * @returns the parser of node:http; the caller decides when to pass bytes to this parser
  */
 export function interceptParser(socket: Socket, takeOver: (socket: Socket) => void, receiver: Parser): Parser {
   const earlier = new Set(socket.listeners('end'));
   socket.setNoDelay(true);
-  // Adding a listener must not start reading.
+  // While the socket is paused, adding a listener does not start reading.
   socket.pause();
   takeOver(socket);
   // At this point, the parser has the only listener for received bytes, and node:http reads the handle of the socket

@@ -31,7 +31,8 @@ export class ChainAsOf {
   /**
    * The block at a height, in the chain as it was after the record; undefined if the log no longer contains the block.
    *
-   * @param height at most `tipHeight()`; above it, the result may be a later block
+   * @param height at most `tipHeight()`; for a greater height, the result may be a block that was applied after the
+   *   record
    */
   block(height: number): Block | undefined {
     const { chain, log } = this.#api;

@@ -27,7 +27,10 @@ export type EventName = (typeof EVENT_NAMES)[number];
 
 export interface NodeEvent {
   readonly name: EventName;
-  /** Computes the content of the event. For an event of the event log, called only if a subscriber wants the event. */
+  /**
+   * Computes the content of the event. If the event comes from the event log, the node calls this method only when a
+   * subscriber wants the event.
+   */
   data(): unknown;
   /** Accounts that the event concerns; undefined when the event concerns no particular account. */
   readonly addresses?: readonly string[];
@@ -49,7 +52,10 @@ export interface EventPlace {
    * from a height that the client requested.
    */
   readonly height?: number;
-  /** Index among the events of the record or, with `height`, of the block; -1 before the first event. */
+  /**
+   * Index among the events of the record or, if `height` is present, of the block; -1 for the place before the first
+   * event.
+   */
   readonly index: number;
 }
 

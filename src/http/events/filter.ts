@@ -1,7 +1,7 @@
 /**
  * Selects the events that a subscriber of the event stream wants. `LogFeed` first checks a record of the event log
- * (`mayWant`), and reads the block of the record only if the subscriber may want its events. Then `LogFeed` checks each
- * event (`isWanted`).
+ * (`mayWant`), and reads the block of the record only if the subscriber may want events of this record. Then `LogFeed`
+ * checks each event (`isWanted`).
  */
 
 import type { ChainRecord } from '../../ports/chain-log.ts';
@@ -11,7 +11,7 @@ import type { EventName, NodeEvent } from './event.ts';
 import type { Finality } from './expand.ts';
 
 export interface EventFilter {
-  /** Names of the wanted events; empty for all events. */
+  /** Names of the events that the subscriber wants; empty if the subscriber wants all events. */
   readonly names: ReadonlySet<EventName>;
   readonly address: string | undefined;
   readonly delegate: string | undefined;

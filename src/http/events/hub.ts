@@ -25,9 +25,12 @@ import { Replays, type LiveReplays } from './replays.ts';
 
 /** The client that opened a stream. */
 export interface EventClient {
-  /** Key under which the limit on replays (`Replays`) counts the client, and the scheduler serves the client. */
+  /** Key of the client. The limit on replays (`Replays`) and the scheduler identify the client by this key. */
   readonly key: string;
-  /** True for a client that may use the reserved streams (`RESERVED_SHARE`), and whose events bypass the scheduler. */
+  /**
+   * If true, the client may use the reserved streams (`RESERVED_SHARE`), and gets its events without waiting for the
+   * scheduler.
+   */
   readonly isTrusted: boolean;
 }
 
@@ -43,13 +46,13 @@ export interface EventSink {
 
 export interface EventHub {
   /**
-   * Serves a subscriber until the subscriber disconnects or the hub closes. With `endsWithLog`, the stream ends after
-   * the last record of the log.
+   * Serves a subscriber until the subscriber disconnects or the hub closes. If `filter.endsWithLog` is true, the stream
+   * ends after the last record of the log.
    *
    * @param after place of the last event that the subscriber has; undefined to start with the next event
    * @returns false when there are too many subscribers or too many replays (strangers that receive old events). Also
-   *   false when the hub or the connection closes while the hub waits for the counter of replays. Rejects like
-   *   `SharedLimits.replay`
+   *   false when the hub or the connection closes while the hub waits for the counter of replays. Rejects in the same
+   *   cases as `SharedLimits.replay`
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
@@ -83,8 +86,8 @@ export interface EventHubOptions {
 }
 
 /**
- * Time for which the subscribers of one client are served before the subscribers of the next client. The time is short,
- * because forging must not wait.
+ * The hub serves the subscribers of one client for about this time in milliseconds, and then serves the subscribers of
+ * the next client. The time is short, because forging must not wait.
  */
 const SERVING_MS = 5;
 /** Share of `subscribersMax` that the hub reserves for trusted subscribers. */
@@ -101,7 +104,7 @@ interface Subscriber extends FedSubscriber {
    */
   isReplaying: boolean;
   isFull: boolean;
-  /** Time of the last write to the subscriber, or of its last `drain` event, on a monotonic clock. */
+  /** Time on a monotonic clock of the last write to the subscriber, or of the last `drain` event of its connection. */
   tookMs: number;
 }
 
@@ -322,7 +325,7 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // Another process may have sent the client events that this process has not read yet.
+    // The client may already have events, from another process, that this process has not read from the log yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after all events of the last record. A subscriber that requests no other place starts here.
     const last = endOfLog(this.#api);

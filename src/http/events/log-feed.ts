@@ -12,7 +12,10 @@ import { eventText, idOf, tagOf, type EventPlace, type NodeEvent } from './event
 import { eventsOf, pastEvents } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 
-/** Maximum number of records, or of blocks read from the chain, whose events one call of `feed` sends. */
+/**
+ * One call of `feed` sends the events of at most this number of records and blocks together. The blocks are those that
+ * the feed reads from the chain.
+ */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
  * Maximum number of records whose events the feed caches with their texts. A stranger (a client that is not trusted)
@@ -93,15 +96,16 @@ export class LogFeed<S extends FedSubscriber> {
   }
 
   /**
-   * Sends the events of a block that is read from the chain. The subscriber then continues with the next block, or with
-   * the log.
+   * Sends the events of a block that is read from the chain. If the connection can take all these events, the
+   * subscriber's place then moves to the next block or, after the last block, to the log.
    */
   #sendPast(subscriber: S, height: number): void {
     const { sequence, tag } = subscriber.place;
     const past = new ChainAsOf(this.#api, sequence);
     const last = lastPastHeight(past, subscriber.filter.finality);
     // `height > last` means: when the record of the subscriber's place was written, the chain had no block at this
-    // height (with `final`, no final block). The events of blocks from this height on come from later records.
+    // height (or, if `finality` is `final`, no final block). The events of blocks from this height on come from later
+    // records.
     if (height > last) return this.#beginLog(subscriber);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);

@@ -2,13 +2,15 @@
 
 import type { PeerEntry } from '../../ports/node-api.ts';
 
-/** Maximum number of changes that one check reports. When more peers change, later checks report the rest. */
+/**
+ * Maximum number of changes that one check reports. If there are more changes, later checks report the other changes.
+ */
 export const CHANGES_PER_LOOK_MAX = 100;
 
 export class PeerChanges {
   /**
-   * The connected peers, by address and port: those of the first check, updated with each reported change. Undefined
-   * before the first check.
+   * The connected peers, by address and port. The first check fills the map, and each reported change updates the map.
+   * Undefined before the first check.
    */
   #reported: Map<string, PeerEntry> | undefined;
 

@@ -25,8 +25,9 @@ export interface StoredEvent {
  * `fromHeight` selects no events.
  *
  * @param query query text of `GET /events`, without `?`
- * @throws Problem if the route refuses a parameter, or if the block at `fromHeight - 1` does not exist yet; with
- *   `final`, also if this block is not final yet. `refusalOf` returns the message of the error
+ * @throws Problem if the route refuses a parameter, or if the block at `fromHeight - 1` does not exist yet. If the
+ *   query has `finality=final`, also throws if this block is not final yet. `refusalOf` returns the message of the
+ *   error
  */
 export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent> {
   const dialect = { generation: api.params.generation, strict: false };
@@ -64,7 +65,7 @@ export function* storedEvents(api: NodeApi, query: string): Iterable<StoredEvent
   }
 }
 
-/** Yields the events of one record or block that come after the place and that the filter selects. */
+/** Yields the events of one record or block that come after `place` and that `filter` selects. */
 function* wanted(events: readonly NodeEvent[], place: EventPlace, filter: EventFilter): Iterable<StoredEvent> {
   for (const [index, event] of events.entries())
     if (index > place.index && isWanted(event, filter))

@@ -28,9 +28,9 @@ export interface RouteOptions {
   readonly legacySignatures?: { readonly enabled: boolean };
   readonly metrics?: boolean;
   readonly devnet?: DevnetControls;
-  /** Folder of the dashboard, which is served at `/`. */
+  /** Folder with the files of the dashboard. The node serves the dashboard at `/`. */
   readonly dashboardDirectory?: string;
-  /** The interactive API documentation; if absent, `/docs` shows only the plain page without scripts. */
+  /** The interactive API documentation; if absent, `/docs` always shows a plain page without scripts. */
   readonly apiDocsPage?: ApiDocsPage;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Declares the route for applications that are registered on the chain. Only old blocks contain such registrations, so
- * the list is empty on most networks.
+ * the route answers with an empty list on most networks.
  */
 
 import type { DappQuery } from '../../ports/queries.ts';
@@ -62,8 +62,8 @@ export function dappsRoute(dialect: HttpDialect): Route {
       const name = filters.text('name');
       const transactionId = filters.id('transactionId');
       const query: DappQuery = { ...pageOf(request), sort: sortOf(request), ...omitUndefined({ transactionId, name }) };
-      // The store joins the two filters with OR. An id that cannot exist therefore must not make the list empty if the
-      // request also has a name.
+      // The store returns the applications that match at least one of the filters `name` and `transactionId`. If the
+      // request has a name, the store is therefore asked even if no transaction can have the id in `transactionId`.
       const page =
         name === undefined ? pageBy(filters, query, (asked) => api.chain.dapps(asked)) : api.chain.dapps(query);
       return { meta: listMeta(request, page), data: page.items.flatMap(dappView) };

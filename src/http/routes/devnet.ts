@@ -1,7 +1,7 @@
 /**
  * Declares the routes through which the dashboard controls a devnet. The routes exist only on nodes that a supervisor
  * of a devnet started, and only in the extended dialect. The routes serve only clients on this machine. The routes
- * refuse requests from pages of other sites, except pages from the origin in `http.corsOrigin`.
+ * refuse requests from web pages of other sites, except pages from the origin in `http.corsOrigin`.
  */
 
 import type { DevnetControls } from '../../ports/devnet-controls.ts';

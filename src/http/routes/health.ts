@@ -8,7 +8,10 @@ import { durationText } from '../../primitives/duration.ts';
 import type { Route } from '../route.ts';
 import { COUNT, FLAG, objectOf, TEXT } from '../views/shapes.ts';
 
-/** Maximum number of blocks that a ready node may be behind its peers. The limit is not 0: blocks arrive with delay. */
+/**
+ * Maximum number of blocks that a ready node may be behind its peers. The limit is not 0, because a new block may reach
+ * the peers before it reaches the node.
+ */
 const LAG_BLOCKS_MAX = 2;
 
 /**
@@ -75,7 +78,8 @@ async function notReadyReason(api: NodeApi, status: NodeStatus): Promise<string 
     const connected = (await api.peers()).filter(({ state }) => state === 'connected');
     if (connected.length === 0) return `The node has no peers, and its last block is ${durationText(ageS)} old.`;
     // The tip is also old if the whole network has stopped making blocks. In this case, the peers are at the height of
-    // the node, and the node is ready. A peer that has just connected may not have announced its height.
+    // the node, and the node is ready. A peer that has just connected may not have announced its height, so the check
+    // ignores peers without a height.
     const heights = connected.flatMap(({ info }) => (info.height === undefined ? [] : [info.height]));
     if (heights.length === 0) {
       return `No connected peer has sent its height yet, and the last block is ${durationText(ageS)} old.`;

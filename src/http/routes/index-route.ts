@@ -1,4 +1,7 @@
-/** Declares the route for the path `/api` itself, which lists the other GET paths without a path parameter. */
+/**
+ * Declares the route for the path `/api` itself. The answer of this route lists the other paths that clients can read
+ * with GET and that have no path parameter.
+ */
 
 import { softwareVersionOf } from '../../primitives/software-version.ts';
 import type { EnvelopeRoute, Route } from '../route.ts';

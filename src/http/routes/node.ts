@@ -124,7 +124,10 @@ function forgingRoute(dialect: HttpDialect): Route {
   };
 }
 
-/** The view of a delegate. Only the extended dialect has the members `waiting` and `paused`. */
+/**
+ * Returns the JSON members that describe the forging of a delegate. Only the extended dialect has the members `waiting`
+ * and `paused`.
+ */
 function forgingView({ forging, publicKey, waiting, paused }: ForgingDelegate, dialect: HttpDialect) {
   return extendedMembers(dialect, { forging, publicKey }, { ...waitingView(waiting), ...pausedView(paused) });
 }

@@ -1,10 +1,11 @@
 /**
  * Declares two routes that the oldest Lisk clients use for second signatures: one shows the fee, and one registers a
- * second signature by passphrase. The answer to a registration has status 200 even if the handler refuses the
- * registration, or if the node cannot store the transaction. The member `success` distinguishes a success from a
- * refusal. Other failures of the node have other statuses. Refusals before the handler also have other statuses, for
- * example by access rules, the rate limit and the body parser. The node never logs or stores the request, because the
- * request contains passphrases.
+ * second signature for the account whose passphrase the request contains. The answer to a registration has status 200
+ * even if the handler refuses the registration, or if the node cannot store the transaction. The member `success` of
+ * this answer is true only if the node accepted the registration. After any other failure of the node, the answer has
+ * another status. The answer also has another status if the node refuses the request before the handler runs, for
+ * example because of an access rule, the rate limit or a malformed body. The node never logs or stores the request,
+ * because the request contains passphrases.
  */
 
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
@@ -86,7 +87,7 @@ function registrationRoute(dialect: HttpDialect): Route {
 
 type Accepted = Extract<SubmitResult, { accepted: true }>;
 
-/** @returns the transaction, or the message of the first refusal */
+/** @returns the accepted transaction; if there is an error, the message of the first error */
 async function register(api: NodeApi, raw: unknown, client: string | undefined): Promise<Accepted | string> {
   if (raw === undefined) return typeMismatch('object', 'undefined');
   const body = normalised(raw);

@@ -12,7 +12,7 @@ import type { PlainRoute, Route } from '../route.ts';
 
 /**
  * @param routes all other routes; the API specification also covers the two routes of this file
- * @param page the interactive API documentation; if absent, `/docs` shows the plain page without scripts
+ * @param page the interactive API documentation; if absent, `/docs` always shows a plain page without scripts
  */
 export function specRoutes(routes: readonly Route[], dialect: HttpDialect, page?: ApiDocsPage): readonly Route[] {
   const common = { kind: 'plain', method: 'GET', unknownParameters: 'ignored', errors: {} } as const;

@@ -134,10 +134,11 @@ function votesRoute(dialect: HttpDialect): Route {
 }
 
 /**
- * Finds the account that the parameters name.
+ * Finds the account that matches the parameters `address`, `publicKey`, `secondPublicKey` and `username` of the
+ * request.
  *
- * @throws Problem 400 when all parameters are absent or empty; 404 when no account matches, or when one parameter is
- *   empty and another one is not
+ * @throws Problem 400 if each of these parameters is absent or empty; 404 if no account matches, or if one parameter is
+ *   empty and another one has a value
  */
 function accountOf(api: NodeApi, request: CheckedRequest): Account {
   const identity: AccountIdentity = omitUndefined({
@@ -153,7 +154,10 @@ function accountOf(api: NodeApi, request: CheckedRequest): Account {
   return account;
 }
 
-/** Errors if all four parameters are absent or empty, in the same order as in the answer of a real node. */
+/**
+ * Errors in the 400 answer to a request in which each of the four parameters is absent or empty. The errors have the
+ * same order as in the answer of a real node.
+ */
 const NOTHING_GIVEN = (
   [
     ['address', 'publicKey, secondPublicKey and username'],

@@ -1,4 +1,7 @@
-/** Shows accounts, delegates and multisignature groups as clients get them. */
+/**
+ * Makes the JSON objects that show accounts, delegates and multisignature groups to clients of the HTTP API, and their
+ * schemas.
+ */
 
 import type { AccountEntry, DelegateEntry, GroupEntry } from '../../ports/queries.ts';
 import type { Account } from '../../protocol/state.ts';
@@ -8,7 +11,10 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** Shows an account. If the account is registered as a delegate, the view includes the delegate. */
+/**
+ * Makes the JSON object for an account. If the account is registered as a delegate, the member `delegate` describes the
+ * delegate.
+ */
 export function accountView(entry: AccountEntry, dialect: HttpDialect): View {
   const { account, delegate } = entry;
   return {
@@ -21,7 +27,10 @@ export function accountView(entry: AccountEntry, dialect: HttpDialect): View {
   };
 }
 
-/** Shows a delegate with its account, as in the list of delegates. */
+/**
+ * Makes the JSON object for a delegate in the list of delegates. The member `account` describes the account of the
+ * delegate.
+ */
 export function delegateView(entry: DelegateEntry, dialect: HttpDialect): View {
   const { account } = entry;
   const accountPart = {
@@ -38,7 +47,7 @@ export function delegateView(entry: DelegateEntry, dialect: HttpDialect): View {
   return extendedMembers(dialect, own, { vote, rank });
 }
 
-/** Shows a multisignature account and its members. */
+/** Makes the JSON object for a multisignature account and the members of its group. */
 export function groupView(group: GroupEntry): View {
   const { account, members } = group;
   return {

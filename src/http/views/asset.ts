@@ -1,4 +1,7 @@
-/** Shows the asset of a transaction in the form of the dialect's generation. Compares the recipient with an address. */
+/**
+ * Makes the JSON form of a transaction's asset for the generation of the dialect, and checks whether an asset names an
+ * address as the recipient.
+ */
 
 import { addressOf } from '../../crypto/keys.ts';
 import { amountOf } from '../../protocol/tx/amounts.ts';
@@ -21,12 +24,15 @@ export function namesRecipient(transaction: Transaction, address: string): boole
 
 /**
  * Returns the asset of a confirmed transaction. For a delegate registration, the asset also contains the sender's
- * public key and address, which were not part of the signed asset. Generation 3 flattens the nested assets of
- * generation 2, except the assets of the application types (`dapp`, `inTransfer`, `outTransfer`).
+ * public key and address, which were not part of the signed asset. For a dialect of generation 2, the members of most
+ * assets are in a nested object, for example in the object `multisignature`. For a dialect of generation 3, only the
+ * assets of the application types (`dapp`, `inTransfer`, `outTransfer`) are nested in this way. If the transaction
+ * keeps the original JSON of its asset (`written.asset`), the function does not change the nesting of this JSON, except
+ * for a delegate registration.
  */
 export function confirmedAsset(transaction: Transaction, dialect: HttpDialect): Asset {
   const { payload, written } = transaction;
-  // The original JSON, if there is one, also contains the members that the rules do not know.
+  // The original JSON, if there is one, also contains the members that no rule of the protocol uses.
   const asset = written?.asset === undefined ? undefined : (JSON.parse(written.asset) as Asset);
   if (payload.kind === 'delegate') {
     const delegate = {

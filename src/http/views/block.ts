@@ -1,4 +1,7 @@
-/** Shows blocks as clients get them: headers with derived values, without transactions. */
+/**
+ * Makes the JSON objects that show blocks to clients of the HTTP API, and their schema. An object contains the members
+ * of the header and some values that are computed from the header, but no transactions.
+ */
 
 import { addressOf } from '../../crypto/keys.ts';
 import type { BlockHeader } from '../../protocol/types.ts';

@@ -1,4 +1,4 @@
-/** Shows registered applications as clients get them. */
+/** Makes the JSON objects that show registered applications to clients of the HTTP API. */
 
 import type { TransactionEntry } from '../../ports/queries.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Shows peers as clients get them. Clients get only the members that this file names. If the node does not know the
- * value of a member, the view omits the member.
+ * Makes the JSON objects that show peers to clients of the HTTP API, and their schema. Clients get only those members
+ * of a peer info that this file names. If the node does not know the value of a member, the object does not contain the
+ * member.
  */
 
 import type { PeerEntry } from '../../ports/node-api.ts';
@@ -11,7 +12,7 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * @param network network of this node
+ * @param network hashes of this node's network
  */
 export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Network): Readonly<Record<string, unknown>> {
   const { info } = entry;
@@ -39,7 +40,10 @@ export function peerView(entry: PeerEntry, dialect: HttpDialect, network: Networ
 /** The two hashes that identify a network. */
 export type Network = Pick<ChainParams, 'nethash' | 'networkIdentifier'>;
 
-/** Numbers of generation 2 for the states of peers. Generation 2 also has the number 0, which no peer ever has. */
+/**
+ * Numbers with which the HTTP API of generation 2 shows the states of peers. Generation 2 also defines the number 0,
+ * but no peer ever has the state of this number.
+ */
 export const STATE_NUMBERS: Readonly<Record<PeerEntry['state'], number>> = { connected: 2, disconnected: 1 };
 
 export function peerShape(dialect: HttpDialect): Schema {

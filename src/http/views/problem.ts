@@ -5,13 +5,13 @@ import { FLAG, INTEGER, listOf, objectOf, TEXT } from './shapes.ts';
 
 export const SIMPLE: Schema = objectOf({ message: TEXT });
 
-/** Answer of a node that cannot serve the request at present; `reason` is a code for programs. */
+/** Body of a 503 answer. The member `reason`, if present, is a code that programs can evaluate. */
 export const UNAVAILABLE: Schema = objectOf({ message: TEXT, reason: TEXT }, ['reason']);
 
-/** Refusal by an access rule; `errors`, if present, has the reason. */
+/** Body of the answer if an access rule refuses the request. The member `errors`, if present, contains the reason. */
 export const REFUSED: Schema = objectOf({ message: TEXT, errors: listOf(TEXT) }, ['errors']);
 
-/** Refusal of a body that could not be read. */
+/** Body of the answer if the node could not read the body of the request. */
 export const UNREADABLE: Schema = objectOf({ success: FLAG, error: TEXT, message: TEXT });
 
 const PLACE: Schema = { type: 'string', enum: ['query', 'path', 'body'] };
@@ -24,12 +24,12 @@ export const INVALID_REQUEST: Schema = objectOf({
   ),
 });
 
-/** Refusal of an invalid request, or of a body that could not be read. */
+/** Body of the answer if the request is invalid, or if the node could not read the body of the request. */
 export const INVALID_OR_UNREADABLE: Schema = { anyOf: [INVALID_REQUEST, UNREADABLE] };
 
 const REASON_VALUE: Schema = { type: ['string', 'number'] };
 
-/** Refusal of a transaction or signature by the pool. */
+/** Body of the answer if the node refuses a transaction or a signature. */
 export const REJECTED: Schema = objectOf({
   message: TEXT,
   code: INTEGER,

@@ -1,4 +1,7 @@
-/** Shows a second-signature registration in the form that `routes/second-signature.ts` sends: amounts are numbers. */
+/**
+ * Makes the JSON object for a second-signature registration in the form that `routes/second-signature.ts` sends. In
+ * this form, amounts are numbers, not texts.
+ */
 
 import type { Transaction } from '../../protocol/types.ts';
 import type { HttpDialect } from '../dialect.ts';
@@ -6,10 +9,10 @@ import type { Schema } from '../schema.ts';
 import * as shape from './shapes.ts';
 
 /**
- * Shows the registration. The asset has the member `signature`, which the oldest clients expect. In generation 3, the
- * asset also has the member `publicKey` of this generation. A registration has no recipient and no requester. The
- * members `recipientId` and `requesterPublicKey` are empty texts in the extended dialect, and null in the strict
- * dialect, because old nodes sent null.
+ * Makes the JSON object for the registration. The asset has the member `signature`, which the oldest clients expect. In
+ * generation 3, the asset also has the member `publicKey`, as in the other views of this generation (`views/asset.ts`).
+ * A registration has no recipient and no requester. The members `recipientId` and `requesterPublicKey` are empty texts
+ * in the extended dialect, and null in the strict dialect, because old nodes sent null.
  */
 export function registrationView(
   transaction: Transaction,

@@ -6,7 +6,7 @@ export const TEXT: Schema = { type: 'string' };
 export const FLAG: Schema = { type: 'boolean' };
 export const COUNT: Schema = { type: 'integer', minimum: 0 };
 export const INTEGER: Schema = { type: 'integer' };
-/** Percentage, rounded to two decimals. */
+/** A percentage that is rounded to two decimals. */
 export const PERCENT: Schema = { type: 'number', minimum: 0 };
 /** An amount in beddows, as decimal digits. */
 export const AMOUNT: Schema = { type: 'string', description: 'Decimal digits, in beddows.' };
@@ -20,7 +20,10 @@ export const INSTANT: Schema = { type: 'string', format: 'date-time' };
 export const ANY_OBJECT: Schema = { type: 'object' };
 export const NO_META: Schema = { type: 'object', properties: {}, additionalProperties: false };
 export const PAGE_META: Schema = objectOf({ offset: COUNT, limit: COUNT });
-/** Cursor of the next page, for requests with `after`; null at the end of the list. */
+/**
+ * The member `next` of `meta`: the cursor of the next page, or null at the end of the list. The answer has this member
+ * only if the request has `after`.
+ */
 const NEXT: Schema = {
   type: ['string', 'null'],
   format: 'cursor',

@@ -1,4 +1,7 @@
-/** Shows transactions of the chain and of the pool as clients get them. */
+/**
+ * Makes the JSON objects that show transactions of the chain and of the pool to clients of the HTTP API, and their
+ * schemas.
+ */
 
 import type { NodeApi, PoolEntry } from '../../ports/node-api.ts';
 import type { TransactionEntry } from '../../ports/queries.ts';
@@ -13,7 +16,7 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** Data about a confirmed transaction that are not in its block. */
+/** What the node knows about a confirmed transaction in addition to the data of its block. */
 export interface Remarks {
   /** True if the transaction registers a multisignature group or has signatures of members; otherwise undefined. */
   readonly ready: boolean | undefined;
@@ -29,7 +32,7 @@ export function remarksOn(transaction: Transaction, api: Pick<NodeApi, 'readyOf'
 }
 
 /**
- * Shows a confirmed transaction.
+ * Makes the JSON object for a confirmed transaction.
  *
  * @param tipHeight height of the tip; a transaction of the tip has one confirmation
  */
@@ -78,7 +81,10 @@ export function confirmedView(
   return view;
 }
 
-/** Shows a transaction of the pool, with its asset as submitted. */
+/**
+ * Makes the JSON object for a transaction of the pool. The object contains the asset as the sender of the transaction
+ * wrote it.
+ */
 export function pooledView(entry: PoolEntry, api: NodeApi, dialect: HttpDialect): View {
   const { transaction, ready } = entry;
   const { amount, recipientId } = movedBy(transaction);
@@ -103,7 +109,7 @@ function keyOf(address: string, api: NodeApi): string {
   return (address === '' ? undefined : api.chain.accountBy({ address })?.publicKey) ?? '';
 }
 
-/** Shows a transaction that the pool has just accepted. */
+/** Makes the JSON object for a transaction that the pool has just accepted. The object has no member `receivedAt`. */
 export function receivedView(transaction: Transaction, api: NodeApi, dialect: HttpDialect): View {
   const { receivedAt: _moment, ...view } = pooledView({ transaction, receivedAtMs: 0 }, api, dialect);
   return view;
@@ -122,9 +128,9 @@ const COMMON: Readonly<Record<string, Schema>> = {
 };
 
 /**
- * Members that generation 2 sends beside the asset. In generation 3, the amount and the address of the recipient are
- * members of the asset. The strict dialect of generation 3 sends none of the three members beside the asset, and the
- * extended dialect sends all three.
+ * Three members that generation 2 sends beside the asset. In generation 3, the amount and the address of the recipient
+ * are members of the asset. The strict dialect of generation 3 sends none of the three members beside the asset, and
+ * the extended dialect sends all three.
  */
 const MOVED: Readonly<Record<string, Schema>> = {
   recipientPublicKey: shape.PUBLIC_KEY,

@@ -8,7 +8,7 @@ import type { OutboxEvent } from './outbox.ts';
 
 /** The content of a notification: an event, and the node that reports it. */
 export interface Notice extends OutboxEvent {
-  /** Name of the node from `notify.name`, or the machine's host name. */
+  /** Name of the node from `notify.name`. If this option is empty, the host name of the machine. */
   readonly node: string;
   readonly network: string;
   /** Version of Bloomery. */

@@ -20,7 +20,7 @@ export interface NotifierOptions {
   readonly channels: readonly { readonly channel: Channel; readonly outbox: Outbox }[];
   /** Codes of the events to send; `all` for every event. */
   readonly codes: ReadonlySet<string> | 'all';
-  /** Name of the node from `notify.name`, or the machine's host name. */
+  /** Name of the node from `notify.name`. If this option is empty, the host name of the machine. */
   readonly nodeName: string;
   readonly networkName: string;
   readonly version: string;
@@ -132,7 +132,10 @@ class Delivery {
   readonly #options: DeliveryOptions;
   readonly #ending = new AbortController();
   #failures = 0;
-  /** Unix time in milliseconds, like `#loggedMs` and `#deliveredMs`. */
+  /**
+   * Unix time in milliseconds of the first of the latest failures in a row. `#loggedMs` (the last report of a failure)
+   * and `#deliveredMs` (the last delivery) are also Unix times in milliseconds.
+   */
   #failingSinceMs = 0;
   #loggedMs = 0;
   #deliveredMs: number | undefined;
@@ -155,7 +158,7 @@ class Delivery {
   }
 
   wake(): void {
-    // After a failure, the delivery waits for its timer.
+    // While a run is in progress, or while the delivery waits for its timer after a failure, no second run begins.
     if (this.#work !== undefined || this.#timer !== undefined || this.#ending.signal.aborted) return;
     this.#work = this.#run().finally(() => {
       this.#work = undefined;
@@ -209,7 +212,8 @@ class Delivery {
     const { channel, clock, observer } = this.#options;
     const nowMs = clock.nowMs();
     if (this.#failures === 1) this.#failingSinceMs = nowMs;
-    // When the clock was set back, the time of the last report may be in the future.
+    // If the clock was set back, the time of the last report may be in the future. In this case, the method also
+    // reports the failure.
     else if (nowMs >= this.#loggedMs && nowMs < this.#loggedMs + FAILURE_LOG_MS) return;
     this.#loggedMs = nowMs;
     observer.log('warn', 'NOTIFY_FAILED', 'an event could not be delivered; it is tried again', {

@@ -16,8 +16,8 @@ import { makeFolder } from '../../store/disk/folder.ts';
 import { checkedLine, contentOf } from '../checked-lines.ts';
 
 /**
- * Maximum number of waiting events. Beyond this maximum, the outbox drops the oldest event, because a receiver that is
- * unreachable for weeks must not fill the disk.
+ * Maximum number of events that wait in one outbox. Beyond this maximum, the outbox drops the oldest event, because a
+ * receiver that is unreachable for weeks must not fill the disk.
  */
 export const EVENTS_MAX = 1000;
 /**
@@ -35,7 +35,10 @@ const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;
 
 export interface OutboxEvent {
-  /** The id is the same after any restart, so that receivers recognise an event that they already have. */
+  /**
+   * Id of the event. If the notifier delivers an event again after a restart, the event has the same id, so that
+   * receivers recognise an event that they already have.
+   */
   readonly id: string;
   /** Time at which the node recorded the event; ISO 8601, in UTC. */
   readonly time: string;
@@ -52,7 +55,10 @@ export interface OutboxEvent {
 export interface OutboxPlace {
   /** The notifier has looked for missed slots in all blocks up to this height. */
   readonly height: number;
-  /** The last reported slot of each kind (`missed`, `reverted`) and delegate, by `<kind> <public key>`. */
+  /**
+   * The last reported slot for each kind of slot event (`missed`, `reverted`) and each delegate. The keys have the form
+   * `<kind> <public key>`.
+   */
   readonly reportedSlots: Readonly<Record<string, number>>;
 }
 
@@ -88,7 +94,7 @@ export class Outbox {
     return new Outbox(file, await open(file, 'a', FILE_MODE), loaded);
   }
 
-  /** Returns the events that were not delivered, oldest first. */
+  /** Returns the events that wait for delivery, oldest first. */
   waiting(): readonly OutboxEvent[] {
     return [...this.#waiting.values()];
   }
@@ -241,7 +247,7 @@ function isEvent(value: unknown): value is OutboxEvent {
 
 function placeOf(value: unknown): OutboxPlace | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  // Earlier versions of the node wrote `toldSlots`.
+  // Earlier versions of the node wrote this member with the name `toldSlots`.
   const { height, toldSlots, reportedSlots = toldSlots } = value as Readonly<Record<string, unknown>>;
   if (typeof height !== 'number' || !Number.isSafeInteger(height)) return undefined;
   if (typeof reportedSlots !== 'object' || reportedSlots === null) return undefined;

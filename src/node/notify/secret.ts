@@ -8,7 +8,8 @@ const KEY = 'notify.webhookSecretFile';
 const FILE_BYTES_MAX = 64 * 1024;
 
 /**
- * Returns the first line of the configured file; undefined when no file is configured.
+ * Returns the first line of the file that the option `notify.webhookSecretFile` names; undefined if the option names no
+ * file.
  *
  * @throws ProtocolError `CONFIG_INVALID` if the file cannot be read or its first line is empty; the error names the
  *   option, the file and the reason

@@ -1,4 +1,4 @@
-/** Builds the notifier of a node from its options. */
+/** Builds the notifier of a node. The notifier sends events of the node to a webhook or to a command. */
 
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -18,20 +18,20 @@ import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
 /**
- * Maximum number of diagnostics that `startNotifier` reads. `Diagnostics` stores fewer, so the notifier also gets all
- * diagnostics that the node recorded before the notifier started.
+ * Maximum number of diagnostics that `startNotifier` reads. `Diagnostics` never stores as many, so the notifier gets
+ * every stored diagnostic from the time before it started.
  */
 const DIAGNOSTICS_MAX = 10_000;
 /**
- * If the last run of the node was killed before it saved its position (`OutboxPlace`), the notifier examines blocks
- * again when it starts. The notifier begins at most this number of blocks below the tip.
+ * If the last run of the node was killed before it saved the position of the notifier (`OutboxPlace`), the notifier
+ * examines blocks again when it starts. It begins at most this number of blocks below the tip.
  */
 const BLOCKS_AGAIN_MAX = 1000;
 
 export interface NotifierSources {
   readonly config: Pick<Config, 'notify'>;
   readonly network: Pick<Network, 'name'>;
-  /** Folder of the outboxes; undefined for a node in memory, which sends no notifications. */
+  /** Folder that contains the outboxes (`Outbox`); undefined for a node in memory, which sends no notifications. */
   readonly directory: string | undefined;
   readonly observer: Observer;
   readonly engine: Engine;
@@ -42,9 +42,9 @@ export interface NotifierSources {
 /**
  * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
  * reports slots that were missed after the last run ended. If the last run was killed before it saved its position, the
- * notifier finds again the slots that were missed after the saved position. It does not find the blocks that the killed
- * run reverted. In the first run after a receiver was added, the notifier reports no slots from before this run to any
- * receiver.
+ * notifier examines the blocks after the saved position again. It finds the missed slots between these blocks, but it
+ * does not find the blocks that the killed run reverted. In the first run after a receiver was added, the notifier
+ * reports no slots from before this run to any receiver.
  *
  * @throws ProtocolError `CONFIG_INVALID` (see `webhookSecretOf`); errors of the system when an outbox cannot be created
  */

@@ -21,8 +21,8 @@ export function indexUsersAmong(readers: () => Iterable<Reader>): IndexUsers {
 }
 
 /**
- * Returns `IndexUsers` that forward each call to the result of `users`. While `users` returns undefined, the node does
- * not defer indexing.
+ * Returns an `IndexUsers` object that forwards each call to the object that `users` returns. While `users` returns
+ * undefined, the node does not defer indexing.
  *
  * @param users returns undefined before the readers start
  */

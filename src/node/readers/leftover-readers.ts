@@ -10,7 +10,10 @@ import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import { isEnding, parentOf, startOf } from '../../store/disk/process-start.ts';
 
-/** Name of the file of a reader: process number, and start of the process as `startOf` returns it. */
+/**
+ * Name of the file that the node writes for a reader. The name contains the process number of the reader, and the start
+ * time of the reader as `startOf` returns it.
+ */
 const FILE = /^reader\.(\d+)\.([0-9a-z]+-\d+)$/;
 const LOOK_MS = 10;
 /** Maximum time for the operating system to end all threads of a killed process, and to close its sockets. */
@@ -41,11 +44,11 @@ export function noteReader(directory: string, pid: number, nodePid: number): () 
 }
 
 /**
- * Kills the readers whose node has ended. If the node of a reader is still ending, the function first waits for the
- * end of this node. After the kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`.
- * The function never kills a reader of a running node: the parent process of such a reader is still the node that wrote
- * the reader's file. If a file does not contain the process number of the node, the function does not kill the reader,
- * because its node may still run.
+ * Kills the readers whose node has ended. If the node of a reader is still ending, the function first waits for the end
+ * of this node. After the kill, the function waits for the end of the reader. Each wait takes at most `END_MS_MAX`. The
+ * function never kills a reader whose parent process is still the node that wrote the reader's file, because that node
+ * still runs. If a file does not contain the process number of the node, the function does not kill the reader, because
+ * its node may still run.
  *
  * @param directory folder of the node's data; it need not exist
  * @returns process numbers of the killed readers
@@ -79,7 +82,10 @@ export async function endLeftoverReaders(directory: string, clock: Clock): Promi
   return killed;
 }
 
-/** The file of a reader, and the parts of its name (`FILE`). */
+/**
+ * Path of a file that `noteReader` wrote, with the process number and the start time from the name of the file (see
+ * `FILE`).
+ */
 interface Note {
   readonly file: string;
   readonly pid: number;

@@ -122,8 +122,8 @@ export class LimitClient implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // The callers that get their answers below may then report closed connections or refusals. The reader keeps these
-    // reports for the next batch.
+    // The code that gets an answer below may report closed connections or refusals at once. While `#isPausing` is true,
+    // the reader collects these reports and sends them with the next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;

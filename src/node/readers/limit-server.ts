@@ -47,8 +47,8 @@ export class LimitServer {
   }
 
   /**
-   * Counts the connections, ended replays, refusals and shut-out clients in a report, and answers the limit checks of
-   * the report in their order.
+   * Adds the closed connections, ended replays, refusals and shut-out clients of a report to the counters. Then it
+   * answers the limit checks of the report in their order.
    *
    * @param reader id of the reader that sent the report
    */

@@ -48,8 +48,8 @@ export const READS_WAITING_MAX = 500;
 /** Maximum number of unanswered writes of a reader. */
 export const WRITES_AT_ONCE = 100;
 /**
- * Maximum number of accepted transactions that wait in the node for the next update to a reader. Beyond this number,
- * the node drops the oldest of these transactions from the update.
+ * The node sends the transactions that its pool accepts to a reader, in updates (`NodeUpdate`). This is the maximum
+ * number of these transactions that wait for the next update. If there are more, the node drops the oldest one.
  */
 export const UPDATES_WAITING_MAX = 10_000;
 
@@ -65,8 +65,8 @@ export const LIMIT_ASKS_AT_ONCE = 500;
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
  * Milliseconds after which a limit check without an answer fails. The reader then refuses the request, the connection
- * or the replay. The reader does not decide without the node, because each reader would then grant the full limit to
- * each client.
+ * or the replay. The reader does not decide without the node: if each reader decided alone, each reader would grant the
+ * full limit to each client.
  */
 export const LIMIT_ANSWER_MS_MAX = 2_000;
 /** Milliseconds after which a read without an answer fails. For the largest reads, a busy node needs a second. */
@@ -86,8 +86,9 @@ export const LIMIT_REPORTED_MAX = 1_000;
 export type LimitAsk =
   { readonly client: string; readonly cost: number } | { readonly key: string } | { readonly replay: string };
 /**
- * The answer to a limit check. For a request: the allowance of the client. For a connection or a replay: null if the
- * node admits it, otherwise the reason for the refusal.
+ * The answer to a limit check. If a client sends a request, the answer is the allowance of this client. If a client
+ * opens a connection or asks for a replay, the answer is null when the node admits the connection or the replay.
+ * Otherwise the answer is the reason for the refusal.
  */
 export type LimitAnswer = Allowance | SharedRefusalReason | 'replays' | null;
 
@@ -96,8 +97,9 @@ export interface LimitReport {
   /** Change of the number of connections of trusted clients (all clients except strangers) since the last report. */
   readonly trusted: number;
   /**
-   * Counts since the last report, by key of the client: closed connections of strangers (`left`), ended replays
-   * (`replaysEnded`), and refusals (`refused`). `shutOut` has the keys of the clients that the reader has shut out
+   * Each entry of the next three lists has the key of a client and a number: how often an event has happened since the
+   * last report. The event of `left` is a closed connection of a stranger. The event of `replaysEnded` is the end of a
+   * replay. The event of `refused` is a refusal. `shutOut` has the keys of the clients that the reader has shut out
    * since the last report.
    */
   readonly left: readonly (readonly [string, number])[];
@@ -124,11 +126,11 @@ export interface ReaderSettings {
   readonly http: Partial<Omit<HttpOptions, 'observer' | 'workShare' | 'shared' | 'listenOn'>>;
 }
 
-/** Changes of the chain and of the pool since the last update. */
+/** With an update, the node tells a reader what has changed in the chain and in the pool since the last update. */
 export interface NodeUpdate {
   /** True if the chain changed. */
   readonly chain: boolean;
-  /** Times at which the node received transactions that are now in the chain. */
+  /** Times at which the node received the transactions of the newly applied blocks. */
   readonly times: readonly ReceivedTime[];
   /** Transactions that the pool accepted. */
   readonly received: readonly Transaction[];
@@ -142,7 +144,8 @@ export type ToReader =
   | { readonly kind: 'socket'; readonly name: SocketName }
   | { readonly kind: 'open'; readonly settings: ReaderSettings; readonly times: readonly ReceivedTime[] }
   /**
-   * Changes of the chain and of the pool. The node sends the next update only after the reader has confirmed this one.
+   * Tells the reader what has changed in the chain and in the pool. The node sends the next update only after the
+   * reader has confirmed this update with the message `taken`.
    */
   | ({ readonly kind: 'update' } & NodeUpdate)
   | { readonly kind: 'answers'; readonly outcomes: readonly Outcome[] }
@@ -184,7 +187,7 @@ export type FromReader =
   | { readonly kind: 'pong'; readonly memoryBytes: number; readonly requests: number }
   | { readonly kind: 'report'; readonly report: ReaderReport };
 
-/** Log lines and metrics of a reader since its last report. */
+/** Contains the log lines that a reader has written and the metrics that it has changed since its last report. */
 export interface ReaderReport {
   readonly logs: readonly LogLine[];
   readonly counts: readonly MetricValue[];
@@ -231,7 +234,7 @@ export function busy(): ProtocolError {
   return new ProtocolError('NODE_BUSY', {}, 'Too many requests wait for the node: send the request again later.');
 }
 
-/** The error when the node does not answer a limit check or a read in time, possibly because it hangs. */
+/** Returns the error for a limit check or a read that the node does not answer in time. Possibly the node hangs. */
 export function silent(): ProtocolError {
   return new ProtocolError(
     'NODE_SILENT',

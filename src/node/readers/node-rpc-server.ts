@@ -25,7 +25,10 @@ export class NodeRpcServer {
   readonly #send: (message: ToReader) => void;
   #isReading = false;
   #writes = 0;
-  /** True before the reader is ready, and while it has not confirmed the last update. Further changes then wait. */
+  /**
+   * True before the reader is ready, and while it has not confirmed the last update. While the value is true, further
+   * changes wait in the node.
+   */
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
   /**
@@ -45,20 +48,21 @@ export class NodeRpcServer {
   chainChanged(times: readonly ReceivedTime[]): void {
     this.#isChainChanged = true;
     this.#times.push(...times);
-    // The transaction pool also keeps the times of at most `CONFIRMED_TIMES_MAX` confirmed transactions.
+    // The limit is the same as in the transaction pool, which keeps the times of at most `CONFIRMED_TIMES_MAX`
+    // confirmed transactions.
     if (this.#times.length > CONFIRMED_TIMES_MAX) this.#times.splice(0, this.#times.length - CONFIRMED_TIMES_MAX);
     this.#sendUpdate();
   }
 
-  /** Called after a backfill of the indexes. After the next update, the reader shows the present chain. */
+  /** Called after a backfill of the indexes. When the reader has taken the next update, it shows the present chain. */
   indexesCompleted(): void {
     this.#move = 'unsent';
     this.chainChanged([]);
   }
 
   /**
-   * For a ready reader: true if the reader shows the chain as of the last backfill, or a newer chain. While this value
-   * is false, the node must not begin to defer indexing.
+   * If the reader is ready, this value tells whether the reader shows the chain as of the last backfill, or a newer
+   * chain. While this value is false, the node must not begin to defer indexing.
    */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';

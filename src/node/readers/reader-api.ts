@@ -112,8 +112,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
       // The node may have committed a block about which this reader has no message yet.
       const height = (): number => view.chain.tip()?.height ?? 0;
       if (status.height > height()) move();
-      // While the indexes of the store lag, this reader cannot open a newer view. Its answers about the chain then
-      // describe an older block.
+      // While the indexes of the store lag behind the chain, this reader cannot open a newer view, so it answers from
+      // an older view of the chain. The height in the status must then be the height of this older view.
       return status.height > height() ? { ...status, ...ofView(view.snapshot.store) } : status;
     },
     poolEntries: (state) => read<readonly PoolEntry[]>('poolEntries', state),

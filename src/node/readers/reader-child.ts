@@ -48,9 +48,10 @@ export function forkReader(program?: string): ReaderChild {
 }
 
 /**
- * The environment of a reader: the environment of the node without `BLOOMERY_` variables and `NOTIFY_SOCKET`. A reader
- * does not need these variables, and a client that exploits a fault of the reader must not get them. The `BLOOMERY_`
- * variables are options of the node and may contain passwords. `NOTIFY_SOCKET` is the address of the socket of systemd.
+ * Returns the environment variables for a reader: those of the node without the `BLOOMERY_` variables and
+ * `NOTIFY_SOCKET`. A reader does not need the variables that are left out, and a client that exploits a fault of the
+ * reader must not get them. The `BLOOMERY_` variables are options of the node and may contain passwords.
+ * `NOTIFY_SOCKET` is the address of the socket of systemd.
  */
 function environmentOf(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isForNode = (name: string): boolean => name.startsWith('BLOOMERY_') || name === 'NOTIFY_SOCKET';

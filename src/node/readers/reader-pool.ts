@@ -31,8 +31,8 @@ const PING_MS = 250;
 const SILENT_PINGS_MAX = 3;
 /**
  * Number of pings in a row after which the pool kills a hanging reader that still sends no message. If a replaced
- * reader answers a ping before the pool kills it, the reader serves clients until `processes` other readers are ready.
- * Then the pool drains the replaced reader (`drainOne`).
+ * reader answers a ping before the pool kills it, the reader serves clients until enough other readers
+ * (`ReaderPoolOptions.processes`) are ready. Then the pool drains the replaced reader (`drainOne`).
  */
 const HANGING_PINGS_MAX = 20;
 /**
@@ -79,9 +79,12 @@ export interface ReaderPoolOptions {
   readonly program?: string;
   /** Process that the node has already started for the first reader; default: a new process. */
   readonly firstChild?: ReaderChild | undefined;
-  /** Memory beyond which a reader is replaced; default `MEMORY_BYTES_MAX`. */
+  /** If a reader uses more memory than this, the pool replaces the reader; default: `MEMORY_BYTES_MAX`. */
   readonly memoryBytesMax?: number;
-  /** Ping intervals without a message after which the pool kills a starting reader; default `STARTING_PINGS_MAX`. */
+  /**
+   * Number of ping intervals without a message after which the pool kills a starting reader; default:
+   * `STARTING_PINGS_MAX`.
+   */
   readonly startingPingsMax?: number;
 }
 
@@ -200,7 +203,7 @@ export function createReaderPool({
       child.on('exit', (code, signal) =>
         gone(`it ended (${signal ?? `exit code ${code}`})`, signal ?? String(code), signal),
       );
-      // A process that the system did not start emits no `exit`.
+      // If the system could not start the process, `child` emits `error` but no `exit`.
       if (child.pid === undefined) child.once('error', (error) => gone(messageOf(error), messageOf(error)));
     });
   };

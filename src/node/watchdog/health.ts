@@ -97,12 +97,16 @@ export class Health {
   /** Time in milliseconds for which the main thread waited for a processor, but which `#nowMs` does not exclude yet. */
   #uncountedMs = 0;
   /**
-   * Value of `#nowMs` at the last sample that had a new beat of the main thread. A sample also counts as a beat if the
-   * node starts (`isArmed` is false) or a debugger can stop the main thread (`isDebugged`).
+   * Value of `#nowMs` at the last sample that had a new beat of the main thread. A sample without a new beat also sets
+   * this value while the node starts (`isArmed` is false), and while a debugger can stop the main thread
+   * (`isDebugged`).
    */
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
-  /** Value of `#nowMs` when a sample first exceeded the memory limit; undefined while no sample exceeds the limit. */
+  /**
+   * Value of `#nowMs` at the first of the latest samples that all exceed the memory limit; undefined if the last sample
+   * does not exceed the limit.
+   */
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
   /**

@@ -18,15 +18,15 @@ const GC_MS = 2;
 const FRACTIONS = 3;
 
 /**
- * State that the main thread has written to the shared memory: `isArmed` when the node has started, all other members
- * at each beat.
+ * State that the main thread has written to the shared memory. The main thread sets `isArmed` when the node has
+ * started, and writes all other members at each beat.
  */
 export interface PulseReading {
   /** Number of beats since the watchdog started. */
   readonly beats: number;
   /**
-   * True when the watchdog also checks whether the main thread is blocked or mostly collects garbage; false while the
-   * node starts.
+   * False while the node starts: the watchdog then checks only the memory and the heap. True afterwards: the watchdog
+   * also checks whether the main thread is blocked or mostly collects garbage.
    */
   readonly isArmed: boolean;
   /** True when the inspector of Node.js is active. A debugger can then stop the main thread. */

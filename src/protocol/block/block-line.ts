@@ -21,8 +21,9 @@ export function lineOfBlock(block: Block, codec: Codec): string {
 export interface ReadBlock {
   readonly block: Block;
   /**
-   * The first difference between the line and the JSON of `block`; undefined if there is no difference. A difference
-   * shows that someone changed the line, even if no signature covers the changed member.
+   * The first member of the line that contradicts the JSON of `block` (see the function `contradiction`); undefined if
+   * no member does. Such a member shows that someone changed the line. The comparison includes members that no
+   * signature covers.
    */
   readonly fault: string | undefined;
 }
@@ -88,7 +89,7 @@ function withAmountsAsText(json: string): string {
  */
 const REMARKS: ReadonlySet<string> = new Set(['blockId', 'confirmations', 'height', 'receivedAt', 'relays']);
 
-/** A member of the JSON that differs from the block that was read from the JSON. */
+/** A member in the JSON of the line that contradicts the block that was read from the line. */
 interface Contradiction {
   /** Path of the member in the block. */
   readonly path: string;
@@ -110,7 +111,10 @@ function contradiction(given: unknown, known: Json): Contradiction | undefined {
   return undefined;
 }
 
-/** A value of the JSON, and the value that was read from it. */
+/**
+ * A value in the JSON of the line (`given`), and the value at the same position in the JSON of the block that was read
+ * from the line (`known`).
+ */
 interface Pair {
   readonly given: unknown;
   readonly known: Json | undefined;

@@ -23,7 +23,10 @@ export interface BuildParts {
   readonly ed25519: Ed25519;
   readonly transactionRules: BlockTransactionRules;
   readonly applyBlock: Rules['applyBlock'];
-  /** Whether this node may put the transaction into a block that it forges; may be false for a valid transaction. */
+  /**
+   * True if this node may put the transaction into a block that the node forges. The result may be false for a valid
+   * transaction.
+   */
   mayBeForged(transaction: Transaction): boolean;
 }
 
@@ -45,8 +48,10 @@ const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
 };
 
 /**
- * Builds and signs the block after `tip`. The builder leaves out transactions that would make the block invalid. The
- * builder never signs a block that `applyBlock` would refuse.
+ * Builds and signs the block after `tip`. The function leaves out requested transactions that would make the block
+ * invalid, and transactions for which `mayBeForged` is false. If the request contains more transactions than a block
+ * may have, the function also leaves out the last ones. The function never signs a block that `applyBlock` would
+ * refuse.
  *
  * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or
  *   `FORGE_REFUSED`; the cause of each error is the rejection of the block

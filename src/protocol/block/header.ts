@@ -66,7 +66,7 @@ export function headerOf(block: BlockHeader): BlockHeader {
   return header;
 }
 
-/** Id of a signed header. */
+/** Computes the id of a block from its header, which contains the signature of the block. */
 export function headerId(header: BlockHeader): string {
   return idOf(Buffer.concat([headerBytes(header), bytesOfHex(header.blockSignature)]));
 }

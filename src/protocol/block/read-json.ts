@@ -54,7 +54,7 @@ export function readTransactions(
   });
 }
 
-/** Id of the previous block; undefined if the member is missing or null. */
+/** Reads the id of the previous block. Returns undefined if the member is missing or null. */
 export function readPreviousId(json: unknown, name: string): string | undefined {
   const id = member(json, name);
   if (id === undefined || id === null) return undefined;
@@ -81,7 +81,7 @@ export function readCount(json: unknown, name: string, missing?: number): number
  * Reads an amount in beddows. The amount may be any text that lisk-sdk's number library reads as an unsigned 64-bit
  * integer (`+7`, ` 7.0`, `7e0`), because the block's bytes contain the number, not its text. The amount may also be a
  * JSON number up to 2^53 - 1, which some peers send. A list with one element is read like this element, as in
- * lisk-sdk's number library. A missing amount is 0.
+ * lisk-sdk's number library. A missing amount is read as 0, and so is the value `null`, `false` or the empty text.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`
  */

@@ -1,6 +1,6 @@
 /**
- * Checks blocks without the other blocks of the chain. Both generations share these checks. `gen2/blocks.ts` and
- * `gen3/blocks.ts` call the checks and make further checks.
+ * Defines the checks of a block for which the node needs no other block of the chain. Both generations share these
+ * checks. `gen2/blocks.ts` and `gen3/blocks.ts` call the checks and make further checks.
  */
 
 import { sha256, sha256Hex } from '../../crypto/hash.ts';
@@ -23,16 +23,18 @@ export interface BlockFormat {
   transactionBytes(transaction: Transaction): Uint8Array;
 }
 
-/** SHA-256 of the bytes of all transactions in their order, hexadecimal. */
+/**
+ * Computes the SHA-256 hash of the bytes of all transactions in their order, and returns the hash as hexadecimal text.
+ */
 export function payloadHashOf(transactions: readonly Transaction[], format: BlockFormat): string {
   // Joins the bytes of all transactions before the call of `sha256Hex`, because a genesis block can have more
   // transactions than a function call can have arguments.
   return sha256Hex(Buffer.concat(transactions.map((transaction) => format.transactionBytes(transaction))));
 }
 
-// Caches the signature check of each header. The node may verify the signature before it validates the block. Both
-// steps must use the same check object, because the signature cache stores the results of a large batch of checks only
-// by check object.
+// Caches the check object (`SignatureCheck`) for the signature of each header. The node may verify the signature before
+// it validates the block. Both steps must use the same check object. The reason is that the signature cache finds the
+// results of a large batch of checks only by the check object.
 const headerChecks = new WeakMap<BlockHeader, SignatureCheck>();
 
 export function headerSignatureCheck(header: BlockHeader, format: BlockFormat): SignatureCheck {

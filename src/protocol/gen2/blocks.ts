@@ -107,7 +107,7 @@ export function createBlockRules(
 
   function verifySlotOwner(state: StateReader, block: BlockHeader): void {
     // In some rounds, the delegate list depends on the state directly before each block (`isRecomputed`). In these
-    // rounds, only `applyBlock` checks the slot owner, because `state` may be the state at a rival of the block.
+    // rounds, only `applyBlock` checks the slot owner, because `state` may be the state after a rival of the block.
     if (!isRecomputed(roundOf(block.height, params), params)) verifyOwner(state, block);
   }
 

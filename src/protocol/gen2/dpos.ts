@@ -14,16 +14,16 @@ import { addVoteWeight } from '../tx/vote-weight.ts';
 import type { BlockHeader, PublicKey } from '../types.ts';
 
 /**
- * Number of delegate lists that stay in the state. The last block of a round stores the list of the next round. The
- * state then has the lists of these two rounds. No code needs older lists.
+ * Number of delegate lists that stay in the state. At the last block of a round, the node stores the list of the next
+ * round. The state then has the lists of these two rounds. No code needs older lists.
  */
 const LISTS_KEPT = 2;
 
 /**
- * Adds the block to its generator's count of forged blocks. After the last block of a round, the function also counts
- * missed blocks, pays earnings, updates the vote weights and stores the list of the next round. For the genesis block,
- * the function pays no earnings and counts no missed blocks. But it updates the vote weights and stores the list of
- * round 1. The votes of the genesis block therefore take effect immediately.
+ * Increases the number of forged blocks of the block's generator by 1. After the last block of a round, the function
+ * also counts missed blocks, pays earnings, updates the vote weights and stores the list of the next round. For the
+ * genesis block, the function pays no earnings and counts no missed blocks. But it updates the vote weights and stores
+ * the list of round 1. The votes of the genesis block therefore take effect immediately.
  */
 export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainParams): void {
   countProducedBlock(state, addressOf(block.generatorPublicKey));
@@ -98,7 +98,9 @@ function throughDouble(beddows: bigint): bigint {
   return BigInt(/^-?[0-9]+$/.test(text) ? text : Number(beddows));
 }
 
-/** Ranks all delegates, and stores the list of a round. */
+/**
+ * Ranks all delegates by vote weight, and stores the first `activeDelegates` of them as the delegate list of a round.
+ */
 function freeze(state: StateWriter, round: number, { activeDelegates }: ChainParams): void {
   const ranked = [...state.delegates()].sort(byWeight);
   ranked.forEach((delegate, index) => {

@@ -18,7 +18,7 @@ import type { Address, DappDescription, Payload, PayloadKind } from '../types.ts
 const TIMESTAMP_AT = 1;
 const RECIPIENT_AT = 37;
 const AMOUNT_AT = 45;
-/** Number of bytes of type, timestamp, sender's public key, recipient and amount. */
+/** Number of bytes that type, timestamp, sender's public key, recipient and amount take together. */
 const HEAD_BYTES = 53;
 
 type Of<K extends PayloadKind> = Extract<Payload, { kind: K }>;
@@ -97,15 +97,18 @@ function recipientNumber(recipientId: Address | undefined): bigint {
 }
 
 /**
- * The text of a recipient, for the detail (`TransactionLayout.detail`); undefined if the text can be computed from the
- * bytes.
+ * Returns the text of a recipient as the detail of a transaction (`TransactionLayout.detail`); undefined if the text
+ * can be computed from the bytes of the transaction.
  */
 function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
   const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;
   return known ? undefined : Buffer.from(recipientId ?? '', 'utf8');
 }
 
-/** Reads the recipient from the detail. Without a detail, the recipient comes from the bytes. */
+/**
+ * Reads the recipient from the detail of a transaction. Without a detail, the recipient comes from the bytes of the
+ * transaction (`head`).
+ */
 function recipientFrom(head: Head, detail: Buffer | undefined): Address {
   return detail === undefined ? head.recipientId : detail.toString('utf8');
 }

@@ -14,8 +14,8 @@ import { createTransactionRules, forgingFault } from './transactions.ts';
 
 export interface Gen2Options {
   /**
-   * Signs forged blocks, and checks the signatures of their transactions; by default the Ed25519 implementation of the
-   * process.
+   * The Ed25519 implementation that signs forged blocks and checks the signatures of the transactions in these blocks.
+   * The default is the result of `defaultEd25519`.
    */
   readonly ed25519?: Ed25519;
 }

@@ -216,7 +216,8 @@ function readTransaction(json: unknown, types: Types): Reading {
 /**
  * Whether a document has the form in which nodes write a transaction without signatures of group members. The caller
  * has checked that the document has an id. A document in this form satisfies the base schema, so the caller skips the
- * check of the schema. Other documents can also be valid: for these, the caller checks the schema.
+ * check of the schema. A document in another form can also be valid, so the caller checks such a document with the
+ * schema.
  */
 export function isPlainDocument(document: Document): boolean {
   const { amount, fee, senderId, recipientId, recipientPublicKey } = document;
@@ -311,9 +312,10 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
 }
 
 /**
- * Decimal text of a number, or of a string of digits; undefined for anything else.
+ * Returns the decimal text of a number, or of a string of digits. Returns undefined for any other value.
  *
- * @throws TransactionRejected for a number with more than 15 significant digits, as lisk-sdk's number library does
+ * @throws TransactionRejected for a number whose text has no exponent and more than 15 significant digits; lisk-sdk's
+ * number library refuses such a number
  */
 function numberText(value: unknown): string | undefined {
   if (typeof value !== 'number') return digitsText(canonicalDigits(value));

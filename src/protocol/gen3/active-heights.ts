@@ -9,8 +9,9 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * Maximum number of frozen delegate lists that `minHeightActive` searches before the active list. Older lists have no
- * effect, because a header votes only for heights in its own round and in the three rounds before this round.
+ * `minHeightActive` searches the active list (the list from which the forgers of the round come), and at most this
+ * number of earlier frozen lists. Still earlier lists have no effect, because a header votes only for heights in its
+ * own round and in the three rounds before this round.
  */
 const LISTS_LOOKED_BACK = 3;
 

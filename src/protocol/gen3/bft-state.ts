@@ -9,7 +9,8 @@ import type { BlockHeader } from '../types.ts';
 import type { BftState } from './bft.ts';
 
 /**
- * Layout, with little-endian integers:
+ * Version of the layout of the stored bytes. The bytes consist of these parts in this order. All integers are
+ * little-endian.
  *
  * - version (1 byte)
  * - number of headers, first height, highest prevoted height, finalized height (4 bytes each)
@@ -36,7 +37,7 @@ const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 const decoded = new WeakMap<Uint8Array, BftState>();
 
 /**
- * The BFT state that the chain state contains; undefined before the genesis block.
+ * The BFT state that the chain state contains; undefined before the node has applied the genesis block.
  *
  * @throws ProtocolError `BFT_STATE_UNREADABLE` (see `decodeBftState`)
  */

@@ -22,14 +22,14 @@ export interface BftLimits {
    */
   readonly threshold: number;
   /**
-   * 3N-1. The votes of a header reach at most this number of heights below the header. `headerFault` searches the same
-   * number of headers for an earlier header of the delegate.
+   * The range is 3N-1. The votes of a header reach at most this number of heights below the header. `headerFault`
+   * searches the same number of headers for an earlier header of the delegate.
    */
   readonly range: number;
   /**
-   * Maximum number of headers in the BFT state, 5N. The number is a consensus rule, because rewards depend on it. If
-   * the `maxHeightPreviouslyForged` of a block is neither 0 nor in the BFT state, the block gets only a quarter of the
-   * reward.
+   * Maximum number of headers in the BFT state: 5N. The number is a consensus rule, because the rewards of blocks
+   * depend on the number. If the `maxHeightPreviouslyForged` of a block is neither 0 nor in the BFT state, the block
+   * gets only a quarter of the reward.
    */
   readonly headersMax: number;
 }
@@ -76,7 +76,7 @@ export function bftLimits(delegates: number): BftLimits {
   return { threshold: Math.ceil((2 * delegates) / 3), range: 3 * delegates - 1, headersMax: 5 * delegates };
 }
 
-/** A BFT state without headers. */
+/** Returns a BFT state without headers, with `finalized` as its finalized height. */
 export function emptyBftState(finalized: number): BftState {
   return { firstHeight: 0, generators: [], ...emptyLists(0), maxPrevoted: 0, finalized };
 }
@@ -126,15 +126,15 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a header that follows the BFT state gets the full reward. The height that the header names as
- * `maxHeightPreviouslyForged` decides, by the first rule that applies:
+ * Whether a block gets the full reward. The header of the block must follow the BFT state. The height that the header
+ * names as `maxHeightPreviouslyForged` decides, by the first rule that applies:
  *
- * 1. The named height is 0: full reward.
- * 2. The named height is not in the BFT state, or is the height of the header or above: reduced reward. For a height
- *    below the BFT state, LIP-0014 grants the full reward, but the releases of lisk-sdk do not.
- * 3. The named height is more than `range` + 1 below the header: full reward.
- * 4. All other cases: full reward if the header's delegate made the block at the named height, otherwise reduced
- *    reward.
+ * 1. If the named height is 0, the block gets the full reward.
+ * 2. If the named height is not in the BFT state, or is the height of the header or above, the block gets the reduced
+ *    reward. For a height below the BFT state, LIP-0014 grants the full reward, but the releases of lisk-sdk do not.
+ * 3. If the named height is more than `range` + 1 below the height of the header, the block gets the full reward.
+ * 4. In all other cases, the block gets the full reward if the header's delegate made the block at the named height. If
+ *    another delegate made the block at the named height, the new block gets the reduced reward.
  */
 export function isCompliant(bftState: BftState, header: BftHeader, limits: BftLimits): boolean {
   const previous = header.maxHeightPreviouslyForged;
@@ -145,7 +145,7 @@ export function isCompliant(bftState: BftState, header: BftHeader, limits: BftLi
 }
 
 /**
- * Adds a header and its votes.
+ * Returns a new BFT state with a further header, and with the votes of this header.
  *
  * @param minHeightActive first height of the generator's consecutive active rounds
  */

@@ -44,9 +44,9 @@ const REDUCED_REWARD_DIVISOR = 4n;
 
 export interface BlockRulesOptions {
   /**
-   * Whether to refuse the last block of a round if its generator is not active in the next round, as lisk-sdk 3.0.2
-   * does. Later releases of lisk-sdk look up the generator in the block's own round instead, and do not refuse the
-   * block.
+   * If true, the node refuses the last block of a round if the generator of this block is not active in the next round.
+   * Release 3.0.2 of lisk-sdk also refuses such a block. Later releases of lisk-sdk look up the generator in the
+   * block's own round instead, and do not refuse the block.
    */
   readonly refuseLeavingForgers: boolean;
 }

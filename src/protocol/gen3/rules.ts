@@ -18,13 +18,13 @@ import { createTransactionRules } from './transactions.ts';
 
 export interface Gen3Options {
   /**
-   * Signs forged blocks, and checks the signatures of their transactions; by default the Ed25519 implementation of the
-   * process.
+   * The Ed25519 implementation that signs forged blocks and checks the signatures of the transactions in these blocks.
+   * The default is the result of `defaultEd25519`.
    */
   readonly ed25519?: Ed25519;
   /**
-   * Whether to refuse the last block of a round if its generator is not active in the next round. The default is true,
-   * as in lisk-sdk 3.0.2. All nodes of a network must have the same value.
+   * If true, the node refuses the last block of a round if the generator of this block is not active in the next round.
+   * The default is true, as in lisk-sdk 3.0.2. All nodes of a network must have the same value.
    */
   readonly refuseLeavingForgers?: boolean;
 }

@@ -30,10 +30,10 @@ const NO_ID = 'incalculable-id';
 const ID_CHARACTERS_MAX = 256;
 
 /**
- * Reads a transaction. Makes all checks that need no state, except the checks of `Rules.validateTransaction`. The
- * function computes id, fee and sender's address, and ignores their values in the document. However, an id of a wrong
- * form is an error. The function accepts a malformed transaction if the network has an exception for it. Only such a
- * transaction keeps the id of the document, because the exceptions refer to this id.
+ * Reads a transaction. The function makes all checks that need no state, except the checks of
+ * `Rules.validateTransaction`. The function computes id, fee and sender's address, and ignores their values in the
+ * document. However, an id of a wrong form is an error. The function accepts a malformed transaction if the network has
+ * an exception for it. Only such a transaction keeps the id of the document, because the exceptions refer to this id.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN` or `TRANSACTION_INVALID` with all errors
  */
@@ -136,8 +136,8 @@ interface Reading {
   /**
    * The transaction, with the id in the document, or with an empty id if that id is missing or invalid. The transaction
    * is present even if its payload or its list of signatures has errors, because the network may have an exception for
-   * the transaction. Undefined if the function cannot read the payload, if `signatures` is not a list, or if the base
-   * schema reports an error at a path other than `EXCEPTABLE_PATH`.
+   * the transaction. The member is undefined if the function cannot read the payload, if `signatures` is not a list, or
+   * if the base schema reports an error at a path other than `EXCEPTABLE_PATH`.
    */
   readonly transaction: Transaction | undefined;
 }

@@ -27,7 +27,7 @@ const containsNul = (text: string): boolean =>
 export const GEN3_SHAPES = createShapeCompiler(containsNul);
 
 const TIMESTAMP_AT = 1;
-/** Number of bytes of type, timestamp and sender's public key. */
+/** Number of bytes that type, timestamp and sender's public key take together. */
 const HEAD_BYTES = SENDER_AT + 32;
 
 /** The properties in which the transaction types of this generation differ. */

@@ -17,8 +17,8 @@ export function amountOf({ payload }: Pick<Transaction, 'payload'>): bigint {
 }
 
 /**
- * Total amount of a block with these transactions; undefined if a counted amount is not a number, or if the sum is not
- * a whole number of beddows.
+ * Returns the total amount of a block with these transactions: the sum of their counted amounts (`countedAmount`).
+ * Returns undefined if a counted amount is not a number, or if the sum is not a whole number of beddows.
  */
 export function totalAmountOf(transactions: readonly Transaction[]): bigint | undefined {
   const total = new DecimalSum();
@@ -31,9 +31,9 @@ export function totalAmountOf(transactions: readonly Transaction[]): bigint | un
 }
 
 /**
- * The amount with which a transaction counts in totals, spending and vote weights. The amount is added to the total of
- * the block and to the spending of the sender. The amount is subtracted from the vote weights of the delegates for whom
- * the sender votes. If an account receives the amount, the amount is also added to the vote weights of the delegates
+ * Returns the counted amount of a transaction. The counted amount is added to the total of the block and to the
+ * spending of the sender. It is subtracted from the vote weights of the delegates for whom the sender votes. If an
+ * account receives the amount of the transaction, the counted amount is also added to the vote weights of the delegates
  * for whom this account votes. The payload of a registration has no member `amount`. The counted amount of a
  * registration is the unknown member `amount` of its asset. No signature covers this member. Without this member, the
  * counted amount is 0. The member may have any form that lisk-sdk's number library reads.
@@ -55,7 +55,10 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
  */
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
-/** Whether the asset has an amount that no signature covers: a number other than 0, or a value that is no number. */
+/**
+ * Returns whether the asset has an unknown member `amount`, which no signature covers, and whether its value counts as
+ * something other than 0. A value that is no number gives the result true.
+ */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);
   return transaction.written?.asset !== undefined && typeof amount !== 'bigint' && amount?.digits !== '';

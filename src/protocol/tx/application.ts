@@ -1,7 +1,7 @@
 /**
  * Applies transactions that register an application (dapp), and transactions that move an amount into or out of an
  * application. Only the early history of live networks contains such transactions. The state stores the owner of each
- * application, and which names and links applications already have.
+ * application, and the names and links that applications already use.
  */
 
 import { sha256Hex } from '../../crypto/hash.ts';
@@ -38,7 +38,7 @@ export function applyApplication(
   return errors;
 }
 
-/** Moves the amount to the owner of the application. */
+/** Adds the amount of the transaction to the balance of the application's owner. */
 export function applyInTransfer(
   state: StateWriter,
   transaction: Transaction,

@@ -1,18 +1,18 @@
 /**
  * Defines the context in which a transaction is applied. The context contains the differences between the generations,
- * the digests to be signed, the exceptions of the network, and the check of signatures. The state is not part of the
- * context.
+ * the functions that compute the signed digests of a transaction, the exceptions of the network, and the function that
+ * checks a signature. The state is not part of the context.
  */
 
 import type { Exceptions, Generation } from '../params.ts';
 import type { SignatureOracle, Transaction } from '../types.ts';
 
-/** Differences between the generations in the effects of a transaction, or in the text of its errors. */
+/** The values that differ between the generations, and that determine the effects or the errors of a transaction. */
 export interface TransactionDialect {
   readonly generation: Generation;
   /** The `dataPath` of errors about a username. */
   readonly usernamePath: string;
-  /** The `dataPath` of errors about the minimum number of signatures. */
+  /** The `dataPath` of errors about the minimum number of members' signatures in the registration of a group. */
   readonly multisignatureMinPath: string;
   /** Whether vote weights change immediately (`live`) or at the end of the round (`pending`). */
   readonly voteWeight: 'live' | 'pending';
@@ -32,11 +32,11 @@ export const GEN2_DIALECT: TransactionDialect = {
   voteWeight: 'pending',
 };
 
-/** The digests that the signers of a transaction sign, 32 bytes each. */
+/** The functions that compute the digests that the signers of a transaction sign. Each digest has 32 bytes. */
 interface SigningDigests {
-  /** Digest for the primary signature and for members' signatures. */
+  /** Returns the digest for the primary signature and for members' signatures. */
   signingDigest(transaction: Transaction): Uint8Array;
-  /** Digest for the second signature; the digest also covers the primary signature. */
+  /** Returns the digest for the second signature. This digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction): Uint8Array;
 }
 

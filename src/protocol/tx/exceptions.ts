@@ -8,7 +8,10 @@ import type { Transaction } from '../types.ts';
 import type { TransactionError, TransactionVerdict } from '../verdict.ts';
 import type { TransactionDialect } from './apply-context.ts';
 
-/** Returns the verdict of the checks, or `ok` if the network has an exception for the transaction and its errors. */
+/**
+ * Returns the verdict `ok` if the network has an exception for the transaction and its errors. Otherwise, returns
+ * `verdict` unchanged.
+ */
 export function settleVerdict(
   verdict: TransactionVerdict,
   transaction: Transaction,

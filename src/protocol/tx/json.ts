@@ -3,7 +3,10 @@
  * or accessors.
  */
 
-/** Value of an object's own member; undefined if the object has no member of this name. */
+/**
+ * Returns the value of an object's own member. Returns undefined if `value` is no object, or if the object has no
+ * member of this name.
+ */
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, name)?.value as unknown;
@@ -22,7 +25,7 @@ export function numberIn(value: unknown, name: string): number {
  * Maximum length of a list that is passed to a check. A longer list is first truncated to this length, so that a list
  * with a million entries costs little time. Outside genesis blocks, the longest list that a rule allows has 33 entries.
  * A truncated list is therefore still too long, and the check refuses it. A vote transaction in a genesis block may
- * have a list of any length, but its list has at most 101 entries on all known networks.
+ * have a list of any length. On all known networks, these lists have at most 101 entries, so they are not truncated.
  */
 const LIST_ITEMS_MAX = 200;
 
@@ -32,9 +35,9 @@ export function boundedList(value: unknown): unknown {
 }
 
 /**
- * The digits of a string of decimal digits, without leading zeros; undefined for any other value. A number of more than
- * 100 digits is cut to 100 digits. After the cut, the number is still too large for an amount or an id, which have at
- * most 20 digits.
+ * Removes the leading zeros of a string that consists of decimal digits. Returns undefined for any other value. If more
+ * than 100 digits remain, the function returns only the first 100. These 100 digits are still too large a number for an
+ * amount or an id, which have at most 20 digits.
  */
 export function canonicalDigits(value: unknown): string | undefined {
   if (typeof value !== 'string' || !/^[0-9]+$/.test(value)) return undefined;

@@ -8,7 +8,7 @@ import { membersOf } from './multisignature.ts';
 import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './signatures.ts';
 
 /**
- * Adds a member's signature.
+ * Adds a signature of a group member to a transaction.
  *
  * The node verifies the signatures that arrived with the transaction only when the transaction has as many signatures
  * as it needs. Until then, the transaction may have false signatures, because anybody can add a false signature to a
@@ -17,8 +17,8 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
  * signature.
  *
  * @param added the signature to add, in a form that the caller has checked; its hexadecimal texts may be in upper case
- * @returns the transaction with the added signature, and whether it then has all needed signatures; or the refusal of
- *   the added signature
+ * @returns the transaction with the added signature, and whether this transaction has all signatures that it needs. If
+ * the function refuses the signature, it returns the refusal
  */
 export function addMemberSignature(
   state: StateReader,

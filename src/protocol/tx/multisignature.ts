@@ -1,6 +1,6 @@
 /**
  * Applies a multisignature registration: the sender becomes a group (a multisignature account). Each later transaction
- * of the group also needs the signatures of at least `min` members.
+ * of the group needs the signatures of at least `min` members, in addition to the signature of the sender.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -14,7 +14,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Registration = Extract<Payload, { kind: 'multisignature' }>;
 
-/** Schema of the object that describes the group. */
+/** Schema of the JSON object that describes the group. */
 export const MULTISIGNATURE_SCHEMA = {
   type: 'object',
   required: ['min', 'lifetime', 'keysgroup'],
@@ -31,7 +31,7 @@ export const MULTISIGNATURE_SCHEMA = {
   },
 } as const;
 
-/** @param minPath data path in the error for a `min` above the size of the group */
+/** @param minPath the `dataPath` of the error that the reader reports if `min` is larger than the number of members */
 export function createMultisignatureReader(
   compiler: ShapeCompiler,
   minPath: string,
@@ -81,15 +81,15 @@ export function applyMultisignature(
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   // As in lisk-sdk, this comparison of keys is case-sensitive. The network therefore accepts a registration in which
-  // the sender names its own key in a letter case that differs from the account's key.
+  // the sender names its own key, if the letters of this key are not all in the same case as in the key of the account.
   if (keysgroup.includes(`+${sender.publicKey ?? transaction.senderPublicKey}`)) {
     const message = 'Invalid multisignature keysgroup. Can not contain sender';
     errors.push(transactionError(transaction.id, message, '.signatures'));
   }
   state.setAccount({ ...sender, group: { min, lifetime, members: membersOf(keysgroup) } });
   // If the account of a member has no public key, the account gets the member's key in the letter case of the
-  // registration. After the block, `lowerKeys` converts the key to lower case. Before that, each transaction of the
-  // member must have the key in the letter case of the registration.
+  // registration. After the block, `lowerKeys` converts the key to lower case. Until the end of the block, each
+  // transaction of the member must have the key in the letter case of the registration.
   for (const publicKey of keysgroup.map((key) => key.slice(1))) {
     const address = addressOf(publicKey.toLowerCase());
     const account = state.account(address) ?? emptyAccount(address);

@@ -1,9 +1,9 @@
 /**
- * Checks recipients. The network accepts addresses and the text `NaNL`. To check an address, lisk-sdk parses the text
- * before the `L` to a number, writes the number as text again, and compares the two texts. For `NaN`, the two texts are
- * equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the number 10. A transfer to `NaNL` therefore has the id
- * and the signature of a transfer to `10L`, but credits the separate account `NaNL`. No node accepts a transfer to
- * `NaNL` over HTTP, but peers pass such transfers on.
+ * Checks and encodes the recipients of transactions. The network accepts addresses and the text `NaNL` as recipients.
+ * To check an address, lisk-sdk parses the text before the `L` to a number, writes the number as text again, and
+ * compares the two texts. For `NaN`, the two texts are equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the
+ * number 10. A transfer to `NaNL` therefore has the id and the signature of a transfer to `10L`, but credits the
+ * separate account `NaNL`. No node accepts a transfer to `NaNL` over HTTP, but peers pass such transfers on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';
@@ -12,7 +12,7 @@ import type { Address, Transaction } from '../types.ts';
 export const NAN_ADDRESS: Address = 'NaNL';
 const NAN_NUMBER = 10n;
 
-/** The recipient of a transaction; undefined if the transaction has none. */
+/** Returns the recipient of a transaction; undefined if the transaction has no recipient. */
 export function recipientOf({ payload }: Pick<Transaction, 'payload'>): Address | undefined {
   return 'recipientId' in payload ? payload.recipientId : undefined;
 }
@@ -23,7 +23,7 @@ export function recipientFault(recipientId: string): string | undefined {
 }
 
 /**
- * The number that encodes a recipient in the bytes of a transfer.
+ * Returns the number that encodes a recipient in the bytes of a transfer.
  *
  * @param recipientId a recipient for which `recipientFault` returns undefined
  */
@@ -32,8 +32,8 @@ export function recipientNumberOf(recipientId: Address): bigint {
 }
 
 /**
- * The text that the node stores beside the bytes of a transfer to `NaNL`, because the bytes do not show this recipient;
- * undefined for every other recipient.
+ * Returns the text `NaNL` for this recipient, and undefined for every other recipient. The node stores the text beside
+ * the bytes of a transfer to `NaNL`, because the bytes do not show this recipient.
  */
 export function recipientTextBeside(recipientId: Address): Buffer | undefined {
   return recipientId === NAN_ADDRESS ? Buffer.from(NAN_ADDRESS, 'utf8') : undefined;

@@ -20,7 +20,9 @@ export type Shape = (value: unknown) => readonly ErrorObject[];
  */
 const LOOSE_URI = /^[a-z][a-z0-9+,.-]*:[^\s]*$/i;
 
-/** Compiles schemas with the formats of one generation. */
+/**
+ * Compiles schemas. A schema can contain the names of text formats, such as `id`, whose rules depend on the generation.
+ */
 export interface ShapeCompiler {
   compile(schema: object): Shape;
 }
@@ -72,8 +74,8 @@ export function createShapeCompiler(
 }
 
 /**
- * Schemas of the members that transactions of both generations may have. Each generation builds its base schema from
- * these members.
+ * Schemas of the members that transactions of both generations may have. Each generation combines these schemas into
+ * its base schema, which covers the members that do not depend on the type of the transaction.
  */
 export const BASE_PROPERTIES = {
   id: { type: 'string', format: 'id' },
@@ -110,10 +112,10 @@ export interface SharedMembers {
 }
 
 /**
- * Whether the shared members have the form in which nodes write a transaction without signatures of group members.
+ * Returns whether `members` have the form in which nodes write a transaction without signatures of group members.
  * Members in this form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller
  * skips the schema check, which takes longer than all other steps of reading a transaction. If the result is false, the
- * schema check decides.
+ * caller must make the schema check, because the transaction may be valid all the same.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -169,15 +171,18 @@ function isPublicKey(text: string): boolean {
 }
 
 /**
- * In generation 3, the format of ids accepts a sign and leading zeros, as in lisk-sdk. Nodes do not use the id that a
- * valid transaction of generation 3 states, because they compute the id from the bytes.
+ * In generation 3, the format `id` accepts a plus or minus sign before the digits, and leading zeros, as in lisk-sdk.
+ * Nodes do not use the id that a valid transaction of generation 3 states, because they compute the id from the bytes.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;
   return isDigitId(text.replace(/^\+/, ''));
 }
 
-/** Accepts decimal digits only. Leading zeros are allowed. The number must fit into 64 bits. */
+/**
+ * Returns whether a text has only decimal digits, and whether their number fits into 64 bits. Leading zeros are
+ * allowed.
+ */
 export function isDigitId(text: string): boolean {
   return isUpTo(text, 18_446_744_073_709_551_615n);
 }

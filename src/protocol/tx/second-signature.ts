@@ -13,7 +13,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type SecondSignature = Extract<Payload, { kind: 'secondSignature' }>;
 
-/** Schema of the object with the second key. */
+/** Schema of the JSON object that contains the second key. */
 export const SECOND_SIGNATURE_SCHEMA = {
   type: 'object',
   required: ['publicKey'],
@@ -30,9 +30,9 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 }
 
 /**
- * Whether the schema check can treat the asset as an object. The result is true for each object that is not an array.
- * The result is also true if the asset is missing or counts as false in JavaScript, because such an asset is checked
- * like an empty object. The schema check refuses every other asset because of its type.
+ * Returns whether the schema check can treat the asset as an object. The result is true for each object that is not an
+ * array. The result is also true if the asset is missing, or is a value that counts as false in JavaScript, because the
+ * schema check then gets an empty object. The schema check refuses every other asset because of its type.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));

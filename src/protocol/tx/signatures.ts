@@ -33,8 +33,8 @@ export function isSignedBy(
 }
 
 /**
- * Errors of the second signature. The second signature is required if the account has a second key. Without a second
- * key, a second signature is forbidden.
+ * Returns the errors of the second signature. A transaction needs a second signature if the sender's account has a
+ * second key. A transaction must not have a second signature if this account has no second key.
  */
 export function secondSignatureErrors(
   transaction: Transaction,
@@ -98,7 +98,8 @@ function memberStanding(
     const error = transactionError(id, 'Encountered duplicate signature in transaction', '.signatures');
     return { status: 'fail', errors: [error] };
   }
-  // While signatures are missing, the function verifies no signature, and reports only that signatures are missing.
+  // If the transaction has too few signatures, the function verifies none of them, and reports only that signatures are
+  // missing.
   if (signatures.length < min) {
     const error = {
       name: 'TransactionPendingError',
@@ -114,17 +115,20 @@ function memberStanding(
   return { status: 'fail', errors: [error] };
 }
 
-/** The member that made a signature (its position in the group), and the signature check that succeeded. */
+/**
+ * States which member made a signature (`memberIndex` is the position of the member in the group), and contains the
+ * signature check that succeeded.
+ */
 interface Match {
   readonly memberIndex: number;
   readonly check: SignatureCheck;
 }
 
 /**
- * For each transaction, caches the matches of its signatures. The next verification of the transaction tries the cached
- * member first, so it needs only one check for each signature. A match keeps the check object, because the signature
- * cache finds the result of the check by this object. The cache of matches only changes the order in which members are
- * tried.
+ * For each transaction, caches which member made which signature. The next verification of the transaction tries the
+ * cached member of a signature first, and therefore makes only one check for each signature. A match keeps the check
+ * object, because the signature cache finds the result of the check by this object. The cache of matches only changes
+ * the order in which members are tried.
  */
 const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
 
@@ -182,9 +186,10 @@ function matchOf(
 
 /**
  * Searches for the keys with which a transaction was signed: the second key and the keys of members. Other threads can
- * make the checks of a search before the transaction is verified. If the search finds a member for each signature,
- * verifying needs one check for each signature. The results of these checks are then in the signature cache. If the
- * search fails, the transaction is verified without the help of the search. No verdict depends on the search.
+ * make the checks of a search before the transaction is verified. If the search finds a member for each signature, the
+ * later verification of the transaction makes only one check for each signature, and the results of these checks are
+ * already in the signature cache. If the search does not find all members, the verification tries the members as if
+ * there had been no search. No verdict depends on the search.
  *
  * For 15 signatures of a group of 15 members, the search takes 15 checks if the signatures are in the order of the
  * members, and 127 in the worst order. If the first signature matches no member, the search ends after at most 29
@@ -209,8 +214,8 @@ export function* searchSigners(
 }
 
 /**
- * Maximum number of members that are tried at the same time for one signature. The maximum is small, because at most
- * one of the members matches, and the checks of all others are wasted.
+ * Maximum number of members whose keys the search tries in one step for one signature. The maximum is small, because at
+ * most one of the members matches, and the checks of all others are wasted.
  */
 const CANDIDATES_AT_ONCE_MAX = 8;
 
@@ -230,7 +235,8 @@ function* searchMembers(
     found.set(signature, match);
     free.delete(match.memberIndex);
   };
-  // If all members have signed, the signatures are usually in the order of the members.
+  // If all members have signed, the signatures are usually in the order of the members. The first step therefore tries
+  // the n-th member for the n-th signature.
   const likely = signatures.map(matchWith);
   const answers = yield likely.map(({ check }) => check);
   for (const [index, match] of likely.entries()) if (answers[index] === true) keep(signatures[index] ?? '', match);

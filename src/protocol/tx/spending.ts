@@ -1,6 +1,6 @@
 /**
- * Checks the spending rule: the balance of a sender before a batch of transactions must cover the total that the sender
- * spends in the batch.
+ * Checks the spending rule: the balance of a sender before a batch of transactions must cover the total of the amounts
+ * and fees of the sender's transactions in the batch.
  */
 
 import type { StateReader } from '../state.ts';
@@ -12,10 +12,10 @@ import { addAmount, countedAmount } from './amounts.ts';
 const NONE: ReadonlyMap<Transaction, TransactionError> = new Map<Transaction, TransactionError>();
 
 /**
- * Errors of the transactions that spend too much, or whose counted amount (`countedAmount`) is not a number. The errors
- * are in the order of the batch. As in lisk-sdk, the function skips a sender with only one transaction, because
- * applying the transaction checks the balance of its sender. A transaction that gets an error is not counted in the
- * total of its sender.
+ * Returns an error for each transaction that spends too much, and for each transaction whose counted amount
+ * (`countedAmount`) is not a number. The errors are in the order of the batch. As in lisk-sdk, the function skips a
+ * sender with only one transaction, because applying the transaction checks the balance of its sender. A transaction
+ * that gets an error is not counted in the total of its sender.
  */
 export function spendingErrors(
   state: StateReader,

@@ -10,28 +10,31 @@ import { SENDER_AT, type BasicFields, type TransactionLayout } from './transacti
  * Computes the bytes of transactions. Each parameter `networkIdentifier` is hexadecimal text of 32 bytes.
  */
 export interface TransactionBytes {
-  /** The layout of a transaction type that the codec has accepted. */
+  /** Returns the layout of a transaction type. The caller must pass a type that the codec has accepted. */
   layoutOf(type: number): TransactionLayout;
-  /** The bytes that the primary signature covers, without the network identifier. */
+  /** Returns the bytes that the primary signature covers, without the network identifier. */
   basicBytes(fields: BasicFields): Buffer;
   /**
-   * The bytes from which the id of the transaction and the payload hash of a block are computed. The bytes include the
-   * primary and the second signature, but not members' signatures.
+   * Returns the bytes of a transaction from which its id and the payload hash of its block are computed. The bytes
+   * include the primary and the second signature, but not members' signatures.
    */
   transactionBytes(transaction: Transaction): Buffer;
-  /** The bytes that the primary signature covers, with the network identifier if the layout is `networkBound`. */
+  /**
+   * Returns the bytes that the primary signature covers. They begin with the network identifier if the layout is
+   * `networkBound`.
+   */
   signedBytes(fields: BasicFields, networkIdentifier: string): Buffer;
-  /** SHA-256 of `signedBytes`. The sender and the members of a group sign this digest. */
+  /** Returns the SHA-256 hash of `signedBytes`. The sender and the members of a group sign this digest. */
   signingDigest(transaction: Transaction, networkIdentifier: string): Buffer;
-  /** Digest that the holder of the second key signs. The digest also covers the primary signature. */
+  /** Returns the digest that the holder of the second key signs. This digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /**
-   * The check of the primary signature. All calls for one transaction return the same check object until a call of
-   * `forget`, or a call with another network identifier. The signature cache finds the result of the check by this
+   * Returns the check of the primary signature. All calls for one transaction return the same check object until a call
+   * of `forget`, or a call with another network identifier. The signature cache finds the result of the check by this
    * object.
    */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
-  /** Computes the id from the bytes, even if the transaction states another id. */
+  /** Computes the id of a transaction from its bytes, even if the transaction states another id. */
   computedId(transaction: Transaction): TransactionId;
   /** Returns the transaction with the id that is computed from its bytes. */
   withId(draft: Transaction): Transaction;
@@ -40,14 +43,14 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. This is a class, because V8 may allocate the objects of a frequently used
- * object literal in the old generation of its heap. Objects in the old generation stay in memory long after their last
- * use.
+ * The cached results for one transaction. The results are objects of a class, because V8 may allocate the objects of a
+ * frequently used object literal in the old generation of its heap. Objects in the old generation stay in memory long
+ * after their last use.
  */
 class Known {
   /**
-   * Space for the network identifier, if the signatures cover it, followed by `bytes`. With this layout, the signed
-   * bytes are contiguous.
+   * If the signatures cover the network identifier, the buffer has 32 bytes for the identifier, and then `bytes`. The
+   * signed bytes are therefore contiguous. Otherwise, the buffer has only `bytes`.
    */
   readonly whole: Buffer;
   /**
@@ -57,8 +60,8 @@ class Known {
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * The network identifier of the last call for this transaction. If the signatures cover it, `whole` contains it. The
-   * next call for the same network therefore need not write it.
+   * The network identifier of the last call for this transaction. If the signatures cover the identifier, this call has
+   * written the identifier into `whole`. The next call for the same network does not write the identifier again.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
@@ -94,7 +97,10 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
     return found;
   }
 
-  /** Number of signed bytes that come before the basic bytes. */
+  /**
+   * Returns the number of signed bytes before the basic bytes. These are the bytes of the network identifier, if the
+   * signatures cover it.
+   */
   function identifierLength(type: number): number {
     return layoutOf(type).networkBound ? NETWORK_IDENTIFIER_BYTES : 0;
   }
@@ -187,13 +193,13 @@ export function createTransactionBytes(layouts: ReadonlyMap<number, TransactionL
   };
 }
 
-/** The bytes that the primary signature covers, and `more` bytes after them. */
+/** Returns the bytes that the primary signature covers, and the `more` bytes after them. */
 function upToSignature({ whole, bytes, basicLength }: Known, more = 0): Buffer {
   return whole.subarray(0, whole.length - bytes.length + basicLength + more);
 }
 
 /** @throws ProtocolError `HEX_INVALID` */
 function writeHex(bytes: Buffer, hex: string, at: number): void {
-  // `write` stops silently at the first invalid character.
+  // `write` stops without an error at the first character that is not hexadecimal.
   if (bytes.write(hex, at, 'hex') * 2 !== hex.length) throw new ProtocolError('HEX_INVALID', { hex: hex.slice(0, 80) });
 }

@@ -1,14 +1,14 @@
 /**
  * Defines the stored form (record) of a transaction. A record has four parts: the bytes from which the id is computed,
  * the members' signatures, additional data, and two final bytes. The final bytes are the number of members' signatures,
- * and flags that state which optional parts are present. The additional data follow in this order, and each item is
- * present only if it is needed:
+ * and flags that state which optional parts are present. The additional data consist of these items, in this order.
+ * Each item is present only if the node could not restore the transaction without it:
  *
  * - the fee, if it is not the usual fee of the transaction type, for example in a genesis block;
  * - the id, if it is not the computed id (only for layouts that are not `networkBound`);
  * - the recipient's key (`recipientPublicKey`);
- * - the detail of the type (`TransactionLayout.detail`);
- * - JSON of all parts that the sender wrote in another form than nodes do.
+ * - the data of the payload that the bytes do not contain (`TransactionLayout.detail`);
+ * - a JSON text with all parts that the sender wrote in another form than nodes write them.
  *
  * The node reads a record from its end. The bytes from which the id is computed can therefore stand unchanged at the
  * beginning of the record.
@@ -47,7 +47,8 @@ export function encodeTransaction(
     flags |= HAS_FEE;
     parts.push(u64be(fee));
   }
-  // An id differs from the computed id only in genesis blocks of generation 2, and in transactions with an exception.
+  // The id of a transaction differs from the computed id only in genesis blocks of generation 2, and if the network has
+  // an exception for the transaction.
   if (layout?.networkBound === false && transaction.id !== computedId(transaction)) {
     flags |= HAS_ID;
     parts.push(u64be(BigInt(transaction.id)));
@@ -80,7 +81,7 @@ export function encodeTransaction(
 
 /**
  * @param knownId the id, if the caller knows it; otherwise the function reads the id from the record or computes it
- * @param knownSenderId the sender's address, if the caller knows it; otherwise it is computed
+ * @param knownSenderId the sender's address, if the caller knows it; otherwise the function computes the address
  * @throws ProtocolError `TRANSACTION_BYTES_INVALID` for bytes of a wrong form or length
  */
 export function decodeTransaction(
@@ -133,8 +134,8 @@ interface Extras {
   readonly fee?: bigint;
   readonly written?: OriginalJson;
   /**
-   * The members' signatures as they were sent, if one of them has upper-case letters. `signaturesIn` returns them in
-   * lower case.
+   * The members' signatures in the letter case in which the node received them. Undefined if no member's signature has
+   * upper-case letters, because `signaturesIn` returns all signatures in lower case.
    */
   readonly signatures?: readonly Signature[];
 }
@@ -166,8 +167,8 @@ function extrasOf(record: Buffer, flags: number): Extras {
 }
 
 /**
- * JSON of `written` and, if a member's signature has upper-case letters, of all members' signatures; undefined if there
- * is nothing to store.
+ * Returns the JSON text of the members of `written`. If a member's signature has upper-case letters, the JSON text also
+ * contains all members' signatures. Returns undefined if the JSON text would be empty.
  */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));

@@ -1,6 +1,6 @@
 /**
- * Creates the rules for single transactions and for batches of transactions. Both generations use this code, and pass
- * their differences as parameters.
+ * Creates the rules for single transactions and for batches of transactions. Both generations use this code. Each
+ * generation passes its own parts of the rules as a parameter (`TransactionRuleParts`).
  */
 
 import { applyGenesisTransactions } from '../block/apply-genesis.ts';
@@ -28,25 +28,25 @@ export interface TransactionRuleParts {
   /** Whether a block with the properties in `context` may contain a transaction of this type. */
   isAllowed(transaction: Transaction, context: TransactionContext): boolean;
   /**
-   * Errors in the values that a well-formed transaction states, such as its id and fee. The result does not include
-   * errors of the signature.
+   * Returns the errors in the values that a well-formed transaction states, such as its id and fee. The function does
+   * not check the signature.
    */
   statedErrors(transaction: Transaction): readonly TransactionError[];
   /**
-   * Whether the transaction is malformed, but the network has an exception for it. The exception excuses all errors of
-   * the malformed transaction, including errors of its signature, id and fee.
+   * Returns true if the transaction is malformed, but the network has an exception for this transaction. The exception
+   * excuses all errors of the malformed transaction, including errors of its signature, id and fee.
    */
   isExceptedShape(transaction: Transaction): boolean;
   /**
-   * The reason why no forger should include a transaction, even if the transaction is valid. The pool drops the
-   * transaction for this reason. Undefined if a forger may include the transaction.
+   * Returns the reason why no forger should include a transaction in a block, even if the transaction is valid. The
+   * pool drops such a transaction. Returns undefined if a forger may include the transaction.
    */
   forgingFault?(transaction: Transaction): TransactionError | undefined;
   /** Kinds of transactions for which `hasUniqueData` returns true. */
   readonly uniqueKinds: ReadonlySet<PayloadKind>;
   /**
-   * The reason why lisk-sdk cannot update the vote weights after the transaction, and therefore cannot apply the block;
-   * undefined if lisk-sdk can update the weights.
+   * Returns the reason why lisk-sdk cannot update the vote weights after the transaction, and therefore cannot apply
+   * the block. Returns undefined if lisk-sdk can update the weights.
    */
   voteWeightFault?(
     state: StateReader,
@@ -70,7 +70,8 @@ export interface TransactionRules extends Pick<
   | 'selectTransactions'
 > {
   /**
-   * Verifies a transaction like `verifyTransaction`. The transaction must be neither inert nor confirmed.
+   * Verifies a transaction like `verifyTransaction`. The caller must not pass an inert transaction, or a transaction
+   * that is already in the chain.
    *
    * @param scratch overlay over the state; if the verdict is `ok`, the overlay can be passed to `applyInSequence`
    */
@@ -84,7 +85,8 @@ export interface TransactionRules extends Pick<
    * Applies the transactions of a batch to `state`, one after another, limits the spending of each sender, and updates
    * vote weights. Returns a verdict for each transaction. A failing or pending transaction changes nothing.
    *
-   * @param tried for each transaction, the overlay over `state` with which `tryTransaction` returned the verdict `ok`
+   * @param tried contains, for each transaction, the overlay over `state` with which `tryTransaction` returned the
+   * verdict `ok`
    */
   applyInSequence(
     state: StateWriter,
@@ -114,8 +116,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
   };
   let lastContext: ApplyTransactionContext = { dialect, digests, exceptions, verify: () => false };
   /**
-   * Returns the last context again if `verify` is the same function, so that all transactions of a block share one
-   * context.
+   * Returns the context of the previous call if `verify` is the same function as in that call, so that all transactions
+   * of a block share one context.
    */
   const contextFor = (verify: SignatureOracle): ApplyTransactionContext => {
     if (lastContext.verify !== verify) lastContext = { ...lastContext, verify };
@@ -198,7 +200,8 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 
   const processTransactions: Rules['processTransactions'] = (state, transactions, verify) => {
     const fresh = transactions.filter((transaction) => !state.hasTransaction(transaction.id));
-    // No check inside a batch reads vote weights, so they are not updated in this copy of the state.
+    // No check of a transaction in the batch reads vote weights, so this function does not update the vote weights in
+    // its copy of the state.
     const verdicts = runBatch(
       new StateOverlay(state),
       fresh,
@@ -247,7 +250,7 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
       const alone = candidates.filter((transaction) => parts.isAllowed(transaction, context) && !isInert(transaction));
       const together = withVerdictOk(alone, processTransactions(state, alone, verify));
       const ordered = together.slice(0, params.transactionsPerBlockMax).sort(forgingOrder);
-      // The transactions are checked again, because they are in another order now.
+      // The function processes the transactions again, because they are in another order now.
       return fitting(withVerdictOk(ordered, processTransactions(state, ordered, verify)), bytes);
     },
   };
@@ -255,7 +258,10 @@ export function createTransactionRules(params: ChainParams, parts: TransactionRu
 
 const NOTHING_TRIED: readonly StateOverlay[] = [];
 
-/** Whether a transaction depends only on state that the batch has not changed. */
+/**
+ * Returns true only if a transaction depends on no part of the state that earlier transactions of the batch have
+ * changed. `written` contains the accounts that these transactions have changed.
+ */
 function isApart({ payload, senderId }: Transaction, written: ReadonlySet<Address>): boolean {
   // A transfer depends only on two accounts. Other transactions are rare, and may also depend on usernames, delegates
   // or applications. For these transactions, the result is therefore always false.

@@ -5,10 +5,16 @@ import type { TransactionContext } from '../rules.ts';
 import type { TransactionError } from '../verdict.ts';
 import { assert, ProtocolError } from '../../primitives/errors.ts';
 
-/** The result of reading an asset: all errors, and the payload if it can be built from the members of the asset. */
+/**
+ * The result of reading an asset: all errors, and the payload. The payload is undefined if the reader cannot build it
+ * from the members of the asset.
+ */
 export interface AssetReading {
   readonly errors: readonly TransactionError[];
-  /** Present even if a list is too long, because the list of a vote in a genesis block may have any length. */
+  /**
+   * The reader builds the payload even if a list of the asset is too long, because the list of a vote transaction in a
+   * genesis block may have any length.
+   */
   readonly payload: Payload | undefined;
 }
 
@@ -26,13 +32,19 @@ export interface BasicFields {
  */
 export const SENDER_AT = 5;
 
-/** Bytes and fee of a transaction type. A type number that occurs in both generations has the same layout in both. */
+/**
+ * Defines the bytes and the fee of one transaction type. If both generations have a type with the same number, this
+ * type has the same layout in both.
+ */
 export interface TransactionLayout {
   readonly type: number;
   readonly kind: PayloadKind;
-  /** Whether signatures also cover the network identifier, which then stands before the basic bytes. */
+  /**
+   * Whether the signatures cover the network identifier in addition to the basic bytes (`encodeBasic`). If they do, the
+   * network identifier precedes the basic bytes in the signed bytes.
+   */
   readonly networkBound: boolean;
-  /** Fee in beddows of a transaction of this type with the given payload. */
+  /** Returns the fee in beddows of a transaction of this type with the given payload. */
   fee(payload: Payload): bigint;
   /**
    * Writes the basic bytes: the signed bytes without the network identifier.
@@ -42,8 +54,8 @@ export interface TransactionLayout {
    */
   encodeBasic(fields: BasicFields, before: number, after: number): Buffer;
   /**
-   * The data of a payload that the basic bytes do not contain; undefined if the basic bytes contain all data. The
-   * stored form of the transaction adds these data to the bytes.
+   * Returns the data of a payload that the basic bytes do not contain. Returns undefined if the basic bytes contain all
+   * data of the payload. The stored form of a transaction contains the returned data in addition to the basic bytes.
    */
   detail?(payload: Payload): Buffer | undefined;
   /**
@@ -55,7 +67,7 @@ export interface TransactionLayout {
   decodeBasic(bytes: Buffer, length: number, detail?: Buffer): BasicFields;
 }
 
-/** A layout together with the JSON of assets in generation 3. */
+/** Adds to a layout the functions that convert assets of generation 3 from and to JSON. */
 export interface TransactionType extends TransactionLayout {
   /**
    * Returns the value that the base schema checks as the asset. The value is an empty object if the asset is missing or
@@ -66,20 +78,26 @@ export interface TransactionType extends TransactionLayout {
   /** @param senderId address of the sender; empty if the sender's key is malformed */
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
-  /** The JSON text of the asset if nodes pass it on in another form than `assetToJson` returns; otherwise undefined. */
+  /**
+   * Returns the JSON text of the asset if nodes pass the asset on in another form than the form that `assetToJson`
+   * returns. Otherwise, returns undefined.
+   */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
-  /** Whether the type may occur in this context. If `matches` is absent, the type may occur in every context. */
+  /**
+   * Returns whether a block with the properties in `context` may contain this type. If `matches` is absent, every block
+   * may contain the type.
+   */
   matches?(context: TransactionContext): boolean;
 }
 
-/** Returns the payload, narrowed to the given kind. A payload of another kind fails an assertion. */
+/** Returns the payload with the TypeScript type of the given kind. A payload of another kind fails an assertion. */
 export function payloadOf<K extends PayloadKind>(payload: Payload, kind: K): Extract<Payload, { kind: K }> {
   // The message is built only for a wrong kind, because this code runs several times for each transaction.
   if (payload.kind !== kind) assert(false, `payload of a ${kind} transaction is a ${payload.kind}`);
   return payload as Extract<Payload, { kind: K }>;
 }
 
-/** The error for bytes that a layout cannot decode. */
+/** Creates the error for bytes that a layout cannot decode. */
 export function bytesInvalid(reason: string, bytes: Uint8Array): ProtocolError {
   return new ProtocolError('TRANSACTION_BYTES_INVALID', { reason, length: bytes.length });
 }

@@ -14,7 +14,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Transfer = Extract<Payload, { kind: 'transfer' }>;
 
-/** Schema of `data`, the text of a transfer. */
+/** Schema of the asset's member `data`, which contains the text of a transfer. */
 export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength: 64 } as const;
 
 /**
@@ -92,7 +92,10 @@ export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;
 }
 
-/** Moves the amount. The sender has already paid the fee. */
+/**
+ * Moves the amount from the sender to the recipient. The caller has already subtracted the fee from the balance of the
+ * sender.
+ */
 export function applyTransfer(
   state: StateWriter,
   transaction: Transaction,
@@ -112,16 +115,16 @@ export function applyTransfer(
 }
 
 /**
- * A list with one error if the sender of a transfer or vote cannot pay the amount; an empty list if the sender can pay
- * it. The list is also empty if the fee already made the balance negative, because an earlier check has reported the
- * negative balance. The error shows the balance before the fee.
+ * Returns a list with one error if the sender of a transfer or vote cannot pay the amount, and an empty list if the
+ * sender can pay the amount. The list is also empty if the fee already made the balance negative, because an earlier
+ * check has reported this error. The error shows the balance before the fee was subtracted.
  */
 export function amountErrors(transaction: Transaction, balance: bigint, amount: bigint): TransactionError[] {
   if (balance < 0n || balance >= amount) return [];
   return [balanceError(transaction, balance + transaction.fee)];
 }
 
-/** @param balance balance in beddows; the message shows it in LSK */
+/** @param balance balance in beddows; the message shows the balance in LSK */
 export function balanceError(transaction: Transaction, balance: bigint): TransactionError {
   const text = `Account does not have enough LSK: ${transaction.senderId}, balance: ${lskText(balance)}`;
   return transactionError(transaction.id, text, '.balance');

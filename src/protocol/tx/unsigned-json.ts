@@ -35,7 +35,7 @@ const POOLED_ASSET_BYTES_MAX = 8_192;
 const CAPITALS = /[A-F]/;
 const ESCAPE = /\\(?:u([0-9a-f]{4})|.)/g;
 
-/** The sender's public key in the letter case in which it was sent. */
+/** Returns the sender's public key in the letter case in which the node received it. */
 export function keyAsWritten({ senderPublicKey, written }: Transaction): string {
   return written?.senderPublicKey ?? senderPublicKey;
 }
@@ -55,7 +55,7 @@ export function isLowerCase(publicKey: PublicKey): boolean {
 }
 
 /**
- * The JSON text of `asset` if `asset` is an object that differs from `known`; otherwise undefined.
+ * Returns the JSON text of `asset` if `asset` is an object that differs from `known`. Otherwise, returns undefined.
  *
  * @param asset the member `asset` of the transaction in JSON
  * @param known the asset that the node writes from the payload
@@ -76,15 +76,19 @@ export function writtenAsset(asset: unknown, known: JsonObject): string | undefi
   return JSON.stringify(isInfinite ? { ...asset, amount: String(amount) } : asset);
 }
 
-/** The asset of a transaction as JSON: its original form if that form was stored, otherwise `known`. */
+/**
+ * Returns the asset of a transaction as JSON. If the node stored the original form of the asset, the function returns
+ * this form. Otherwise, the function returns `known`.
+ */
 export function assetOf({ written }: Transaction, known: JsonObject): JsonObject {
   return written?.asset === undefined ? known : (JSON.parse(written.asset) as JsonObject);
 }
 
 /**
- * The reason why lisk-sdk cannot store an otherwise valid transaction; undefined if lisk-sdk can store it. In JSON, the
- * database of lisk-sdk accepts no NUL and no lone surrogate. The depth of assets that lisk-sdk can copy is limited. The
- * reference (lisk-sdk) passes on a block with a transaction that it cannot store, and then refuses the block.
+ * Returns the reason why lisk-sdk cannot store an otherwise valid transaction. Returns undefined if lisk-sdk can store
+ * the transaction. The database of lisk-sdk refuses JSON that contains a NUL or a lone surrogate. An asset whose
+ * nesting is too deep also cannot be stored, because lisk-sdk copies assets recursively. The reference (lisk-sdk)
+ * passes on a block with a transaction that it cannot store, and then refuses the block.
  */
 export function storageFault({ id, written }: Transaction): TransactionError | undefined {
   const asset = written?.asset;
@@ -103,8 +107,8 @@ function tooDeep(id: TransactionId, levelsMax: number): TransactionError {
 }
 
 /**
- * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
- * transaction.
+ * Returns the reason why the pool refuses a transaction that a block may contain. Returns undefined if the pool accepts
+ * the transaction.
  */
 export function poolFault(transaction: Transaction): TransactionError | undefined {
   const { id, written } = transaction;
@@ -127,8 +131,8 @@ function couldExist(counted: Decimal | undefined): boolean {
 }
 
 /**
- * Upper limit for the supply of any network. The limit is low enough that the total of a block with the largest amounts
- * fits into 64 bits.
+ * Upper limit, in beddows, for the supply of any network. The limit is low enough that the total of a block with the
+ * largest amounts fits into 64 bits.
  */
 const SUPPLY_MAX = 20_000_000_000_000_000n;
 
@@ -151,8 +155,9 @@ function nestingOf(json: string): number {
 }
 
 /**
- * Whether two JSON values are equal. Lists and objects are compared by their members. The recursion ends at the depth
- * of `b`, which is only a few levels, because `b` is part of a known asset.
+ * Returns whether two JSON values are equal. The function compares lists and objects by their members. The recursion
+ * ends at the depth of `b`, which is only a few levels, because `b` is part of an asset that the node has built from a
+ * payload.
  */
 function isSameText(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -170,7 +175,8 @@ function isSameText(a: unknown, b: unknown): boolean {
 }
 
 /**
- * The member of `written` that stores a sender's key in the letter case of `key`; no member if `key` is in lower case.
+ * Returns an object with the member of `Transaction.written` that stores a sender's key in the letter case of `key`.
+ * Returns an empty object if `key` is in lower case, because the node then stores no such member.
  */
 export function writtenKey(key: string): Pick<OriginalJson, 'senderPublicKey'> {
   return isLowerCase(key) ? {} : { senderPublicKey: key };

@@ -16,7 +16,10 @@ import { keysWithSign } from './vote.ts';
 
 const NO_VOTES: readonly PublicKey[] = [];
 
-/** `live`: changes take effect immediately. `pending`: changes are collected until the end of the round. */
+/**
+ * `live`: changes of vote weights take effect immediately. `pending`: the node collects changes of vote weights, and
+ * they take effect at the end of the round.
+ */
 export type VoteWeightMode = 'live' | 'pending';
 
 /**
@@ -26,8 +29,8 @@ export type VoteWeightMode = 'live' | 'pending';
  */
 export interface UnfinishedWeights {
   /**
-   * For each delegate, the amounts that must still be subtracted from its vote weight. These amounts have fractions or
-   * more than forty digits.
+   * For each delegate, contains the amounts that `finishWeights` must still subtract from the vote weight of the
+   * delegate. These amounts have fractions or more than forty digits.
    */
   readonly pendingAmounts: Map<PublicKey, Decimal[]>;
   /** Delegates whose weight left the range of `isStorableWeight` at some moment within the block. */
@@ -90,8 +93,8 @@ export function isStorableWeight(weight: bigint): boolean {
 /**
  * Changes the vote weights for a transaction that has been applied to `state`.
  *
- * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`; only in a genesis block, or for a vote in the exceptions of the
- *   network
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` if a voted key belongs to no delegate. This can happen only in a
+ * genesis block, or for a vote in the exceptions of the network
  */
 export function applyVoteWeight(
   state: StateWriter,
@@ -136,7 +139,8 @@ export function applyVoteWeight(
 }
 
 /**
- * Adds beddows to a delegate's vote weight (`live`) or to its pending vote weight (`pending`).
+ * Adds beddows to the vote weight of a delegate (mode `live`), or to the pending vote weight of the delegate (mode
+ * `pending`).
  *
  * @param by beddows to add; may be negative
  * @returns the vote weight that is in effect now
@@ -162,8 +166,8 @@ export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigi
 }
 
 /**
- * The address that receives the amount of a transaction. For a transfer to an application, this is the address of the
- * application's owner.
+ * Returns the address of the account that receives the amount of a transaction. If the transaction moves an amount into
+ * an application, the application's owner receives the amount.
  */
 function receiverOf(state: StateReader, payload: Payload): Address | undefined {
   if (payload.kind === 'inTransfer') return ownerOfApplication(state, payload.dappId);

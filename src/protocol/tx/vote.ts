@@ -39,8 +39,9 @@ export function isVoteList(votes: unknown): votes is readonly string[] {
 }
 
 /**
- * The keys of the votes with the given sign, without the sign, in the letter case in which they were sent. A key with
- * upper-case letters belongs to no delegate, because the keys of delegates are in lower case.
+ * Returns the keys of the votes that have the given sign. The function removes the sign, and does not change the letter
+ * case of the keys. A key with upper-case letters belongs to no delegate, because the keys of delegates are in lower
+ * case.
  */
 export function keysWithSign(votes: readonly string[], sign: '+' | '-'): PublicKey[] {
   return votes.filter((vote) => vote.startsWith(sign)).map((vote) => vote.slice(1));

@@ -1,9 +1,10 @@
 /**
  * Stores the rows of a chain in a ClickHouse database. The final tables, such as `blocks_final`, contain the rows of
- * complete ranges; the tables of the tail, such as `blocks_tail`, contain the rows of the blocks above these ranges.
- * Inserted rows become visible only with their marker (`schema.ts`), so an unfinished write leaves only invisible rows.
- * The next `begin` removes such rows from the final tables. In the tables of the tail, such rows stay until the sink
- * drops the partition that contains them.
+ * complete ranges. (A range is a fixed number of consecutive heights whose blocks the sink treats as final.) The tables
+ * of the tail, such as `blocks_tail`, contain the rows of the blocks above these ranges. Rows become visible to readers
+ * only when the sink inserts their marker (`schema.ts`), so an unfinished write leaves only invisible rows. The next
+ * `begin` removes such rows from the final tables. In the tables of the tail, such rows stay until the sink drops the
+ * partition that contains them.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -42,7 +43,10 @@ export class ClickHouseSink implements Sink {
   readonly #lease: ClickHouseLease;
   readonly #cluster: string | undefined;
   readonly #daySums: DaySums;
-  /** Number of ids that `#attemptId` has returned: for ranges (only on a cluster), and for sums (`day-sums.ts`). */
+  /**
+   * Number of ids that `#attemptId` has returned. Each attempt to write sums (`day-sums.ts`) has an id. On a cluster,
+   * each attempt to write a range has an id, too.
+   */
   #attempts = 0;
   #rangeBlocks = 0;
   #finalHeight = 0;
@@ -123,7 +127,8 @@ export class ClickHouseSink implements Sink {
     return {
       add: (rows) => lines.add(rows),
       put: async (span, lastBlockId) => {
-        // On a cluster, the rows already contain the id of one attempt, and a second attempt would need another id.
+        // On a cluster, the rows of the draft already contain the id of one attempt to store them. A second attempt
+        // would need rows with another id.
         assert(!isPut, 'a draft is stored once');
         isPut = true;
         await this.#putRange(span, lastBlockId, lines, id);
@@ -155,14 +160,17 @@ export class ClickHouseSink implements Sink {
     await this.#losing(this.#daySums.rangeAdded(this.#finalHeight, lines.lastTimeS));
   }
 
-  /** Waits for a write. If it fails, throws its error, or `SINK_LEASE_LOST` if this process has lost the lease. */
+  /**
+   * Waits for the end of a write. If the write fails, throws `SINK_LEASE_LOST` if this process has lost the lease, and
+   * the error of the write otherwise.
+   */
   async #losing<T>(write: Promise<T>): Promise<T> {
     return write.catch(async (error: unknown) => {
       throw await this.#lease.reasonOf(error);
     });
   }
 
-  /** Id of a new attempt to write rows. */
+  /** Creates the id of a new attempt to write rows. */
   #attemptId(): string {
     this.#attempts += 1;
     return rangeIdOf(this.#lease.token, this.#attempts);
@@ -206,10 +214,11 @@ export class ClickHouseSink implements Sink {
 
   async revertTail(toHeight: number): Promise<void> {
     await this.#lease.keep();
-    // In the table `sink_tail`, each partition contains the markers of the blocks of one range. The server stores an
-    // insert partition by partition, in ascending order, and refuses an insert into more than 100 partitions. Therefore
-    // each insert contains the markers that revert the blocks of one range; the highest range comes first. After each
-    // insert, the tail has no gap. A gap would be visible to queries between two inserts, and after a crash.
+    // In the table `sink_tail`, each partition contains the markers of the blocks of one range. The server stores the
+    // rows of one insert partition by partition, in ascending order, and refuses an insert into more than 100
+    // partitions. Therefore each insert contains only the markers that revert the blocks of one range. The first insert
+    // is for the highest range, and each later insert is for the next lower range. The tail then has no gap after any
+    // of the inserts. A gap would be visible to queries between two inserts, and after a crash.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;
@@ -221,14 +230,14 @@ export class ClickHouseSink implements Sink {
   }
 
   async end(): Promise<void> {
-    // If the server does not answer, the lease ends by itself, because nobody renews it.
+    // If the server does not answer, the lease ends some time later, because this process does not renew it any more.
     await this.#lease.release().catch(() => undefined);
     await this.#server.close();
   }
 
   /**
-   * Inserts rows through a fence (`schema.ts`). The given lines do not contain the token of the lease, so this method
-   * adds it.
+   * Inserts rows through a fence (`schema.ts`). The given lines do not contain the token of the lease. This method adds
+   * the token to each line.
    */
   #insert(table: string, columns: readonly string[], lines: readonly string[]): Promise<void> {
     const chunks = lines.map((line) => `${this.#lease.token}\t${line}`);
@@ -236,7 +245,7 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Inserts rows through a fence, so that the server accepts them only from the holder of the lease.
+   * Inserts rows through a fence. The server accepts the rows only if this process holds the lease.
    *
    * @param chunks complete lines with the token of the lease as their first value
    */
@@ -296,15 +305,24 @@ export class ClickHouseSink implements Sink {
   }
 }
 
-/** Name of the SQL function with which a fence refuses rows. The server's error then contains this name. */
+/**
+ * Name of the SQL function with which a fence refuses rows. If a fence refuses rows, the error of the server contains
+ * this name.
+ */
 const FENCE_REFUSAL = 'throwIf';
 
-/** Makes the lines of each block just before they are sent, because the lines of all given blocks take much memory. */
+/**
+ * Makes the lines of each block just before the lines of this block are sent, because the lines of all given blocks
+ * together would take much memory.
+ */
 function* tailLines(table: SinkTable, blocks: readonly SinkBlock[]): Iterable<string> {
   for (const { blockId, rows } of blocks) yield linesOf(table, rows[table], blockId);
 }
 
-/** Waits for the end of all inserts. If an insert fails, throws its error only after all other inserts have ended. */
+/**
+ * Waits for the end of all inserts. If an insert fails, the function throws the error of this insert only after all
+ * other inserts have ended.
+ */
 async function allEnded(inserts: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(inserts);
   await Promise.all(inserts);

@@ -1,9 +1,9 @@
 /**
- * Checks the final tables of a sink on a cluster, and removes rows of failed attempts to write. `schema.ts` explains
- * the final tables and the markers. All rows of a range are on one shard. The rows contain the id of the attempt to
- * write the range, and each attempt has a new id. Readers see only rows whose id is in a marker. Therefore two kinds of
- * rows stay invisible forever: rows of a failed attempt, and late rows of a process that lost the lease (`lease.ts`).
- * The sink can remove such rows at any time.
+ * Checks the final tables of a sink on a cluster, and removes the rows of failed attempts to write a range. `schema.ts`
+ * explains the final tables and the markers. All rows of a range are on one shard. The rows contain the id of the
+ * attempt to write the range, and each attempt has a new id. Readers see only rows whose id is in a marker. Therefore
+ * two kinds of rows stay invisible forever: rows of a failed attempt, and late rows of a process that lost the lease
+ * (`lease.ts`). The sink can remove such rows at any time.
  */
 
 import { sha256 } from '../../crypto/hash.ts';
@@ -82,8 +82,8 @@ async function explained(statement: Promise<void>, cluster: string): Promise<voi
 }
 
 /**
- * @returns 'none' if the database has no final tables yet. Otherwise, `cluster` names the cluster over which the final
- *   tables are spread; undefined for tables on one server
+ * @returns 'none' if the database has no final tables yet. Otherwise, the member `cluster` names the cluster over which
+ *   the final tables are spread, and is undefined if the final tables are on one server
  */
 async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster: string | undefined } | 'none'> {
   const [made] = await server.rows<{ readonly engine_full: string }>(
@@ -94,7 +94,7 @@ async function madeCluster(server: ClickHouseServer): Promise<{ readonly cluster
 }
 
 /**
- * @param cluster cluster that the user named; undefined for tables on one server
+ * @param cluster cluster that the user named; undefined if the user wants the tables on one server
  * @throws ProtocolError `SINK_OF_OTHER_CLUSTER` if the final tables exist, but not in the place that `cluster` states
  */
 export async function refuseOtherCluster(server: ClickHouseServer, cluster: string | undefined): Promise<void> {
@@ -115,8 +115,8 @@ export async function refuseOtherCluster(server: ClickHouseServer, cluster: stri
 /**
  * Refuses to create a sink if the shards have tables of a sink that was created through another server. The function
  * accepts existing tables only if each shard has an empty table of blocks. The markers of a sink are only on the server
- * through which the sink was created, but its rows are on all shards. Through another server, a process finds the rows
- * without their markers.
+ * through which the sink was created, but the rows of the sink are on all shards. A process that uses another server
+ * finds the rows without their markers.
  *
  * @throws ProtocolError `SINK_OF_OTHER_SERVER`
  */
@@ -126,8 +126,9 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
   const shards = await shardsOf(server, cluster);
   const having = await tablesOnShards(server, cluster, `name = '${part}'`);
   if (having === 0) return;
-  // If some shards lack the table `part`, the tables belong to a sink of another server. Either that server has not
-  // finished creating the tables, or these shards were added to the cluster after that server had created the sink.
+  // If only some shards have the table of blocks (`part`), these tables belong to a sink that was created through
+  // another server. Either that server has not finished creating the tables, or the shards without the table were added
+  // to the cluster after the sink had been created.
   const isEmpty =
     having === shards &&
     (await server.rows(`SELECT height FROM cluster('${cluster}', ${database}, ${part}) LIMIT 1`)).length === 0;
@@ -160,10 +161,11 @@ export async function shardsOf(server: ClickHouseServer, cluster: string): Promi
 }
 
 /**
- * Returns the ids of this sink's attempts (table `ATTEMPTS`) without a marker. Call this function before this process
- * begins an attempt: until then, only failed attempts have no marker.
+ * Returns the ids of those attempts in the table `ATTEMPTS` of this sink that have no marker. Call this function before
+ * this process begins its first attempt. At this time, the attempts without a marker are all failed attempts of earlier
+ * processes.
  *
- * @param cluster undefined for tables on one server, where the markers of ranges contain no ids
+ * @param cluster name of the cluster; undefined for tables on one server, where the markers of ranges contain no ids
  */
 export async function unmarkedAttempts(
   server: ClickHouseServer,
@@ -181,8 +183,8 @@ export async function unmarkedAttempts(
 }
 
 /**
- * Id of an attempt to write a range or sums of days (`day-sums.ts`), as a decimal number of 64 bits. Two attempts have
- * different ids, because their tokens or numbers differ.
+ * Returns the id of an attempt to write a range or sums of days (`day-sums.ts`). The id is a number of 64 bits in
+ * decimal form. Two attempts have different ids, because their tokens or numbers differ.
  *
  * @param token token of the process that holds the lease
  * @param number number of the attempt in this process
@@ -199,7 +201,8 @@ export function rangeIdOf(token: string, number: number): string {
  *
  * @param finalHeight last height of the ranges with a marker; the function looks only for attempts with rows above this
  *   height
- * @param proveLease throws if this process has lost the lease at any time since it took the lease
+ * @param proveLease function that throws an error if this process has lost the lease at any time since it took the
+ *   lease
  */
 export async function dropUnmarkedOnCluster(
   server: ClickHouseServer,
@@ -216,7 +219,8 @@ export async function dropUnmarkedOnCluster(
       `SELECT height FROM ${database}.${table}${FINAL_SUFFIX} WHERE height > ${finalHeight} AND ${ofAttempts} LIMIT 1`,
     );
     if (stored.length === 0) continue;
-    // If this process had lost the lease, one of the ids could belong to an attempt of the next holder.
+    // Without this check, the statement could remove valid rows: if this process had lost the lease before it read the
+    // ids, one of the ids could belong to an attempt of the next holder.
     await proveLease();
     const removal = `ALTER TABLE ${database}.${table}${SHARD_SUFFIX}${onCluster(cluster)} DELETE WHERE ${ofAttempts}`;
     await explained(server.change(removal, { isQueued: true }), cluster);
@@ -225,8 +229,8 @@ export async function dropUnmarkedOnCluster(
 
 /**
  * Compares the number of rows that queries find now with the number of rows that the sink has written. A replica that
- * was down during an insert lacks rows until it has fetched them. A query that reads this replica returns too few rows,
- * but no error.
+ * was down during an insert lacks the inserted rows until it has fetched them from another replica. Until then, a query
+ * that reads this replica returns too few rows, but no error.
  *
  * @param height the function compares the ranges that end above this height
  * @returns true if queries find all blocks and balance changes of these ranges

@@ -34,9 +34,9 @@ const DAY_OF_BLOCK = "toDate(time, 'UTC')";
 export interface DaySumsSink {
   readonly server: ClickHouseServer;
   readonly cluster: string | undefined;
-  /** Creates the id of a new attempt to write rows, stores it in `sink_attempts`, and returns it. */
+  /** Creates the id of a new attempt to write sums, stores the id in the table `sink_attempts`, and returns the id. */
   beginAttempt(): Promise<string>;
-  /** Waits before the next check whether the replicas have all rows. */
+  /** Waits for a short time. `DaySums` calls this function between two checks whether the replicas have all rows. */
   pause(): Promise<void>;
   /**
    * Renews the lease if its last renewal is older than the time between two renewals (`ClickHouseLease.keep`).
@@ -45,8 +45,8 @@ export interface DaySumsSink {
    */
   keepLease(): Promise<void>;
   /**
-   * Like `keepLease`, but always renews the lease. If the renewal succeeds, this process has held the lease without
-   * interruption since it took the lease.
+   * Renews the lease, even if the last renewal was a short time ago. If the renewal succeeds, this process has held the
+   * lease without interruption since it took the lease. Otherwise, the function throws the same error as `keepLease`.
    */
   proveLease(): Promise<void>;
   /**
@@ -69,15 +69,15 @@ export class DaySums {
 
   readonly #heightsAtOnce: number;
 
-  /** @param heightsAtOnce value that replaces `HEIGHTS_AT_ONCE` */
+  /** @param heightsAtOnce number to use instead of `HEIGHTS_AT_ONCE` */
   constructor(sink: DaySumsSink, heightsAtOnce = HEIGHTS_AT_ONCE) {
     this.#sink = sink;
     this.#heightsAtOnce = heightsAtOnce;
   }
 
   /**
-   * Removes the sums of attempts without a marker. Then computes missing sums, for example in a database that an
-   * earlier version of Bloomery wrote.
+   * Removes the sums of attempts without a marker. Then computes the missing sums of all days whose blocks are all in
+   * complete ranges. For example, sums are missing in a database that an earlier version of Bloomery wrote.
    *
    * @param finalHeight last height of the complete ranges
    */
@@ -92,7 +92,9 @@ export class DaySums {
   }
 
   /**
-   * Computes the missing sums of all days whose blocks are all in complete ranges.
+   * Computes the missing sums of all days whose blocks are all in complete ranges. The function does nothing if the
+   * block at `finalHeight` is of the day that the newest final block had when the function last looked for missing
+   * sums.
    *
    * @param finalHeight last height of the complete ranges
    * @param timeS Unix time of the block at `finalHeight`, in seconds
@@ -127,8 +129,8 @@ export class DaySums {
   }
 
   /**
-   * Last height of the days whose sums `#add` computes next; 0 if no further day has all its blocks in complete ranges.
-   * The block after this height always belongs to another day.
+   * Returns the last height of the days whose sums `#add` computes next. Returns 0 if there is no further day whose
+   * blocks are all in complete ranges. The block after this height always belongs to another day.
    */
   async #endOfDays(finalHeight: number): Promise<number> {
     const lastHeight = Math.min(finalHeight, this.#height + this.#heightsAtOnce);
@@ -141,7 +143,10 @@ export class DaySums {
     return this.#lastHeightOn(`= toDate('${day}')`, finalHeight);
   }
 
-  /** Day of a block as text, for example `2020-01-31`; undefined if there is no block, as at height 0. */
+  /**
+   * Returns the day of the block at a height as text, for example `2020-01-31`. Returns undefined if there is no block
+   * at this height, as at height 0.
+   */
   async #dayAt(height: number): Promise<string | undefined> {
     const [found] = await this.#sink.server.rows<{ readonly day: string }>(
       `SELECT toString(${DAY_OF_BLOCK}) AS day FROM ${this.#blocks()} AND height = ${height}`,
@@ -149,7 +154,10 @@ export class DaySums {
     return found?.day;
   }
 
-  /** @param condition operator and right side of a comparison with the day of a block: `< toDate('2020-01-31')` */
+  /**
+   * @param condition operator and right side of a comparison whose left side is the day of a block, for example `<
+   * toDate('2020-01-31')`
+   */
   async #lastHeightOn(condition: string, lastHeight: number): Promise<number> {
     const [found] = await this.#sink.server.rows<{ readonly end: number }>(
       `SELECT max(height) AS end FROM ${this.#blocks()} AND height > ${this.#height} AND height <= ${lastHeight} ` +
@@ -158,7 +166,10 @@ export class DaySums {
     return found?.end ?? 0;
   }
 
-  /** SQL text that follows FROM: the table of the final blocks, and the beginning of the WHERE clause. */
+  /**
+   * Returns the SQL text that follows FROM: the name of the table of final blocks, and the beginning of the WHERE
+   * clause.
+   */
   #blocks(): string {
     const { server, cluster } = this.#sink;
     return `${server.database}.blocks${FINAL_SUFFIX} WHERE 1${markedRanges(server.database, cluster)}`;
@@ -176,7 +187,8 @@ export class DaySums {
         `SELECT toUInt64(${id}), toUInt32(${toHeight}), day, address, amount, transfers FROM (${changesPerDay(rows)})`,
       { isWaitingForShards: true },
     );
-    // The statement may have read another replica than the check before the statement, so the check is repeated.
+    // The statement may have read another replica than the replica that `#addDays` has checked. This function therefore
+    // checks again before it inserts the marker.
     await this.#waitForReplicas();
     await this.#sink.mark(DAY_MARKERS, ['to_height', RANGE_ID_COLUMN], `${toHeight}\t${id}\n`);
   }
@@ -189,7 +201,8 @@ export class DaySums {
     const ofAttempts = `${RANGE_ID_COLUMN} IN (${ids.join(', ')})`;
     const stored = await server.rows(`SELECT day FROM ${database}.${DAYS_TABLE} WHERE ${ofAttempts} LIMIT 1`);
     if (stored.length === 0) return;
-    // If this process had lost the lease, one of the ids could belong to an attempt of the next holder.
+    // Without this check, the statement could remove valid sums: if this process had lost the lease before it read the
+    // ids, one of the ids could belong to an attempt of the next holder.
     await this.#sink.proveLease();
     const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
     await server.change(`ALTER TABLE ${database}.${table} DELETE WHERE ${ofAttempts}`, { isQueued: true });

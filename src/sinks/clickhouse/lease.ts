@@ -1,11 +1,11 @@
 /**
  * Takes, renews and ends the lease on a ClickHouse database. Each renewal inserts a row into the table `sink_lease`,
- * with the token of the process and the time at which the lease ends by the server's clock. Of several rows with the
- * same token, only the row with the highest `turn` is valid. A fence is a table that accepts only rows with the token
- * of the lease's holder (`schema.ts`). The sink inserts all markers, which make rows visible, through fences. On a
- * single server, the sink also inserts the rows of final blocks through fences; on a cluster, it does not. With a
- * fence, one statement checks the lease and inserts the rows. The server therefore refuses an insert through a fence if
- * the lease of the process has ended, for example because the process was paused.
+ * with the token of the process, and the time at which the lease ends. This time is a time of the server's clock. Of
+ * several rows with the same token, only the row with the highest `turn` is valid. A fence is a table that accepts only
+ * rows with the token of the lease's holder (`schema.ts`). The sink inserts all markers, which make rows visible,
+ * through fences. On a single server, the sink also inserts the rows of final blocks through fences; on a cluster, it
+ * does not. With a fence, one statement checks the lease and inserts the rows. The server therefore refuses an insert
+ * through a fence if the lease of the process has ended, for example because the process was paused.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -35,7 +35,7 @@ export class ClickHouseLease {
   #state: 'none' | 'held' | 'lost' = 'none';
   #renewedMs = 0;
   #timer: Timer | undefined;
-  /** The last renewal. Each renewal waits for the renewal before it. */
+  /** Settles when the last renewal has ended. Each renewal waits for the end of the previous renewal. */
   #renewal: Promise<void> = Promise.resolve();
 
   constructor(server: ClickHouseServer, clock: Clock, holder: LeaseHolder) {
@@ -108,7 +108,8 @@ export class ClickHouseLease {
    * the write, so the function returns `SINK_LEASE_LOST`. Otherwise, the function returns the given error.
    */
   async reasonOf(error: unknown): Promise<unknown> {
-    // If the server does not answer this query, `error` most likely has the same cause.
+    // If the server does not answer this query either, the server is probably the cause of both failures. The function
+    // then returns `error`.
     const holders = await this.#holders().catch(() => undefined);
     const isHeld = holders?.some(({ token }) => token === this.#holder.token) ?? true;
     return isHeld ? error : this.lost(error);
@@ -125,7 +126,8 @@ export class ClickHouseLease {
 
   #renewLater(): void {
     this.#timer = this.#clock.after(this.#renewMs, () => {
-      // This callback ignores an error. If the cause lasts, the next write fails too, and reports its error.
+      // This callback ignores an error of the renewal. If the cause of the error lasts, the next write to the sink
+      // fails too, and that failure is reported.
       void this.keep()
         .catch(() => undefined)
         .then(() => {
@@ -148,8 +150,8 @@ export class ClickHouseLease {
   }
 
   /**
-   * SQL clauses for the insert of a renewal or release. The row is inserted only if this process holds the lease when
-   * the server runs the statement.
+   * Returns the SQL clauses that a renewal or a release adds to its insert. With these clauses, the server inserts the
+   * row only if this process holds the lease when the server runs the statement.
    */
   #held(): string {
     return ` FROM system.one WHERE ${text(this.#holder.token)} IN (${heldTokens(this.#server.database)})`;
@@ -163,8 +165,9 @@ export class ClickHouseLease {
       `INSERT INTO ${this.#server.database}.sink_lease (token, owner, turn, expires) ` +
         `SELECT ${text(token)}, ${text(owner)}, ${this.#turn}, now() + ${seconds}${condition}`,
     );
-    // `nowMs` is a time before the request was sent. The time of the lease begins later, when the server runs the
-    // statement. Therefore a slow answer of the server does not delay the next renewal.
+    // `nowMs` is the time just before this process sent the request. The server counts the time of the lease from a
+    // later moment, at which it runs the statement. Because this process counts from `nowMs`, a slow answer of the
+    // server does not delay the next renewal.
     this.#renewedMs = nowMs;
   }
 
@@ -182,9 +185,9 @@ export class ClickHouseLease {
   }
 
   /**
-   * Kills the running inserts of an earlier holder, and waits for their end. Also waits for the end of the deletions
-   * that the earlier holder began, except those on shards. Otherwise these inserts and deletions could still change
-   * rows while this process writes.
+   * Kills the running inserts of an earlier holder of the lease, and waits until these inserts have ended. The function
+   * also waits until the deletions that the earlier holder began have ended, except the deletions on shards. Otherwise
+   * these inserts and deletions could still change rows while this process writes.
    */
   async #endInserts(): Promise<void> {
     const { database } = this.#server;

@@ -11,15 +11,15 @@ const COLUMNS: ReadonlyMap<SinkTable, readonly Column[]> = new Map(
   SINK_TABLE_NAMES.map((table) => [table, columnsOf(table).map(([name, type]) => ({ name, isText: type === 'text' }))]),
 );
 
-/** Names of a table's columns, in order. */
+/** Returns the names of a table's columns, in the order of the columns. */
 export function namesOf(table: SinkTable): readonly string[] {
   return columnsOf(table).map(([name]) => name);
 }
 
 /**
- * Writes rows as lines.
+ * Writes rows of a table as lines, one line for each row.
  *
- * @param first value of an extra column that stands before the columns of the table; written without escapes
+ * @param first value of an extra column before the columns of the table; the function writes this value without escapes
  */
 export function linesOf(table: SinkTable, rows: readonly object[], first: string): string {
   const columns = COLUMNS.get(table) ?? [];
@@ -43,8 +43,8 @@ export function escaped(text: string): string {
 }
 
 /**
- * The lines of a range, by table. The lines are kept as bytes outside the JavaScript heap. These bytes take less memory
- * than row objects, and the garbage collector does not scan them.
+ * Collects the lines of a range, separately for each table. The lines are kept as bytes outside the JavaScript heap.
+ * These bytes take less memory than row objects, and the garbage collector does not scan them.
  */
 export class RangeLines {
   readonly #first: string;
@@ -57,7 +57,7 @@ export class RangeLines {
     this.#first = first;
   }
 
-  /** Unix time of the last added block, in seconds; 0 before the first block. */
+  /** Unix time of the last added block, in seconds; 0 if no block was added yet. */
   get lastTimeS(): number {
     return this.#lastTimeS;
   }
@@ -80,7 +80,7 @@ export class RangeLines {
     this.#lastTimeS = rows.blocks.at(-1)?.time ?? this.#lastTimeS;
   }
 
-  /** Lines of a table, in one chunk for each block that has rows in the table. */
+  /** Returns the lines of a table. The list has one chunk for each added block that has rows in the table. */
   of(table: SinkTable): readonly Uint8Array[] {
     return this.#chunks.get(table) ?? [];
   }

@@ -40,11 +40,12 @@ export async function createFirstTables(server: ClickHouseServer): Promise<void>
 }
 
 /**
- * Refuses a database with tables that this sink cannot use.
+ * Throws an error if the database has tables that this sink cannot use.
  *
  * @returns the version of the schema of the tables; undefined for a database without a sink
- * @throws ProtocolError the error of `identityFault` if the tables belong to another chain or their ranges have another
- *   size; `SINK_OF_OTHER_CLUSTER`; `SINK_VERSION` for tables of a newer version of Bloomery
+ * @throws ProtocolError the error of `identityFault` if the tables belong to another chain, or if the ranges of the
+ *   tables have another size; `SINK_OF_OTHER_CLUSTER` if the final tables are not in the place that `cluster` states;
+ *   `SINK_VERSION` if a newer version of Bloomery created the tables
  */
 export async function refuseOtherChain(
   server: ClickHouseServer,
@@ -76,9 +77,10 @@ export async function migrate(migration: Migration, identity: SinkIdentity): Pro
   const before = await refuseOtherChain(server, cluster, identity);
   if (before === undefined) {
     if (cluster !== undefined) await refuseRowsOfOtherServer(server, cluster);
-    // The partitions of the tail depend on the size of ranges, which is part of the identity. The sink stores the
-    // identity before it creates the tables. After a crash between these two steps, `refuseOtherChain` refuses a start
-    // with another size of ranges.
+    // The partitions of the tables of the tail depend on the size of the ranges. The identity of the sink
+    // (`SinkIdentity`) contains this size. The sink stores the identity before it creates the tables. If the process
+    // crashes between these two steps, and the user then starts the sink with another size of ranges,
+    // `refuseOtherChain` throws an error.
     await storeVersion(server, 0, identity);
   }
   const versions = migrationsOf(server, cluster, identity);

@@ -4,29 +4,32 @@
  *
  * `../sink.ts` defines the ranges and the tail of a sink. Rows are invisible to readers until the sink inserts their
  * marker. The marker of a range is a row of `sink_ranges`. The marker of a block in the tail is a row of `sink_tail`
- * with the sign 1. To revert the block, the sink inserts the same row with the sign -1.
+ * with the sign 1. If the node reverts the block, the sink inserts a second row with the same values, except that the
+ * sign is -1.
  *
  * The final tables, such as `blocks_final`, contain the rows of the blocks in ranges. A process that lost the lease of
- * the sink must not write markers. If the final tables are on one server, such a process must not write rows of ranges
- * either. These rows contain no id of an attempt (see below), so readers could see them beside the rows of the new
- * holder of the lease. Therefore the sink inserts markers, and rows of ranges on one server, through a fence.
+ * the sink must not write markers. If the final tables are on one server, such a process must not write to the final
+ * tables either: readers could see its rows beside the rows of the new holder of the lease. Therefore the sink inserts
+ * markers through a fence. On one server, the sink also inserts the rows of the final tables through a fence.
  *
  * A fence is a table that stores nothing, with a materialized view that copies inserted rows to the table behind the
- * fence. The view accepts rows with the token of a lease that has not ended, and refuses an insert with any other
- * token. Rows of the tail need no fence: they are invisible without their marker, and if the next process inserts the
- * same block again, the new rows replace them.
+ * fence. Each row that a process inserts into a fence contains the token of this process. The view accepts the row if
+ * the lease of the token has not ended. Otherwise, the server refuses the insert. Rows of the tail need no fence: they
+ * are invisible without their marker, and if the next process inserts the same block again, the new rows replace them.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
  * the attempt to write the range, and the marker names the valid attempt. Late rows of a process that lost its lease
- * therefore stay invisible, and the rows of ranges on a cluster need no fence. The rows of the table of sums
- * (`balance_changes_per_day_final`) also contain the id of an attempt, so only the markers of the sums need a fence.
+ * therefore stay invisible, and the rows of ranges on a cluster need no fence. The table
+ * `balance_changes_per_day_final` contains the sums of the balance changes for each day and address. On one server and
+ * on a cluster, its rows contain the id of the attempt to write them. These rows therefore need no fence, but their
+ * markers need a fence.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
 import { changesPerDay, QUESTION_VIEWS } from '../question-views.ts';
 import { columnsOf, SINK_TABLE_NAMES, type SinkTable } from '../tables.ts';
 
-/** Sort order of each table, chosen for the usual queries of the table. */
+/** Sort order of each final table, chosen for the usual queries of the table. */
 const ORDERS: Readonly<Record<SinkTable, string>> = {
   blocks: 'height',
   transactions: '(height, position)',
@@ -37,13 +40,14 @@ const ORDERS: Readonly<Record<SinkTable, string>> = {
 };
 
 /**
- * Number of heights in a partition of the final tables. A chain of a hundred million blocks has a hundred partitions.
+ * Number of heights in a partition of the final tables. With a chain of a hundred million blocks, each of these tables
+ * has about a hundred partitions.
  */
 const PARTITION_HEIGHTS = 1_000_000;
 
 export const TAIL_SUFFIX = '_tail';
 export const FINAL_SUFFIX = '_final';
-/** Suffix of the name of a fence, after the name of the table behind the fence. */
+/** The name of a fence is the name of the table behind the fence, followed by this suffix. */
 export const FENCED_SUFFIX = '_fenced';
 /** Column of a fence, with the token of the process that inserts the row. */
 export const LEASE_COLUMN = 'lease';
@@ -51,9 +55,9 @@ export const LEASE_COLUMN = 'lease';
 /** Suffix of the names of the tables on a shard of a cluster. Each table stores the shard's part of a final table. */
 export const SHARD_SUFFIX = '_shard';
 /**
- * Column with the id of the attempt to write a range or sums of days. The table of sums, the table of their markers and
- * the table of attempts always have this column. `sink_ranges` and the final tables with the rows of ranges have it
- * only on a cluster.
+ * Column with the id of an attempt. In one attempt, the sink tries to write either a range, or the sums of the balance
+ * changes for each day and address. The tables `DAYS_TABLE`, `DAY_MARKERS` and `ATTEMPTS` always have this column.
+ * `sink_ranges` and the final tables with the rows of ranges have this column only on a cluster.
  */
 export const RANGE_ID_COLUMN = 'range_id';
 
@@ -62,17 +66,21 @@ const TAIL_MARKERS = 'height UInt32, block_id UInt64, sign Int8';
 
 /** View with the sum of the balance changes for each day and address. */
 const DAYS_VIEW = 'balance_changes_per_day';
-/** Table with the sums that the view reads: the sums of the days whose blocks are all in complete ranges. */
+/** Table with the sums of the days whose blocks are all in complete ranges. The view `DAYS_VIEW` reads these sums. */
 export const DAYS_TABLE = `${DAYS_VIEW}${FINAL_SUFFIX}`;
 /** Table on each shard of a cluster, with the part of `DAYS_TABLE` that the shard stores. */
 export const DAYS_SHARD = `${DAYS_VIEW}${SHARD_SUFFIX}`;
 const DAY_COLUMNS = `${RANGE_ID_COLUMN} UInt64, to_height UInt32, day Date, address String, amount Int64, transfers UInt64`;
-/** Table of the markers of the sums. A marker has the id of an attempt, and makes the sums of this attempt visible. */
+/**
+ * Table of the markers of the sums in `DAYS_TABLE`. A marker has the id of an attempt, and makes the sums of this
+ * attempt visible.
+ */
 export const DAY_MARKERS = 'sink_days';
 /**
- * Table of the attempts to write sums of days and, on a cluster, to write ranges. The sink inserts the id of an attempt
- * before the rows of the attempt. With the stored ids, the sink later finds and removes the rows of its own failed
- * attempts, and no other rows. The column `changes` is the number of balance changes in the range; 0 for sums.
+ * Table of the attempts to write rows of `DAYS_TABLE`. On a cluster, the table also contains the attempts to write
+ * ranges. The sink inserts the id of an attempt before the rows of the attempt. With the stored ids, the sink later
+ * finds and removes the rows of its own failed attempts, and no other rows. For an attempt to write a range, the column
+ * `changes` contains the number of balance changes in the range. For an attempt to write sums, this column contains 0.
  */
 export const ATTEMPTS = 'sink_attempts';
 const ATTEMPT_COLUMNS = `${RANGE_ID_COLUMN} UInt64, changes UInt64`;
@@ -91,7 +99,10 @@ export function heldTokens(database: string): string {
   return `SELECT token FROM ${database}.sink_lease GROUP BY token HAVING argMax(expires, turn) > now()`;
 }
 
-/** Statement that creates the table of leases. The migrations do not contain it, because they run under a lease. */
+/**
+ * Statement that creates the table of leases. A process must hold a lease before it runs the migrations, so this table
+ * must exist earlier and the migrations do not contain it.
+ */
 export function leaseTable(database: string): string {
   return (
     `CREATE TABLE IF NOT EXISTS ${database}.sink_lease (token String, owner String, turn UInt32, expires DateTime) ` +
@@ -169,7 +180,7 @@ interface SpreadTable {
   readonly name: string;
   /** Names of the columns with their types. */
   readonly columns: string;
-  /** Partition and sort order. */
+  /** SQL clauses for the partition and the sort order. */
   readonly order: string;
   /** Expression that chooses the shard of a row. */
   readonly shard: string;
@@ -287,7 +298,10 @@ export function markedRanges(database: string, cluster: string | undefined): str
     : ` AND ${RANGE_ID_COLUMN} ${global(cluster)}IN (SELECT ${RANGE_ID_COLUMN} FROM ${database}.sink_ranges)`;
 }
 
-/** On a cluster, only the server to which the sink connects has markers. `GLOBAL` sends their ids to the shards. */
+/**
+ * On a cluster, only the server to which the sink connects has markers. With `GLOBAL`, this server sends the ids in the
+ * markers to the shards.
+ */
 function global(cluster: string | undefined): string {
   return cluster === undefined ? '' : 'GLOBAL ';
 }

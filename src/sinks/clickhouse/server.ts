@@ -81,8 +81,8 @@ const PINNED: Readonly<Record<string, string>> = {
       'throw',
     ]),
   ),
-  // The answer of a failed statement must not look like a short answer of a successful one. A migration that fails on a
-  // server of a cluster must not look like a finished one.
+  // The answer of a failed statement must not look like a short answer of a successful statement. A statement of a
+  // migration that fails on one server of a cluster must not look successful.
   http_write_exception_in_output_format: '0',
   distributed_ddl_output_mode: 'throw',
   // A SELECT reads only one replica of each shard, so it reads each row once. The server that receives an INSERT with a
@@ -94,8 +94,9 @@ const PINNED: Readonly<Record<string, string>> = {
 };
 
 /**
- * A request fails after this time without traffic on its connection, in milliseconds. An insert of a range takes about
- * a second. A statement ON CLUSTER can take minutes, and the server may send nothing before the statement ends.
+ * If the connection of a request has no traffic for this time (in milliseconds), the request fails. An insert of a
+ * range takes about a second. A statement ON CLUSTER can take minutes, and the server may send nothing before the
+ * statement ends.
  */
 const REQUEST_TIMEOUT_MS = 600_000;
 /**
@@ -226,7 +227,7 @@ export function openServer(
   };
 }
 
-/** Reason in the error for an answer that is cut off, or that no ClickHouse server would send. */
+/** The error contains this reason if an answer is cut off, or if no ClickHouse server would send such an answer. */
 const NO_ANSWER = 'the answer is not of ClickHouse';
 
 /** @throws ProtocolError `USAGE` for a URL that the client refuses */

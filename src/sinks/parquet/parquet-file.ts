@@ -18,8 +18,8 @@ const TYPES: Readonly<Record<ColumnType, ElementType>> = {
 };
 
 /**
- * Maximum number of rows in a row group. A row group contains the minimum and maximum of each column. From these
- * values, a query engine can see that a group has no row for a query, and skip the group.
+ * Maximum number of rows in a row group. A row group contains the minimum and maximum of each column. If these values
+ * show that no row of the group can match a query, a query engine can skip the group.
  */
 const ROW_GROUP_ROWS = 100_000;
 

@@ -18,8 +18,9 @@ export const RANGES = 'ranges';
 export const TAIL = 'tail';
 const DRAFT = 'draft-';
 /**
- * File with the size of each Parquet file of a part, in bytes. If the size of a Parquet file differs from this list,
- * somebody copied the part incompletely or changed it by hand. Old versions of Bloomery wrote parts without this file.
+ * File with the size of each Parquet file of a part, in bytes. If a Parquet file does not have the size that this file
+ * states, somebody copied the part incompletely or changed the Parquet file by hand. Old versions of Bloomery wrote
+ * parts without this file.
  */
 const SIZES_FILE = 'files.json';
 
@@ -47,8 +48,8 @@ export function blockName({ height, blockId }: BlockPlace): string {
 export async function makeFolder(folder: string): Promise<void> {
   if (await isMade(folder)) return;
   await makeFolder(dirname(folder));
-  // `isMade` creates the folder now, or finds the folder that another process has created meanwhile. If `isMade`
-  // returns false again, for example below `/proc`, `mkdir` throws the reason.
+  // This second call of `isMade` creates the folder, or finds that another process has created the folder meanwhile. If
+  // `isMade` returns false again (for example below `/proc`), `mkdir` throws an error with the reason.
   if (!(await isMade(folder))) await mkdir(folder);
 }
 
@@ -112,8 +113,8 @@ export function firstIncomplete(folder: string, parts: readonly Part[]): Incompl
 function fileFault(part: string): string | undefined {
   const sizes = sizesIn(part);
   if (sizes === 'damaged') return `${join(part, SIZES_FILE)} is damaged`;
-  // Without sizes, the function notices only one fault: the file of the table `blocks` is missing. Each part must have
-  // this file, because each part has a block.
+  // If the part has no file with sizes, this function notices only one fault: the Parquet file of the table `blocks` is
+  // missing. Each part must have this file, because each part has a block.
   if (sizes === 'missing')
     return existsSync(join(part, fileOf('blocks'))) ? undefined : `${part} has no ${fileOf('blocks')}`;
   for (const file of SINK_TABLE_NAMES.map(fileOf)) {
@@ -190,7 +191,7 @@ export async function writePart(folder: string, name: string, rows: Rows, mayWri
   await syncFolder(folder);
 }
 
-/** Removes a part. Renames its folder first, so that readers never see a part with missing files. */
+/** Removes a part. Renames the part to a temporary name first, so that readers never see a part with missing files. */
 export async function removePart(folder: string, name: string): Promise<void> {
   const draft = join(folder, `${DRAFT}gone-${name}`);
   await rename(join(folder, name), draft);

@@ -43,8 +43,8 @@ export interface FolderLock {
 }
 
 /**
- * Takes a lock in a folder. Ignores the lock of a killed process. If the killed process ran in another container, its
- * lock stays valid for up to 30 s.
+ * Takes a lock in a folder. Ignores the lock of a killed process, with one exception: if the process was killed in
+ * another container, its lock stays valid for up to 30 s.
  *
  * @throws ProtocolError `SINK_IN_USE` while another process has the lock
  */

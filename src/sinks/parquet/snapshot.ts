@@ -64,8 +64,8 @@ async function snapshotOf(folder: string): Promise<Snapshot> {
   // tail to a new range before the function lists the tail. These blocks would then be in neither list.
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
-  // The pattern of the views matches all folders whose names begin with a digit (`views.ts`). A folder of another
-  // program with such a name could add rows to the views, so this function refuses the folder.
+  // The views (`views.ts`) look for files in all folders whose names begin with a digit. A folder of another program
+  // with such a name could add rows to the views, so this function refuses the folder.
   for (const kind of [RANGES, TAIL]) {
     const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
     if (other !== undefined) throw foreign(join(folder, kind, other));

@@ -1,4 +1,4 @@
-/** Views over the files of a Parquet sink, as tables for the embedded engine of ClickHouse. */
+/** Makes SQL views with which the embedded engine of ClickHouse reads the files of a Parquet sink as tables. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ import { digits, fileOf, RANGES, TAIL, type Part } from './parquet-folder.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Statements that create or replace the views, in the order in which they must run. The view of each table has exactly
- * the rows of the snapshot.
+ * Statements that create or replace the views, in the order in which they must run. The view of a table shows exactly
+ * the rows of this table that are in the snapshot.
  *
  * @param folder folder of a Parquet sink
  * @throws ProtocolError `SINK_PATH_REFUSED` when the path of the folder contains `*`, `?`, `{` or `}`

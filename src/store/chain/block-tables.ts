@@ -27,8 +27,8 @@ import {
  */
 const GENERATORS_CACHED_MAX = 512;
 /**
- * Number of blocks that one generator has forged. These blocks are a list in the table `blocksByGenerator`. The number
- * changes when a block of this generator is appended or removed.
+ * Number of blocks that one generator (a delegate that forges blocks) has forged. These blocks are a list in the table
+ * `blocksByGenerator`. The number changes when a block of this generator is appended or removed.
  */
 interface List {
   items: number;
@@ -47,8 +47,9 @@ export class BlockTables {
   readonly #indexes: DeferredIndexes;
 
   /**
-   * @param shortListMax maximum number of transactions in a short list of a transaction type; for an address, in its
-   *   two lists (sent and received) together. The store keeps a short list only in the order of the chain.
+   * @param shortListMax the list of the transactions of one type is short if it has at most this number of
+   * transactions. The two lists of an address (sent and received) are short if they have at most this number of
+   * transactions together. The store keeps a short list only in the order of the chain.
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -110,8 +111,8 @@ export class BlockTables {
   }
 
   /**
-   * Call this method at the end of each `transact` of the store. It writes the pending index entries. If indexing is
-   * deferred, the entries stay in memory instead.
+   * Writes the pending index entries. The caller calls this method at the end of each `transact` of the store. If
+   * indexing is deferred, the entries stay in memory instead.
    */
   write(keys: CountedWriter): void {
     this.#indexes.flush(keys);

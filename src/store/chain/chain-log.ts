@@ -20,8 +20,8 @@ export interface ChainLogOptions {
 }
 
 /**
- * Default for `recordsMax`. With slots of 10 s, these are the records of about eleven days. They take about ten
- * megabytes.
+ * Default for `recordsMax`. With slots of 10 s and one record in each slot, this number of records covers about eleven
+ * days. The records take about ten megabytes.
  */
 const RECORDS_MAX = 100_000;
 /**
@@ -85,9 +85,9 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 
   // Returns the first record, from number `from` on, that reverted a block at `height`; undefined if there is none.
   // Each record moves the tip by one block, so the search can skip records. Example: the search looks for a revert of
-  // height 90, and record 500 is the append of block 100. If all following records are reverts, record 501 reverts
-  // block 100, record 502 block 99, and record 511 block 90. No record before record 511 can revert block 90, so the
-  // search continues at record 511.
+  // block 90 (the block at height 90), and record 500 reports that block 100 was applied. If all following records are
+  // reverts, record 501 reverts block 100, record 502 block 99, and record 511 block 90. No record before record 511
+  // can revert block 90, so the search continues at record 511.
   const firstRevert = (height: number, from: number): Found | undefined => {
     for (let sequence = Math.max(from, head.floor); sequence <= head.last;) {
       const found = savedAt(sequence);

@@ -154,8 +154,8 @@ export class KeyValueChainStore implements StoredChain, ChainWriter {
         this.#keys = writer;
         const done = work(this);
         assert(!isThenable(done), 'a transaction of the store is synchronous');
-        // The checksum covers the state, so the state is written first. Blocks, index entries and undo records are not
-        // part of the state.
+        // The checksum covers the state, so this code writes the state before the checksum. Blocks, index entries and
+        // undo records are not part of the state.
         this.#state.write(writer);
         this.#checksum.write(plain);
         this.#blocks.write(writer);

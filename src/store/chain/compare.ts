@@ -12,9 +12,10 @@ import { verifiedContent } from '../tables/checksummed.ts';
 export interface Difference {
   readonly table: TableName | 'unknown';
   /**
-   * Key in hexadecimal, without the number of its table. If `table` is `unknown`, the whole key. If `table` is
-   * `innerBlocks`, the key at which a leaf block or an inner block starts (see `CountedKeySets.wrongBlock`). This key
-   * begins with the number of a counted table.
+   * Key in hexadecimal, without its first byte, which is the number of the table. There are two exceptions. If `table`
+   * is `unknown`, this member is the whole key. If `table` is `innerBlocks`, this member is the key at which a leaf
+   * block or an inner block starts (see `CountedKeySets.wrongBlock`), and this key begins with the number of a counted
+   * table.
    */
   readonly key: string;
   /**
@@ -126,8 +127,8 @@ function firstUndoHeight(store: KeyValueReader): number {
 
 /**
  * True if two undo records have the same content. An undo record lists the overwritten entries in any order, so both
- * lists are sorted before they are compared. Values other than undo records are compared as bytes, because each content
- * has only one stored form.
+ * lists are sorted before they are compared. All other values are compared as bytes, because each of these values has
+ * only one stored form.
  */
 function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolean {
   if (left === undefined || right === undefined) return false;

@@ -42,11 +42,14 @@ export interface MemoryChainStoreOptions {
 export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /** Folder of the store; the folder contains nothing else. */
   readonly directory: string;
-  /** If true, creates a store in a folder without a store; if false, throws `STORE_MISSING`. True by default. */
+  /**
+   * Decides what happens if the folder contains no store: if true, `openChainStore` creates a store; if false, it
+   * throws `STORE_MISSING`. True by default.
+   */
   readonly create?: boolean;
   /**
-   * If true, each write returns only after the data are on the disk; true by default. Set false only for a temporary
-   * store: its data may reach the disk after the write has returned.
+   * If true, each write returns only after the data are on the disk; true by default. If false, the data may reach the
+   * disk after the write has returned. Set false only for a temporary store.
    */
   readonly durable?: boolean;
   /**

@@ -84,8 +84,8 @@ export class ChainReader {
   }
 
   /**
-   * Frees the LMDB reader slots of processes that ended without closing the store. Until a slot is freed, the database
-   * cannot reuse the pages that the ended process was reading. @returns number of reader slots that were freed
+   * Frees the LMDB reader slots of processes that ended without closing the store, and returns the number of freed
+   * slots. Until a slot is freed, the database cannot reuse the pages that the ended process was reading.
    */
   clearStale(): number {
     return this.#disk.clearStale();

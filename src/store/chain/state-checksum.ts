@@ -24,7 +24,7 @@ export class StateChecksum {
   #sum: ChecksumSum;
   #walk: Walk | undefined;
 
-  /** @param saved result of an earlier `bytes()`; by default the sum over no entries */
+  /** @param saved result of an earlier call of `bytes`; by default, the checksum of an empty state */
   constructor(saved: Buffer = EMPTY) {
     // A damaged `saved` may have any length, so its bytes are copied into a buffer of the right length.
     const bytes = Buffer.alloc(CHECKSUM_BYTES);
@@ -72,8 +72,8 @@ export class StateChecksum {
   }
 
   /**
-   * Ends a walk over all entries. @returns true if the sum over the entries is equal to the checksum; false if it
-   * differs, or if no walk is running
+   * Ends the running walk. Returns true if the sum of the walk is equal to the checksum. Returns false if the two sums
+   * differ, or if no walk is running.
    */
   endWalk(): boolean {
     const walk = this.#walk;

@@ -74,7 +74,7 @@ export class UndoRecords {
    * 2,000 records.
    *
    * @param recordsMax largest number of records to compare
-   * @returns height of the first record that does not match its checksum; undefined if all match
+   * @returns the greatest height whose record does not match its checksum; undefined if all compared records match
    */
   firstDamaged(recordsMax: number): number | undefined {
     const limit = Number.isFinite(recordsMax) ? { limit: recordsMax } : {};

@@ -1,9 +1,10 @@
 /**
  * Upgrades a store of an earlier layout to the present one, in place. The upgrade adds checksums of the state and of
  * the undo records. It adds inner blocks to the trees of counted keys (`index/counted-key-sets.ts`), but does not
- * change the leaf blocks of these trees. It moves the index watermark from the text of the layout into a separate
- * entry. The upgrade makes all its changes in one transaction of the database. If the process is killed during the
- * upgrade, the store does not change, and the next process that opens the store begins the upgrade again.
+ * change the leaf blocks of these trees. In an earlier layout, one text contains the number of the layout and the index
+ * watermark. The upgrade moves the watermark into a separate entry. The upgrade makes all its changes in one
+ * transaction of the database. If the process is killed during the upgrade, the store does not change, and the next
+ * process that opens the store begins the upgrade again.
  */
 
 import { buildTree, type CountedLeaf } from '../index/build-tree.ts';

@@ -12,7 +12,7 @@ import { makeFolder } from './folder.ts';
  * Copies the store in a folder into a new folder. The copy is on the disk when the call resolves. The copy contains no
  * free pages, so the file of the copy may be smaller than the file of the store.
  *
- * @param clock needed to find a process of another container that uses the store
+ * @param clock clock with which the function finds a process of another container that uses the store
  * @throws ProtocolError like `openForReading` (for example `STORE_MISSING`) if the store cannot be opened;
  *   `STORE_COPY_FAILED` with the reason if the copy fails
  */

@@ -8,9 +8,9 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 export const DATA_FILE = 'data.mdb';
 
 /**
- * The result of the examination. `none`: the file is missing, or it is empty, for example because the process was
- * killed right after creating it. `whole`: both meta pages (the first two pages) are valid, and the file contains all
- * root pages that the newer meta page names. `damaged`: any other file, with the fault as text.
+ * The result of the examination. `none`: the file is missing or empty. For example, a file is empty if a process was
+ * killed right after it had created the file. `whole`: both meta pages (the first two pages) are valid, and the file
+ * contains all root pages that the newer meta page names. `damaged`: any other file, with the fault as text.
  */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };

@@ -57,8 +57,8 @@ export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
 }
 
 /**
- * Writes a dump into a new store. The function does not check the content, so the caller must verify the store before
- * use. After an error, the folder may contain a part of the store.
+ * Writes a dump into a new store. The function does not check the content of the keys and values, so the caller must
+ * verify the store before use. After an error, the folder may contain a part of the store.
  *
  * @param directory folder without a store
  * @throws ProtocolError `DUMP_MALFORMED` for bytes that are not a dump; `STORE_WRITE_FAILED` if a write fails; errors

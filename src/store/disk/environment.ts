@@ -60,8 +60,9 @@ const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 
  */
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
- * Like `PAGES_CHECKED_BEFORE_WRITING`, but for opening for reading. Four million pages have 16 GB. If the operating
- * system has the file in memory, checking these pages takes about 20 s. Reading them from a disk takes much longer.
+ * Maximum number of other pages in the second check (see `PAGES_CHECKED_BEFORE_WRITING`), if a process opens the
+ * environment for reading. Four million pages have 16 GB. If the operating system has the file in memory, checking
+ * these pages takes about 20 s. Reading them from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** An environment open for writing. The process may write as long as it holds the lock on the folder. */
@@ -71,11 +72,11 @@ export interface HeldEnvironment {
 }
 
 export interface WritingOptions {
-  /** True to create a store if the folder has none or is missing. */
+  /** True to create a store if the folder contains no store, or if the folder is missing. */
   readonly create: boolean;
   /** If false, the operating system decides when written data reaches the disk. */
   readonly durable: boolean;
-  /** Clock for the lock, needed for a folder that other containers can reach (see `takeLock`). */
+  /** Clock for the lock. The lock needs a clock if other containers can reach the folder (see `takeLock`). */
   readonly clock: Clock | undefined;
   /** True if this program has just checked the pages, and no process has written to the store since the check. */
   readonly arePagesChecked: boolean;
@@ -134,12 +135,13 @@ export interface ReadingOptions {
 
 /**
  * Opens the environment for reading. Another process of the same container may write to the folder at the same time.
- * But on a read-only medium, LMDB reads without locks, so the function throws an error if a process holds the lock on
- * the folder. After opening, the function checks the pages of the store, unless `arePagesChecked` is true. If the store
- * has more than `PAGES_CHECKED_BEFORE_READING` pages, the function checks only a part of the store. The check takes
- * about 5 s for each million pages if the operating system has the file in memory.
+ * But if the medium is read-only for this process, LMDB cannot write to `lock.mdb` which pages it reads, so a writer
+ * could overwrite these pages. In this case, the function throws an error if a process holds the lock on the folder.
+ * After opening, the function checks the pages of the store, unless `arePagesChecked` is true. If the store has more
+ * than `PAGES_CHECKED_BEFORE_READING` pages, the function checks only a part of the store. The check takes about 5 s
+ * for each million pages if the operating system has the file in memory.
  *
- * @param clock needed to find a process of another container that writes to the folder
+ * @param clock clock with which the function finds a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` like `openForWriting`;
  *   `STORE_NOT_ALLOWED` if this process may not read the files or write `lock.mdb`; `STORE_IN_USE_ELSEWHERE` if a
  *   process of another container holds the lock, or if any process holds the lock and the medium is read-only

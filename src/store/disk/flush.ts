@@ -7,7 +7,7 @@ const UNFLUSHABLE: ReadonlySet<string> = new Set(['EACCES', 'EINVAL', 'EISDIR', 
 
 /**
  * Flushes a folder, so that the new name of a file in it survives a power cut. Some file systems cannot flush a folder,
- * and some users may not flush it. The function then does nothing, because the file itself is complete.
+ * and some users may not flush it. In both cases, the function ignores the error, because the file itself is complete.
  */
 export function flushNames(directory: string): void {
   try {

@@ -1,6 +1,6 @@
 /**
- * Finds out whether a process of another container is alive. Each process that took a lock with a clock (see
- * `takeLock`) listens on a socket beside its lock file. The system accepts connections even for a paused process, and
+ * Finds out whether a process of another container is alive. If a process passes a clock to `takeLock`, it listens on a
+ * socket beside its lock file while it holds the lock. The system accepts connections even for a paused process, and
  * refuses them after the process has ended. Connecting works even if the containers number their processes
  * independently.
  */
@@ -18,7 +18,7 @@ const ANSWER_MS_MAX = 5_000;
 
 /**
  * Program of a child process that connects to a socket. Exit code 3 means that no process listens. After any other exit
- * code, the holder is assumed to be alive, so that no living holder loses its lock file.
+ * code, the process that holds the lock is assumed to be alive, so that no living process loses its lock file.
  */
 const CONNECT = `
 const socket = require('node:net').connect(process.argv[1]);

@@ -20,9 +20,10 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 /**
  * Opens the store in a folder for writing, and holds the lock on the folder until `close`.
  *
- * @param create true to create a store if the folder has none or is missing; false to throw `STORE_MISSING` instead
+ * @param create decides what happens if the folder contains no store or is missing: true to create a store; false to
+ *   throw `STORE_MISSING`
  * @param durable if false, the operating system decides when written data reaches the disk
- * @param clock needed for a folder that other containers can reach; see `takeLock`
+ * @param clock clock for the lock; the lock needs a clock if other containers can reach the folder (see `takeLock`)
  * @param arePagesChecked the same as for `openForWriting`
  * @throws ProtocolError like `openForWriting`
  */
@@ -223,7 +224,7 @@ function takenOver(directory: string): ProtocolError {
   );
 }
 
-/** A snapshot: all its reads use one read transaction. */
+/** A snapshot of the store. All reads of the snapshot use one read transaction. */
 class LmdbSnapshot implements KeyValue {
   readonly #database: Database<Buffer, Buffer>;
   readonly #held: Transaction;
@@ -301,7 +302,7 @@ interface SharedReads {
 }
 
 /**
- * Copies a value out of the memory that the library reuses for the next value. Node takes the memory of a small copy
+ * Copies a value out of the memory that the library reuses for the next value. Node.js takes the memory of a small copy
  * from its buffer pool. If the library made the copy, it would allocate memory for each value, which takes several
  * times as long.
  */

@@ -26,8 +26,8 @@ export class MemoryKeyValue implements KeyValue {
    */
   readonly #chunks: KeyText[][] = [[]];
   /**
-   * The values that the entries had before each write of the running transaction, in the order of the writes. Undefined
-   * while no transaction runs.
+   * One item for each write of the running transaction, in the order of the writes: the key, and the value of the key
+   * before the write. Undefined while no transaction runs.
    */
   #log: { readonly key: KeyText; readonly before: Buffer | undefined }[] | undefined;
 

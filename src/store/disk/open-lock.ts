@@ -1,10 +1,10 @@
 /**
- * Lets processes open and close the database of a folder one at a time. Before a process opens or closes the database,
- * it takes the lock `turn` in the folder (the open lock). This lock is needed because of `lock.mdb`, the lock file of
- * LMDB. The first process that opens a database initialises the locks in `lock.mdb`, and the last process that closes
- * the database removes these locks. If a process opens the database during the removal, the process gets invalid locks,
- * and the opening fails. After a failed opening, lmdb 3.5 sooner or later frees memory twice, which ends the process
- * with a signal.
+ * Coordinates processes, so that only one process at a time opens or closes the database of a folder. Before a process
+ * opens or closes the database, it takes the lock `turn` in the folder (the open lock). This lock is needed because of
+ * `lock.mdb`, the lock file of LMDB. The first process that opens a database initialises the locks in `lock.mdb`, and
+ * the last process that closes the database removes these locks. If a process opens the database during the removal,
+ * the process gets invalid locks, and the opening fails. After a failed opening, the library lmdb 3.5 sooner or later
+ * frees memory twice, which ends the process with a signal.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -17,15 +17,18 @@ const LOCK_NAME = 'turn';
  * the open lock.
  */
 const WAIT_MS_MAX = 5_000;
-/** Pauses between tries to take the lock. They differ, so that two processes do not always try at the same time. */
+/**
+ * Pauses between two tries to take the open lock. A process uses these pauses in turn. The pauses differ, so that two
+ * waiting processes do not always try at the same time.
+ */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 
 /**
- * Calls `work` under the open lock, so that no other process opens or closes the database during the work. The lock is
- * released when `work` returns, so `work` must be synchronous.
+ * Calls `work` under the open lock, so that no other process opens or closes the database during the work. The function
+ * releases the lock when `work` returns or throws, so `work` must be synchronous.
  *
  * @param directory folder of the database. `work` runs without the lock if this folder does not exist or is not
- *   writable, or after a wait of `waitMsMax`
+ *   writable, or if another process still holds the lock after `waitMsMax` milliseconds
  */
 export function withOpenLock<T>(directory: string, work: () => T, waitMsMax = WAIT_MS_MAX): T {
   const lock = takeOpenLock(directory, waitMsMax);

@@ -43,16 +43,18 @@ export interface PageCheckOptions {
   readonly to?: Uint8Array;
   /**
    * Number of pages to check in the tree of entries; by default all pages. The check ends only after a complete leaf,
-   * so it may read a few more pages. Of a large value, the check reads and counts only the first page. Checking
-   * 10,000 pages takes about 30 ms if the operating system has the file in memory.
+   * so the check may read a few more pages. LMDB stores a large value in pages outside of the leaf. The check reads and
+   * counts only the first of these pages. Checking 10,000 pages takes about 30 ms if the operating system has the file
+   * in memory.
    */
   readonly pagesMax?: number;
 }
 
 export interface PageCheck {
   /**
-   * The first damage that was found, as text. The text names the damaged page, unless a field of the first two pages is
-   * wrong. Absent if no damage was found.
+   * The first damage that was found, as text. The text contains the number of the damaged page. The text contains no
+   * page number if a field of the first two pages is impossible or does not match the tree. Absent if no damage was
+   * found.
    */
   readonly damage?: string;
   /**
@@ -62,13 +64,13 @@ export interface PageCheck {
   readonly next?: Buffer;
 }
 
-/** Thrown inside the walk, so that a damaged page ends the walk at any depth. */
+/** The class `Walk` throws this error if it finds damage at any level of a tree. `checkPages` catches the error. */
 class Damage extends Error {}
 
 /**
  * Checks the tree of entries of the last commit. If `from` is undefined, the function also checks the tree of free
  * pages of this commit. If a process writes to the file during the check, the caller must keep a read transaction open,
- * so that LMDB does not reuse the pages.
+ * so that LMDB does not overwrite the pages of this commit.
  *
  * @param path data file for which `examineDataFile` returned `whole`
  */
@@ -87,7 +89,10 @@ export function checkPages(path: string, options: PageCheckOptions = {}): PageCh
   }
 }
 
-/** Lower bound (inclusive) and upper bound (exclusive) for the keys of a page; undefined if there is no bound. */
+/**
+ * Lower bound (inclusive) and upper bound (exclusive) for the keys of a page. Each field is undefined if there is no
+ * such bound.
+ */
 interface Between {
   readonly from: Buffer | undefined;
   readonly to: Buffer | undefined;
@@ -191,8 +196,9 @@ class Walk {
       if (!isBefore) {
         const isBehind = isMain && to !== undefined && key !== undefined && Buffer.compare(key, to) >= 0;
         if (isMain && (isBehind || (height === 1 && this.#left <= 0 && this.#entries > 0))) {
-          // The next check continues at a key and not at a page, because the tree may change before that check. The key
-          // is copied, because otherwise the key would keep the whole buffer of the page in memory.
+          // The next check continues at a key and not at a page, because the tree may change before that check. The
+          // code copies the key, because a key that is a view of the page's buffer would keep the whole buffer in
+          // memory.
           this.#next = Buffer.from(key ?? []);
           return;
         }
@@ -209,7 +215,7 @@ class Walk {
       const key = this.#keyAt(page, number, at);
       if (isMain && before !== undefined) {
         const order = Buffer.compare(before, key);
-        // The first key of a page may be equal to the key in the parent.
+        // The first key of a page may be equal to the lower bound, which is the key of this page in its parent page.
         if (order > 0 || (order === 0 && index > 0)) throw damaged(number, `its keys are out of order at ${index}`);
       }
       before = key;

@@ -1,9 +1,9 @@
 /**
  * Takes locks in a folder. Each lock has a name, and only one process at a time can hold the lock. The holder has a
- * lock file in the folder. The name of this file contains the number of the process and its start time. The lock file
- * of a killed process therefore does not block a restart: no running process has the same number and start time. The
- * next process that takes the lock removes the stale lock file. It cannot remove a new lock file by mistake, because
- * the names of the files differ.
+ * lock file in the folder. The name of this file contains the number and the start time of the holder. The lock file of
+ * a killed process therefore does not block a restart: no running process has the same number and start time. The next
+ * process that takes the lock removes the stale lock file. The lock file of each process has a different name. The
+ * removal of a stale lock file therefore cannot affect the lock file that another process has just written.
  *
  * Process numbers of different containers cannot be compared, because the first process of each container has number 1.
  * For a lock that several containers use, a process therefore passes a clock to `takeLock`. The process then updates
@@ -34,8 +34,8 @@ export interface ProcessLock {
 
 const TOUCH_MS = 5_000;
 /**
- * After its last update, a lock file of another container stays valid for this time, even if no process listens on its
- * socket. A busy process may update its lock file late.
+ * A lock file of another container stays valid for this time after its last update, even if no process listens on its
+ * socket. The time is longer than `TOUCH_MS`, because a busy process may update its lock file late.
  */
 const ELSEWHERE_MS_MAX = 30_000;
 
@@ -54,18 +54,19 @@ const ownLockFiles = new Set<string>();
 
 /**
  * Takes the lock. The function first writes its own lock file, and then looks for other lock files. If several
- * processes start at the same time, the lock may therefore refuse all processes, but never accepts two.
+ * processes call the function at the same time, all calls may therefore fail, but never more than one call succeeds.
  *
  * @param directory an existing folder
- * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. If a clock is
- *   given and the system reports a PID namespace, `-in<number of the PID namespace>` follows
- * @param clock needed for a lock that other containers can reach. Without a clock, the lock file does not protect
- *   against processes of other containers, because these processes may treat the lock file as stale and remove it
- * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. After a holder of
- *   another container was killed, also `LOCKED` for up to `ELSEWHERE_MS_MAX`, or without a clock until a restart of the
- *   machine. The `data` of the error has `directory`, `name`, `pid` (process number of the holder) and `owner` (text
- *   that names the holder, such as `process 123`). A system error if the lock file cannot be written or the folder
- *   cannot be read
+ * @param name name of the lock. A lock file is named `<name>.<process number>.<start of the process>`. The name also
+ *   ends with `-in<number of the PID namespace>` if the caller passes a clock and the system reports a PID namespace
+ * @param clock needed for a lock in a folder that several containers share. Without a clock, the lock file does not
+ *   protect against processes of other containers, because these processes may treat the lock file as stale and remove
+ *   it
+ * @throws ProtocolError `LOCKED` while a living process (this process included) holds the lock. If a holder of another
+ *   container was killed, the function still throws this error for up to `ELSEWHERE_MS_MAX` after the last update of
+ *   its lock file. Without a clock, the function then throws the error until a restart of the machine. The `data` of
+ *   the error has `directory`, `name`, `pid` (process number of the holder) and `owner` (text that names the holder,
+ *   such as `process 123`). The function throws a system error if it cannot write the lock file or read the folder
  */
 export function takeLock(directory: string, name: string, clock?: Clock): ProcessLock {
   const here = clock === undefined || NUMBERED_IN === undefined ? '' : `-in${NUMBERED_IN}`;
@@ -94,7 +95,7 @@ export function takeLock(directory: string, name: string, clock?: Clock): Proces
  * Returns a text that names the process that holds the lock, such as `process 123`. The result is undefined if there is
  * no lock file, or if all lock files are stale. The function changes no files.
  *
- * @param clock the same as for `takeLock`
+ * @param clock Without a clock, a lock file of another container counts as stale only after a restart of the machine
  */
 export function ownerOf(directory: string, name: string, clock: Clock | undefined): string | undefined {
   return wordsForFirst(lockFilesIn(directory, name, clock));
@@ -175,7 +176,8 @@ function keepTouching(file: string, clock: Clock): () => void {
     try {
       utimesSync(file, clock.nowMs() / 1000, clock.nowMs() / 1000);
     } catch {
-      // If the lock file is gone, `isHeld` reports the loss. If the disk fails, other writes report the failure.
+      // The code ignores a failed update. If the lock file is gone, `isHeld` returns false. If the disk fails, other
+      // writes report the failure.
     }
     timer = clock.after(TOUCH_MS, touch);
   };

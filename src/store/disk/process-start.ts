@@ -22,8 +22,8 @@ export function startOf(pid: number): string | undefined {
 }
 
 /**
- * True while a killed process is ending. The main thread has ended, so the system reports the process as a zombie.
- * Other threads of the process still hold its files and ports.
+ * Returns true if a process is ending but still has threads. The main thread of such a process has ended, so the system
+ * reports the process as a zombie. Its other threads still hold its files and ports.
  */
 export function isEnding(pid: number): boolean {
   try {

@@ -7,8 +7,9 @@ import type { BlockSizes } from './order-statistic-tree.ts';
 /** The start and the number of keys of a leaf block. */
 export interface CountedLeaf {
   /**
-   * For the first leaf block of a table, the number of the table. For any other leaf block, the key that was its first
-   * key when the block was created; later, the block may lack this key. Each key begins with the number of its table.
+   * The start of the first leaf block of a table is the number of the table. The start of any other leaf block is the
+   * key that was the first key of the block when the block was created. The start stays the same even if this key is
+   * removed later. Each key begins with the number of its table.
    */
   readonly start: Buffer;
   /** Number of keys in the leaf block. */

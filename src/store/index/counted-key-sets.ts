@@ -17,8 +17,8 @@ import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
  * If more than this number of leaf blocks of a table have unwritten changes, `putSorted` writes these leaf blocks. Up
- * to this number, the changed leaf blocks of a table stay in memory until the end of the transaction. They take up to
- * 12 MB, because a changed leaf block can take three times its bytes in memory.
+ * to this number, `putSorted` leaves the changed leaf blocks in memory until the end of the transaction. For each
+ * table, these blocks take up to 12 MB, because a changed leaf block can take three times its packed size in memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block has up to 8,000 bytes. */
@@ -112,10 +112,11 @@ export class CountedKeySets implements KeyValue {
   }
 
   /**
-   * Finds a damaged block. A block is damaged if its value cannot be read as a block, or if its keys contradict the
-   * stored number of keys or the neighbouring blocks. A block that is on the disk but not in the tree is also damaged.
-   * Returns the start of the damaged block, but the start of the root if the damaged block is an inner block of the
-   * tree. Returns undefined if no block is damaged.
+   * Finds a damaged block. A block is damaged if its value cannot be read as a block, if the inner block above it
+   * states another number of keys, or if its keys are not in order or overlap with the next block. A block that is on
+   * the disk but not in the tree is also damaged. Returns the start of the damaged block. If the damaged block is an
+   * inner block of the tree, the method returns the start of the root instead. Returns undefined if no block is
+   * damaged.
    */
   wrongBlock(): Buffer | undefined {
     for (const table of this.#tables.keys()) {

@@ -30,13 +30,14 @@ import { TransactionLists } from './transaction-lists.ts';
  */
 const IDS_READ_MAX = 200_000;
 /**
- * Approximate number of pages that one database transaction of a backfill changes. Until the end of the database
- * transaction, changed pages stay in memory, 4 KB each.
+ * Approximate number of pages that one database transaction of a backfill changes. Each changed page takes 4 KB of
+ * memory until the end of the database transaction.
  */
 const PAGES_PER_TRANSACTION = 3_000;
 /**
  * Default for `BackfillLimits.transactionsMax`. The missing entries of this number of transactions take about forty
- * megabytes of memory. There is a limit, because the indexes may lack nearly all transactions of a long chain.
+ * megabytes of memory. Without this limit, the missing entries could fill the memory, because the indexes may lack
+ * nearly all transactions of a long chain.
  */
 const TRANSACTIONS_AT_ONCE = 400_000;
 
@@ -51,7 +52,10 @@ export class DeferredIndexes {
   #knownWatermark: { readonly height: number | undefined } | undefined;
   /** True if all transactions above the watermark, or the first part of these transactions, are in memory. */
   #isLoaded = false;
-  /** If only the first part of the missing transactions is in memory, the height of the last block of this part. */
+  /**
+   * Height of the last block of the part of the missing transactions that is in memory. Undefined if all or none of the
+   * missing transactions are in memory.
+   */
   #partEnd: number | undefined;
   #isDeferring = false;
   #isBackfilling = false;
@@ -81,8 +85,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * Call this method before thousands of blocks are appended. After this call, `flush` no longer writes index entries.
-   * Only a backfill writes them.
+   * Call this method before thousands of blocks are appended. From this call until the call of `resume`, `flush` writes
+   * no index entries, and only a backfill writes them.
    */
   defer(): void {
     if (transactionTotal(this.#keys, tipHeight(this.#keys)) <= IDS_READ_MAX) this.#lists.fillBloomFilter();
@@ -144,10 +148,10 @@ export class DeferredIndexes {
   }
 
   /**
-   * Writes the missing entries, in one short transaction for each step. If the store is closed or the process is killed
-   * between two steps, a later backfill completes the work. If the missing entries are not in memory, the method
-   * computes them from the blocks, in parts of about `transactionsMax` transactions. The method writes each part before
-   * it computes the next part.
+   * Writes the missing entries in steps. Each step of the returned iterable writes some of the entries in one short
+   * transaction of the store. If the store is closed or the process is killed between two steps, a later backfill
+   * completes the work. If the missing entries are not in memory, the method computes them from the blocks, in parts of
+   * about `transactionsMax` transactions. The method writes each part before it computes the next part.
    */
   *backfill(keyValue: CountedKeySets, limits: BackfillLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;
@@ -232,8 +236,8 @@ export class DeferredIndexes {
   }
 
   /**
-   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block, in place of any error of the decoder.
-   *   Damaged bytes cause many kinds of decoder errors
+   * @throws ProtocolError `STORE_UNREADABLE` with the height of the block. The method throws this error in place of any
+   *   error of the decoder, because damaged bytes cause many kinds of decoder errors
    */
   #transactionsAt(height: number): readonly Transaction[] {
     try {

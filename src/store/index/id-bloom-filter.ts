@@ -9,7 +9,10 @@
  * bits.
  */
 const WORDS = 2 ** 20;
-/** Offset of the second half of the id in its key. */
+/**
+ * Offset of the second half of an id in its key, in bytes. The key is one byte for the table of ids, followed by the 8
+ * bytes of the id.
+ */
 const LOW_AT = 5;
 
 export class IdBloomFilter {

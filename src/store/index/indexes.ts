@@ -59,8 +59,8 @@ export interface EntryChanges {
 }
 
 /**
- * Returns the index keys to remove and to add when an account changes from `before` to `after`. `undefined` stands for
- * no account.
+ * Returns the index keys to remove and to add when an account changes from `before` to `after`. If `before` is
+ * undefined, the account is new. If `after` is undefined, the account is removed.
  */
 export function accountEntryChanges(before: Account | undefined, after: Account | undefined): EntryChanges {
   const removed: Buffer[] = [];
@@ -73,7 +73,10 @@ export function accountEntryChanges(before: Account | undefined, after: Account 
   return { removed, added };
 }
 
-/** A part of an account, with the index entries for this part. */
+/**
+ * A part of an account that has its own index entries. `same` compares this part of two accounts, and `entries` returns
+ * the index keys for this part.
+ */
 interface AccountFacet {
   same(a: Account, b: Account): boolean;
   entries(account: Account): readonly Buffer[];
@@ -100,8 +103,8 @@ const ACCOUNT_FACETS: readonly AccountFacet[] = [
   {
     same: (a, b) => sameTexts(a.group?.members ?? [], b.group?.members ?? []),
     entries: (account) =>
-      // A transaction may name a member twice, once in upper case and once in lower case. The group then has the
-      // lower-case key twice.
+      // A transaction may name a member twice, once in upper case and once in lower case. `members` of the
+      // multisignature group then contains the same lower-case key twice, and the `Set` removes the duplicate.
       [...new Set(account.group?.members)].map((member) => TABLES.memberships.key(member, account.address)),
   },
 ];

@@ -1,6 +1,7 @@
 /**
  * An inner block of the tree over the leaf blocks of a counted table (see counted-key-sets.ts). For each child, the
- * inner block has the start of the child and the number of keys in the subtree of the child.
+ * inner block stores the start of the child (see `LeafPlace.start`), and the number of keys in the subtree of the
+ * child.
  */
 
 import { KeyBlock } from './key-block.ts';
@@ -56,7 +57,7 @@ export class InnerBlock {
     return this.sizes.length;
   }
 
-  /** Length of `packed` in bytes. */
+  /** Length of the result of `packed` in bytes. */
   get bytes(): number {
     return this.starts.bytes + this.sizes.length * SIZE_BYTES;
   }

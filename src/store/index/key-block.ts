@@ -9,8 +9,8 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * Size of Node's pool of small buffers. If the memory behind a block is larger than this size plus twice the packed
- * length of the block, `packed` moves the block to a buffer of the right size.
+ * Size of Node's pool of small buffers. A block may be a part of a larger buffer. If this buffer is larger than the
+ * size of the pool plus twice the packed length of the block, `packed` copies the block to a buffer of the right size.
  */
 const UNUSED_BYTES_MAX = 8192;
 
@@ -71,7 +71,7 @@ export class KeyBlock {
     return this.#ends.length;
   }
 
-  /** Length of `packed` in bytes. */
+  /** Length of the result of `packed` in bytes. */
   get bytes(): number {
     return COUNT_BYTES + this.size * LENGTH_BYTES + this.#end;
   }

@@ -13,7 +13,10 @@ import { OrderStatisticTree, type CachedBlocks, type LeafPlace, type BlockSizes 
 export const LEAF_BYTES_MAX = 8000;
 /** An inner block that grows beyond this size is split. */
 export const INNER_BYTES_MAX = 8000;
-/** Sizes at which leaf blocks and inner blocks are split. Tests use small sizes, which give trees of many levels. */
+/**
+ * Default sizes of leaf blocks and inner blocks. Tests use smaller sizes, so that small tables have trees of many
+ * levels.
+ */
 export const BLOCK_SIZES: BlockSizes = {
   leafBytesMax: LEAF_BYTES_MAX,
   // A value of this size fits into one overflow page of LMDB.
@@ -22,8 +25,8 @@ export const BLOCK_SIZES: BlockSizes = {
   innerBytesCut: 3900,
 };
 /**
- * If at most this number of new keys belong to a leaf block, `addSorted` adds them one by one. For so few keys, merging
- * them into a new block would take longer.
+ * If at most this number of the keys of a call belong to the same leaf block, `addSorted` adds these keys to the block
+ * one by one. For so few keys, merging them into a new block would take longer.
  */
 const KEYS_ALONE_MAX = 4;
 
@@ -39,7 +42,10 @@ interface Leaf {
   readonly keys: KeyBlock;
 }
 
-/** The leaf block of the last change. The next change is often in the same block, and then needs no search. */
+/**
+ * The leaf block that was changed last. The next change is often in the same block. In this case, the code does not
+ * search the tree.
+ */
 interface Latest {
   readonly leaf: Leaf;
   /** Start of the next leaf block; undefined for the last leaf block. */
@@ -79,7 +85,7 @@ export class LeafBlocks {
     return this.#rank(lt) - this.#rank(gte);
   }
 
-  /** Keys in a range of the table. */
+  /** Returns the keys in a range of the table in ascending order, or in descending order if `reverse` is true. */
   *keys({ gte, lt, reverse = false, offset = 0 }: KeyRange, limit: number): Iterable<Buffer> {
     const from = this.#rank(gte);
     const to = this.#rank(lt);
@@ -111,8 +117,8 @@ export class LeafBlocks {
   }
 
   /**
-   * Adds sorted keys. If more than `KEYS_ALONE_MAX` of the keys belong to one leaf block, the method adds them in one
-   * step.
+   * Adds sorted keys. If more than `KEYS_ALONE_MAX` of the keys belong to the same leaf block, the method adds these
+   * keys to the block in one step.
    *
    * @param keys ascending keys
    */
@@ -152,10 +158,11 @@ export class LeafBlocks {
   }
 
   /**
-   * Finds a damaged block. A block is damaged if its value cannot be read as a block, or if its keys contradict the
-   * stored number of keys or the neighbouring blocks. A block that is on the disk but not in the tree is also damaged.
-   * If an inner block is damaged, the method returns the result of `OrderStatisticTree.wrongBlock`. Otherwise, the
-   * method returns the start of the first damaged leaf block, or undefined if no block is damaged.
+   * Finds a damaged block. A block is damaged if its value cannot be read as a block, if the inner block above it
+   * states another number of keys, or if its keys are not in order or overlap with the next block. A block that is on
+   * the disk but not in the tree is also damaged. If an inner block is damaged, the method returns the result of
+   * `OrderStatisticTree.wrongBlock`. Otherwise, the method returns the start of the first damaged leaf block, or
+   * undefined if no block is damaged.
    */
   wrongBlock(): Buffer | undefined {
     const block = this.#tree.wrongBlock();

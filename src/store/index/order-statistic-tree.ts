@@ -3,9 +3,9 @@
  * An inner block of the lowest level contains the start (`LeafPlace.start`) and the number of keys of each leaf block
  * below it. An inner block of a higher level contains the start of each inner block directly below it, and the number
  * of keys in the subtree of that block. Both the leaf blocks and the inner blocks are entries of the store's database.
- * The tree reads an inner block only when a search needs it: one inner block of each level. The trees of all tables
- * share a cache of at most `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore, neither the time to open a store nor the
- * memory of this cache depends on the number of leaf blocks.
+ * The tree reads an inner block from the disk only when a method needs the block. A search needs one inner block of
+ * each level. The trees of all tables share a cache of at most `INNER_BLOCKS_CACHED_MAX` inner blocks. Therefore,
+ * neither the time to open a store nor the memory of this cache depends on the number of leaf blocks.
  */
 
 import type { LruMap } from '../../primitives/bounded.ts';
@@ -90,8 +90,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Finds the leaf block that contains the key at a rank, and the position of the key in that block. Ranks begin at 0.
-   * Undefined if the table has no key at this rank.
+   * Finds the leaf block that contains the key at a rank, and the position of the key in that block. The rank of the
+   * first key of the table is 0. The result is undefined if the table has no key at this rank.
    */
   at(rank: number): { readonly leaf: LeafPlace; readonly index: number } | undefined {
     const path: Step[] = [];
@@ -156,8 +156,8 @@ export class OrderStatisticTree {
   }
 
   /**
-   * Removes an empty leaf block. If the leaf block is the first one of its inner block, it stays until the inner block
-   * is removed, because both have the same start.
+   * Removes an empty leaf block from the tree. The first leaf block of an inner block stays in the tree until the inner
+   * block is removed, because both blocks have the same start.
    */
   remove({ path }: LeafPlace): void {
     for (const { block, child } of path) {
@@ -183,8 +183,8 @@ export class OrderStatisticTree {
   /**
    * Checks the inner blocks on the disk. Returns the start of the root if the starts in an inner block are not in
    * order, or if an inner block is missing or has another number of keys than its parent states. If an inner block is
-   * on the disk but not in the tree, returns the start of this inner block. Returns undefined if all inner blocks are
-   * correct.
+   * on the disk but not in the tree, the method returns the start of this inner block. Returns undefined if all inner
+   * blocks are correct.
    */
   wrongBlock(): Buffer | undefined {
     const known = new Set<string>();

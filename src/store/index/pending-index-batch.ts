@@ -209,7 +209,7 @@ export class PendingIndexBatch {
   }
 }
 
-/** Rows in groups. Within a group, the rows keep the order in which `grouped` received them. */
+/** Rows that are sorted by group. Within a group, the rows keep the order in which `grouped` received them. */
 export interface Groups {
   readonly rows: Uint32Array;
   /** The first position of each group in `rows`, followed by the length of `rows`. */

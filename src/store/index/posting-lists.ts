@@ -17,7 +17,10 @@ export interface LongLists {
   readonly isLongAddress: (address: Address) => boolean;
 }
 
-/** All lists of one kind: by type, by sender, by recipient, or by an address that is both sender and recipient. */
+/**
+ * All posting lists of one kind. Depending on the kind, a list contains the transactions of one type, of one sender, of
+ * one recipient, or from one address to itself.
+ */
 interface Lists {
   /** Prefixes of the keys of the lists, ascending. */
   readonly prefixes: readonly Buffer[];
@@ -145,7 +148,7 @@ export class PostingLists {
     return this.#ofAddresses(long, TABLES.transactionsByRecipient.number, this.#recipientOfRow);
   }
 
-  /** Lists of the transactions that each address sent to itself. */
+  /** Returns one list for each address, with the transactions that the address sent to itself. */
   #ofSelves(long: LongLists): Lists {
     const ofRow = this.#senderOfRow.map((sender, row) => (sender === this.#recipientOfRow[row] ? sender : NONE));
     return this.#ofAddresses(long, SELF_LIST, ofRow);

@@ -1,9 +1,9 @@
 /**
- * The indexes of transactions. There are indexes of ids, of the data of transfers, and of all transactions by amount,
- * fee and timestamp. Each transaction type has a list of its transactions in the order of the chain. Each address has
- * two such lists, one of its sent and one of its received transactions. New entries wait in a pending batch. A commit
- * or a backfill writes the pending entries sorted and list by list, because writing each key alone takes several times
- * as long. Removals of entries do not wait in the batch.
+ * Reads and writes the indexes of transactions. There are indexes of ids, of the data of transfers, and of all
+ * transactions by amount, fee and timestamp. Each transaction type has a list of its transactions in the order of the
+ * chain. Each address has two such lists, one of its sent and one of its received transactions. New entries wait in a
+ * pending batch. A commit or a backfill writes the pending entries sorted and list by list, because writing each key
+ * alone takes several times as long. Removals of entries do not wait in the batch.
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
  * the chain only, because each further sort order would need one more entry for each transaction of the list. A query
@@ -56,12 +56,15 @@ const IDS_PER_CHUNK = 4096;
 const DATA_PER_CHUNK = 1024;
 /** Smallest number of ids in a disk page. `#idChunks` uses the number to estimate how many pages a chunk changes. */
 const IDS_PER_PAGE = 64;
-/** Number of disk pages that change with a leaf block, including the pages of its inner block. */
+/**
+ * Estimated number of disk pages that change when a leaf block changes. The number includes the pages of the inner
+ * block above the leaf block.
+ */
 const PAGES_PER_LEAF = 3;
 
 /**
- * Writes a part of the pending batch, and returns the approximate number of changed disk pages. Running the chunk again
- * changes nothing.
+ * Writes a part of the pending batch, and returns the approximate number of changed disk pages. A second call of the
+ * same chunk changes nothing.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
 
@@ -76,17 +79,18 @@ export class TransactionLists {
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
   readonly #pending = new PendingIndexBatch();
-  /** Keys with the data of the pending transfers. */
+  /** New keys of the table `transactionsByData`: one key for each pending transfer with data. */
   #data: Buffer[] = [];
   /**
-   * Bloom filter with all stored and pending ids. It may also have ids that were removed, or dropped before they were
-   * stored. Undefined before `fillBloomFilter` and after `dropBloomFilter`.
+   * Bloom filter with all stored and pending ids. The filter may also have the ids of transactions that were removed,
+   * or that `forget` dropped from the pending batch. The field is undefined before `fillBloomFilter` and after
+   * `dropBloomFilter`.
    */
   #filter: IdBloomFilter | undefined;
 
   /**
-   * @param shortMax maximum number of transactions in a short list of a transaction type; for an address, in its two
-   *   lists (sent and received) together
+   * @param shortMax maximum number of transactions in a short list of a transaction type. For an address, the maximum
+   *   applies to its two lists (sent and received) together
    */
   constructor(keys: KeyValueReader, codec: Codec, shortMax: number) {
     this.#keys = keys;
@@ -152,7 +156,8 @@ export class TransactionLists {
    * two chunks, the caller must neither append nor remove a block. If an earlier process was killed during a backfill,
    * some of the entries exist already. Writing these entries again changes nothing.
    *
-   * @param stored number of transactions in the chain, or 0 if the caller does not need the numbers of changed pages
+   * @param stored number of transactions in the chain, or 0 if the caller does not use the numbers of changed pages
+   *   that the chunks return
    */
   *chunks(stored: number): Iterable<IndexChunk> {
     if (this.#pending.size === 0) return;
@@ -256,9 +261,9 @@ export class TransactionLists {
   }
 
   /**
-   * Reads the old transactions of lists that become long, about `MEMBERS_AT_ONCE` at a time.
+   * Reads the transactions that are already in the lists that become long, about `MEMBERS_AT_ONCE` at a time.
    *
-   * @param end a place above all old transactions
+   * @param end a place above all these transactions
    */
   *#membersOf(
     types: readonly number[],
@@ -354,7 +359,7 @@ function sortsOf(list: Uint8Array): readonly TransactionSort[] {
   return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
 }
 
-/** Removes the entries of a list that is no longer long, in all sort orders except the order of the chain. */
+/** Removes all entries of a list that has become short, except the entries in the order of the chain. */
 function endSorted(keys: KeyValueWriter, list: Buffer): void {
   const range = prefixRange(Buffer.concat([TABLES.longLists.start, list]));
   for (const key of Array.from(keys.keys(range))) keys.remove(key, true);

@@ -1,8 +1,8 @@
 /**
  * Answers queries that no index can answer. One query runs at a time, in chunks, over a snapshot of the store. Blocks
- * can be applied between two chunks, and other work waits for one chunk at most. The resulting list stays in memory
- * until the chain changes, or until newer lists take its place. A query for another page of the result reads the list
- * in memory.
+ * can be applied between two chunks, and other work waits for one chunk at most. The result of a query is a list. The
+ * list stays in memory until the chain changes, or until newer lists take its place. A query for another page of the
+ * same result reads the list in memory. Very long lists (see `ITEMS_KEPT_MAX`) do not stay in memory.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -55,14 +55,16 @@ export class BackgroundQueries {
   }
 
   /**
-   * Reads from the resulting list of a query. If the list is not in memory, this method runs the query first.
+   * Reads a part of the list that is the result of a query. If the list is not in memory, this method runs the query
+   * first.
    *
    * @param name the key of the list among the lists in memory
-   * @param find makes the list; it awaits `pause` after each chunk of some milliseconds
-   * @param read returns the wanted part of the list, with data from `store`: the chain store if the list was in memory,
-   *   or the snapshot from which the query has just made the list
-   * @throws ProtocolError `QUERIES_BUSY` if `WAITING_MAX` queries already wait or run, `STORE_CLOSED` if the store is
-   *   closed before the query ends; the errors of `find` and `read`
+   * @param find makes the list. This function awaits `pause` after each chunk of some milliseconds
+   * @param read returns the wanted part of the list, with data from `store`. If the list was in memory, `store` is the
+   *   chain store. Otherwise, `store` is the snapshot from which `find` has just made the list
+   * @throws ProtocolError `QUERIES_BUSY` if the list is not in memory and `WAITING_MAX` queries already wait or run.
+   *   `STORE_CLOSED` if the store is closed before the query ends. The method also throws the errors of `find` and
+   *   `read`
    */
   async read<T, R>(
     name: string,

@@ -13,7 +13,7 @@ import { transactionTotal } from '../tables/stored-transactions.ts';
 import type { ListFilter } from './ordered-places.ts';
 
 export interface Candidates {
-  /** Upper limit of the number of candidates. It may count a transaction from an address to itself twice. */
+  /** Upper limit of the number of candidates. `size` may count a transaction from an address to itself twice. */
   readonly size: number;
   /** The places of the candidates, each place once, in any order. */
   places(): Iterable<TransactionPlace>;
@@ -32,13 +32,16 @@ export function ofBlock(store: StoredChain, height: number): Candidates {
   return { size, places: () => Array.from({ length: size }, (_, index) => ({ height, index })) };
 }
 
-/** All transactions in a range of index keys. Each key in the range must end with the place of its transaction. */
+/**
+ * Returns the places of all transactions in a range of index keys. Each key in the range must end with the place of its
+ * transaction.
+ */
 export function inRange({ tables }: StoredChain, range: Pick<KeyRange, 'gte' | 'lt'>): Candidates {
   if (Buffer.compare(range.gte, range.lt) >= 0) return NOTHING;
   return { size: tables.count(range), places: () => Array.from(tables.keys(range), placeAtEnd) };
 }
 
-/** All transactions of the list that `filter` selects. */
+/** Returns the places of all transactions in the list that `filter` selects. */
 export function inList(store: StoredChain, filter: ListFilter): Candidates {
   switch (filter.kind) {
     case 'all':

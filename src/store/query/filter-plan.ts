@@ -14,7 +14,10 @@ import type { ValueBounds } from './ordered-keys.ts';
 import type { ListFilter } from './ordered-places.ts';
 import { filtersInUse, type Predicate, type ValueRange } from './transaction-filters.ts';
 
-/** All filters as one predicate; undefined if no transaction can match. */
+/**
+ * Returns a predicate that is true for each transaction that matches all filters of the query. The result is undefined
+ * if one of the filters can match no transaction.
+ */
 export function predicateOf(store: StoredChain, query: TransactionQuery): Predicate | undefined {
   const predicates = filtersInUse(store, query).map(({ predicate }) => predicate);
   const possible = predicates.filter((predicate) => predicate !== undefined);
@@ -23,8 +26,8 @@ export function predicateOf(store: StoredChain, query: TransactionQuery): Predic
 }
 
 /**
- * Lists, each of which contains all matching transactions. The store may have each list in several sort orders. The
- * list of all transactions comes last.
+ * Returns lists that each contain all transactions that match the query, and possibly others. The store may have each
+ * list in several sort orders. The last list of the result is the list of all transactions.
  */
 export function listFiltersOf(store: StoredChain, query: TransactionQuery): readonly ListFilter[] {
   const lists = filtersInUse(store, query).flatMap(({ containingList }) => containingList?.list ?? []);
@@ -32,8 +35,10 @@ export function listFiltersOf(store: StoredChain, query: TransactionQuery): read
 }
 
 /**
- * The list that contains exactly the transactions that match the filters. Filters that limit the amount or the
- * timestamp are ignored. Undefined if there is no such list.
+ * Ignores the filters that limit the amount or the timestamp. If no other filter is in use, the function returns the
+ * list of all transactions. If one other filter is in use, the function returns the list that contains exactly the
+ * transactions that match this filter. The result is undefined if the store has no such list, or if several other
+ * filters are in use.
  */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const withoutRange = filtersInUse(store, query).filter(({ valueRange }) => valueRange === undefined);
@@ -43,8 +48,8 @@ export function exactListOf(store: StoredChain, query: TransactionQuery): ListFi
 }
 
 /**
- * Bounds for the value by which the query sorts. Undefined if a filter limits a value by which the query does not sort,
- * or if a bound excludes all values that keys can represent.
+ * Returns the bounds that the filters set for the value by which the query sorts. The result is undefined if a filter
+ * limits a value by which the query does not sort, or if a bound excludes all values that keys can represent.
  */
 export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBounds | undefined {
   const ranges = filtersInUse(store, query).flatMap(({ valueRange }) => valueRange ?? []);
@@ -54,8 +59,8 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 
 /**
  * Returns the smallest of several sets of candidates. Each filter that has candidates gives its candidates. Each other
- * filter that has a list gives the transactions of the list. The filters that limit the amount give one set together,
- * and so do the filters that limit the timestamp. One of the sets contains all transactions.
+ * filter that has a list gives the transactions of the list. All filters that limit the amount together give one set.
+ * All filters that limit the timestamp together give one set. A further set contains all transactions.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);

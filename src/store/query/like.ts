@@ -63,14 +63,17 @@ export class LikePattern {
     return token === tokens.length;
   }
 
-  /** The elements with which every matching subject must begin. */
+  /**
+   * Returns the elements with which every matching subject begins: all elements of the pattern before the first
+   * wildcard.
+   */
   literalPrefix(): readonly number[] {
     const end = this.#tokens.findIndex((token) => token < 0);
     return end < 0 ? this.#tokens : this.#tokens.slice(0, end);
   }
 }
 
-/** Code points of a text, for patterns of code points. */
+/** Returns the code points of a text. A pattern of code points and its subjects consist of such numbers. */
 export function codePoints(text: string): number[] {
   return Array.from(text, (character) => character.codePointAt(0) ?? 0);
 }

@@ -1,10 +1,10 @@
 /**
- * Reads index keys as one list that is sorted by a value inside the keys, ascending or descending. An index is the set
- * of all keys with one prefix. A key tail is a key without the prefix of its index. A key tail consists of this sort
- * value and a tie-break. In both directions, key tails with equal sort values are in ascending order of the tie-break.
- * Several indexes can be read as one list. If two of these indexes can have the same key tail, the caller also names an
- * index of exactly the key tails that are in both (`twice`). Without this index, such a key tail would be counted
- * twice.
+ * Reads index keys as one list that is sorted by a value inside the keys (the sort value), ascending or descending. An
+ * index is the set of all keys with one prefix. A key tail is a key without the prefix of its index. A key tail
+ * consists of the sort value and a tie-break. In both directions, key tails with equal sort values are in ascending
+ * order of the tie-break. Several indexes can be read as one list. If two of these indexes can have the same key tail,
+ * the caller also names an index of exactly the key tails that are in both (`twice`). Without this index, such a key
+ * tail would be counted twice.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -33,8 +33,8 @@ export interface OrderedKeysOptions {
 }
 
 /**
- * Keys of one or more indexes as one sorted list. In this class, `tail` is a key tail: a key without the prefix of its
- * index.
+ * Reads the keys of one or more indexes as one sorted list. In this class, `tail` is a key tail: a key without the
+ * prefix of its index.
  */
 export class OrderedKeys {
   readonly #keys: KeyValueReader;
@@ -45,8 +45,8 @@ export class OrderedKeys {
   constructor(keys: KeyValueReader, { prefixes, twice, valueEnd, bounds = {} }: OrderedKeysOptions) {
     this.#keys = keys;
     const parts = prefixes.map((prefix) => partOf(prefix, bounds));
-    // Indexes without keys in the bounds are left out, but one index always stays. The keys of a single index need no
-    // merge.
+    // The constructor leaves out indexes without keys in the bounds, because the keys of a single index need no merge.
+    // If no index has keys in the bounds, the first index stays.
     const filled = parts.length === 1 ? parts : parts.filter((part) => sizeOf(keys, part) > 0);
     this.#parts = filled.length === 0 ? parts.slice(0, 1) : filled;
     this.#twice = this.#parts.length === 1 || twice === undefined ? undefined : partOf(twice, bounds);
@@ -58,8 +58,8 @@ export class OrderedKeys {
   }
 
   /**
-   * The key tails of a page. In counted tables (`COUNTED_TABLES`), the time of the call does not depend on the position
-   * of the page in the list.
+   * Returns the key tails of a page. In counted tables (`COUNTED_TABLES`), the time of the call does not depend on the
+   * position of the page in the list.
    */
   page(direction: Direction, { limit, offset }: Pick<PageRequest, 'limit' | 'offset'>): readonly Buffer[] {
     return direction === 'asc' ? this.#upFrom(offset, limit) : this.#downFrom(offset, limit);
@@ -91,14 +91,14 @@ export class OrderedKeys {
   }
 
   /**
-   * The key tails in descending order of their values, from a position on. Key tails with equal values are a group.
-   * Within a group, the key tails ascend.
+   * Returns up to `limit` key tails from a position on, in descending order of their sort values. Key tails with equal
+   * sort values are a group. Within a group, the key tails ascend.
    */
   #downFrom(position: number, limit: number): readonly Buffer[] {
     const page: Buffer[] = [];
     let above: Buffer | undefined;
     if (position > 0) {
-      // The page may begin within a group. The rest of this group is read first.
+      // The page may begin within a group. The code first reads the key tails of this group that belong to the page.
       const left = this.total - position;
       if (left <= 0) return [];
       above = this.#valueOf(this.#at(left - 1));
@@ -120,8 +120,8 @@ export class OrderedKeys {
   }
 
   /**
-   * The highest key tails whose sort value is below `value`, in descending order, at most `limit`. If `value` is
-   * undefined, the highest of all key tails.
+   * Returns the highest key tails whose sort value is below `value`, in descending order. If `value` is undefined, the
+   * method returns the highest of all key tails. The result has at most `limit` key tails.
    */
   #highestBelow(value: Buffer | undefined, limit: number): readonly Buffer[] {
     return this.#merged('desc', limit, ({ prefix, gte, lt }) => {
@@ -147,7 +147,7 @@ export class OrderedKeys {
     return groups.flatMap((group) => group.tails.reverse());
   }
 
-  /** The first key tails with the given value, in ascending order. */
+  /** Returns up to `limit` key tails with the given sort value, in ascending order from the lowest on. */
   #firstOfGroup(value: Buffer, limit: number): readonly Buffer[] {
     return this.#merged('asc', limit, ({ prefix, gte, lt }) => {
       const group = prefixRange(Buffer.concat([prefix, value]));
@@ -155,7 +155,7 @@ export class OrderedKeys {
     });
   }
 
-  /** The key tails in ascending order, from a position on. */
+  /** Returns up to `limit` key tails from a position on, in ascending order. */
   #upFrom(position: number, limit: number): readonly Buffer[] {
     const [only, ...others] = this.#parts;
     if (only !== undefined && others.length === 0) {
@@ -169,7 +169,10 @@ export class OrderedKeys {
     });
   }
 
-  /** Reads a range of each index, merges the key tails of all ranges, and returns the first `limit` of them. */
+  /**
+   * Reads a range of each index, merges the key tails of all ranges without duplicates, and returns the first `limit`
+   * key tails.
+   */
   #merged(direction: Direction, limit: number, rangeOf: (part: Part) => Range): readonly Buffer[] {
     const tails = this.#parts.flatMap((part) => {
       const keys = this.#keysOf({ ...rangeOf(part), reverse: direction === 'desc', limit });
@@ -190,8 +193,8 @@ export class OrderedKeys {
 
   /**
    * Returns the key tail at a position in ascending order. If there are several indexes, the method does a binary
-   * search. For each index, it keeps a range of keys in which the wanted key tail may be. Each step halves the largest
-   * of these ranges.
+   * search. For each index, the method keeps a range of keys in which the wanted key tail may be. Each step halves the
+   * largest of these ranges.
    */
   #at(position: number): Buffer {
     const [only, ...others] = this.#parts;

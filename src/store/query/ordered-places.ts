@@ -40,9 +40,9 @@ export type ListFilter =
  * order of the chain only. The result is always defined for the list of all transactions, and for the list of one type
  * in the order by type.
  *
- * @param shortListMax maximum number of items in a short list; for an address, in its two lists (sent and received)
- *   together
- * @param bounds bounds of the value by which the list is sorted; the order by type has no bounds
+ * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to its two lists
+ *   (sent and received) together
+ * @param bounds bounds of the value by which the list is sorted. In the order by type, the function ignores the bounds
  */
 export function orderedPlaces(
   keys: KeyValueReader,
@@ -77,7 +77,7 @@ export function orderedPlaces(
   }
 }
 
-/** Cursor of a transaction in the sort order `sort`. */
+/** Returns the cursor of a transaction in the sort order `sort`. */
 export function cursorOf(transaction: Transaction, { height, index }: TransactionPlace, sort: TransactionSort): Cursor {
   return { value: TRANSACTION_ORDERS[sort].of(transaction).toString(), tie: `${height}.${index}` };
 }
@@ -120,7 +120,10 @@ class PlacesOfKeys implements OrderedPlaces {
   }
 }
 
-/** The order by type needs no index of its own, because it consists of the lists of the types, one after the other. */
+/**
+ * Reads the transactions of one or more types in the order by type. This order needs no index of its own, because it
+ * consists of the lists of the single types, one after the other.
+ */
 class PlacesOfTypes implements OrderedPlaces {
   readonly #keys: KeyValueReader;
   readonly #types: readonly number[];
@@ -178,7 +181,7 @@ class PlacesOfTypes implements OrderedPlaces {
   }
 }
 
-/** Types of the transactions in the chain, ascending. */
+/** Returns the types of the transactions in the chain, in ascending order. */
 function typesOf(keys: KeyValueReader): readonly number[] {
   const { gte, lt } = TABLES.transactionsByType.all;
   const types: number[] = [];

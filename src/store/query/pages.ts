@@ -16,7 +16,7 @@ export interface CursorRules<T> {
   compareWith(cursor: Cursor): (item: T) => number;
 }
 
-/** The requested page of a list in memory. The list must be in the requested order. */
+/** Returns the requested page of a list in memory. The list must be in the requested order. */
 export function listPage<T>(items: readonly T[], request: PageRequest, rules: CursorRules<T>): Page<T> {
   const { limit, after } = request;
   let offset = request.offset;

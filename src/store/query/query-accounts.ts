@@ -80,7 +80,8 @@ export class AccountQueries {
     return this.#work.read(
       `voters ${key} ${field} ${direction}`,
       (snapshot, pause) => sortedVoters(snapshot, key, orderOf(field, direction), pause),
-      // The list has only the addresses, because some hundred thousand accounts would take too much memory.
+      // The list contains the addresses of the voters and not their accounts, because some hundred thousand accounts
+      // would take too much memory.
       (addresses, store) => {
         const order = orderOf(field, direction);
         const page = listPage(addresses, query, {
@@ -114,7 +115,8 @@ export class AccountQueries {
   }
 
   /**
-   * Prefix of an index that has exactly the requested accounts, sorted by balance; undefined if there is no such index.
+   * Returns the prefix of an index that has exactly the requested accounts, sorted by balance. The result is undefined
+   * if there is no such index.
    */
   #balancePrefix({ address, publicKey, secondPublicKey, usernamePattern }: AccountQuery): Buffer | undefined {
     if (address !== undefined || publicKey !== undefined || usernamePattern !== undefined) return undefined;
@@ -152,7 +154,7 @@ export class AccountQueries {
     return { account, members: keys.map((key) => this.#accountWithKey(key)).sort(byBalanceThenAddress) };
   }
 
-  /** All matching accounts; undefined if `wanted` has no filter. */
+  /** Returns all accounts that match every filter in `wanted`. The result is undefined if `wanted` has no filter. */
   #candidates(wanted: AccountIdentity & { readonly usernamePattern?: string }): Account[] | undefined {
     const publicKey = wanted.publicKey?.toLowerCase();
     const secondPublicKey = wanted.secondPublicKey?.toLowerCase();
@@ -198,7 +200,10 @@ export class AccountQueries {
     return accountIn(this.#store, address);
   }
 
-  /** The account of a public key. If this account was never stored, the result is an empty account with that key. */
+  /**
+   * Returns the account of a public key. If this account was never stored, the result is an empty account with that
+   * key.
+   */
   #accountWithKey(publicKey: PublicKey): Account {
     return { ...this.#accountOf(this.#store.delegate(publicKey)?.address ?? addressOf(publicKey)), publicKey };
   }
@@ -263,8 +268,8 @@ function voterOf(store: StoredChain, entry: Buffer): Account {
 }
 
 /**
- * A page of key tails, with the cursor of the last key tail if further key tails follow. A key tail is a key without
- * the prefix of its index: the value by which the list is sorted, then the address.
+ * Returns a page of key tails. If further key tails follow, the page has the cursor of its last key tail. A key tail is
+ * a key without the prefix of its index: the value by which the list is sorted, then the address.
  */
 function tailPage(
   keys: OrderedKeys,
@@ -291,8 +296,8 @@ function cursorOf(account: Account, field: SortField): Cursor {
 }
 
 /**
- * An artificial account with the sort value and the address of a cursor. The sort functions compare real accounts with
- * it.
+ * Returns an artificial account with the sort value and the address of a cursor. The sort functions compare real
+ * accounts with it.
  *
  * @throws ProtocolError `CURSOR_INVALID`
  */

@@ -80,7 +80,7 @@ export class BlockQueries {
     );
   }
 
-  /** A page of blocks by height. Blocks have the same order by height and by timestamp. */
+  /** Returns a page of blocks that are sorted by height or by timestamp. Both sort orders are the same. */
   #inOrder(blocks: Blocks, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { length } = blocks;
     const isDown = sort.direction === 'desc';
@@ -184,7 +184,7 @@ export class BlockQueries {
     return sums;
   }
 
-  /** Heights of the blocks that match all filters other than the filter by generator. */
+  /** Returns the span of the heights whose blocks match all filters other than the filter by generator. */
   #heights(query: Pick<BlockQuery, 'blockId' | 'height' | 'fromTimestampS' | 'toTimestampS'>): Span {
     const { blockId, height, fromTimestampS, toTimestampS } = query;
     let first = 1;
@@ -256,7 +256,10 @@ function lowestFrom(first: number, last: number, holds: (at: number) => boolean)
   return first + lowest(Math.max(0, last - first + 1), (at) => holds(first + at));
 }
 
-/** Key prefix of the index that sorts the blocks of a generator, or all blocks, by `field`. */
+/**
+ * Returns the key prefix of the index that sorts the blocks of a generator by `field`. If no generator is given, the
+ * index sorts all blocks.
+ */
 function prefixOf(generator: PublicKey | undefined, field: BlockAmountSort): Buffer {
   const { table, tableOfGenerator } = BLOCK_ORDERS[field];
   return generator === undefined ? TABLES[table].start : TABLES[tableOfGenerator].prefix(generator);

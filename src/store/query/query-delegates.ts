@@ -18,7 +18,10 @@ export class DelegateQueries {
   readonly #params: ChainParams;
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
-  /** For each sort order that was requested at the tip of `#view`, all delegates in this order. */
+  /**
+   * Maps each sort order that was requested since the tip became `#view.tip` to the list of all delegates in this
+   * order.
+   */
   readonly #sorted = new Map<string, readonly DelegateEntry[]>();
 
   constructor(store: StoredChain, params: ChainParams) {
@@ -30,7 +33,7 @@ export class DelegateQueries {
     return this.#entries().get(publicKey);
   }
 
-  /** Delegates whose usernames match a LIKE pattern. */
+  /** Returns the delegates whose usernames match a LIKE pattern. */
   named(pattern: string): readonly DelegateEntry[] {
     return [...this.#entries().values()].filter(FILTERS.usernamePattern(pattern));
   }
@@ -43,7 +46,7 @@ export class DelegateQueries {
     return pageOf(found.sort(orderOf(field, direction)), query);
   }
 
-  /** All delegates in a sort order. The list is kept until the tip changes. */
+  /** Returns all delegates in a sort order. The list stays in memory until the tip changes. */
   #all(field: SortField, direction: Direction): readonly DelegateEntry[] {
     const entries = this.#entries();
     const key = `${field}:${direction}`;
@@ -127,7 +130,10 @@ function pageOf(entries: readonly DelegateEntry[], query: DelegateQuery): Page<D
   });
 }
 
-/** The value of an entry in the sort field, as text; empty if the field is the rank and the rank is unknown (null). */
+/**
+ * Returns the value of an entry in the sort field, as text. The text is empty if the field is `rank` and the rank is
+ * unknown (null).
+ */
 function textOf({ delegate, account, rank, productivity }: DelegateEntry, field: SortField): string {
   const { username, voteWeight } = delegate;
   const { missedBlocks, producedBlocks } = account;
@@ -136,7 +142,8 @@ function textOf({ delegate, account, rank, productivity }: DelegateEntry, field:
 }
 
 /**
- * An artificial entry with the sort value and the address of a cursor. The sort functions compare real entries with it.
+ * Returns an artificial entry with the sort value and the address of a cursor. The sort functions compare real entries
+ * with it.
  * @throws ProtocolError `CURSOR_INVALID`
  */
 function entryAt({ value, tie }: Cursor, field: SortField): DelegateEntry {
@@ -187,8 +194,8 @@ function productivityOf({ producedBlocks, missedBlocks }: Account): number {
 }
 
 /**
- * Percentage, rounded to two decimals. A value exactly halfway between two hundredths is rounded away from zero. The
- * function computes with integers, because a vote weight can exceed 2^53.
+ * Returns `part` as a percentage of `whole`, rounded to two decimals. A value exactly halfway between two hundredths is
+ * rounded away from zero. The function computes with integers, because a vote weight can exceed 2^53.
  */
 function percentOf(part: bigint, whole: bigint): number {
   const size = part < 0n ? -part : part;

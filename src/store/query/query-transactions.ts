@@ -115,7 +115,10 @@ export class TransactionQueries {
   }
 }
 
-/** The index that has exactly the requested transactions in the requested order; undefined if no index has them. */
+/**
+ * Returns a reader of the index that has exactly the requested transactions in the requested order. The result is
+ * undefined if there is no such index.
+ */
 function orderedBy(store: StoredChain, query: TransactionQuery): OrderedPlaces | undefined {
   const list = exactListOf(store, query);
   const bounds = boundsOf(store, query);
@@ -134,7 +137,10 @@ function orderedPage(store: StoredChain, ordered: OrderedPlaces, query: Transact
   return { items, total, next: cursorOf(last.transaction, lastPlace, field) };
 }
 
-/** The places of all matching transactions, in the requested order. */
+/**
+ * Returns the places of all matching transactions, in the requested order. The function awaits `pause` after each
+ * chunk.
+ */
 async function findInPieces(
   store: StoredChain,
   query: TransactionQuery,
@@ -167,7 +173,10 @@ async function findInPieces(
   return found;
 }
 
-/** The shortest list that contains all matching transactions and that an index has in the requested order. */
+/**
+ * Returns a reader of the shortest list that contains all matching transactions and that an index has in the requested
+ * order.
+ */
 function shortestOrder(store: StoredChain, query: TransactionQuery): OrderedPlaces {
   const { field } = query.sort;
   const ordered = listFiltersOf(store, query).flatMap((list) => {
@@ -193,8 +202,8 @@ function packedPage(store: StoredChain, list: readonly PackedPlace[], query: Tra
 }
 
 /**
- * The key under which `BackgroundQueries` keeps the result of a query. The key consists of the filters and the sort
- * order, without `limit`, `offset` and `after`. All pages of a query therefore have the same key.
+ * Returns the key under which `BackgroundQueries` keeps the result of a query. The key consists of the filters and the
+ * sort order, without `limit`, `offset` and `after`. All pages of a query therefore have the same key.
  */
 function nameOf({ limit: _limit, offset: _offset, after: _after, ...list }: TransactionQuery): string {
   return `transactions ${JSON.stringify(list, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;

@@ -49,13 +49,13 @@ export interface ValueRange {
 }
 
 interface TransactionFilter<T> {
-  /** The predicate for a value of the filter; undefined if no transaction can match. */
+  /** Returns the predicate for a value of the filter; undefined if no transaction can match this value. */
   predicate(value: T, context: FilterContext): Predicate | undefined;
-  /** A list of the store that contains all matching transactions; undefined if the store has no such list. */
+  /** Returns a list of the store that contains all matching transactions; undefined if the store has no such list. */
   readonly containingList?: (value: T, context: FilterContext) => ContainingList | undefined;
-  /** The range of the sort values of matching transactions. */
+  /** Returns the range of the sort values of matching transactions. */
   readonly valueRange?: (value: T) => ValueRange;
-  /** Candidates that include all matching transactions, and may include others. */
+  /** Returns candidates that include all matching transactions, and may include others. */
   readonly candidates?: (value: T, context: FilterContext) => Candidates;
 }
 
@@ -199,7 +199,7 @@ interface FilterInUse {
   readonly candidates: Candidates | undefined;
 }
 
-/** The filters that the query uses. */
+/** Returns the filters that the query uses. */
 export function filtersInUse(store: StoredChain, filters: TransactionFilters): readonly FilterInUse[] {
   const context = { store, filters };
   const inUse = <F extends keyof TransactionFilters>(name: F): FilterInUse | undefined => {

@@ -1,8 +1,8 @@
 /**
  * Defines the parts of the keys in the store. A part writes a value as bytes, finds the end of these bytes, and reads
  * the value back. The bytes sort like the values, except that the part `(address)` sorts by the length of the address
- * first. `layout.ts` lists the parts of the keys of each table. To save time, a few other modules write and read keys
- * byte by byte, without these parts: an import writes millions of keys.
+ * first. `layout.ts` lists the parts of the keys of each table. A few other modules write and read keys byte by byte,
+ * without these parts. This saves time, for example during an import, which writes millions of keys.
  */
 
 import { writeU64BE } from '../../primitives/bytes.ts';
@@ -50,8 +50,9 @@ const KEY_BYTES = 32;
 const ADDRESS_BYTES_MAX = 255;
 
 /**
- * Number of the table `transactionsByType`. The prefix of a list in this table consists of the table number and the
- * transaction type, so the prefix has a fixed size. The prefixes of all other lists have an address, whose size varies.
+ * Number of the table `transactionsByType`. This table has a list of transactions for each type. The keys of such a
+ * list begin with a prefix of a fixed size: the table number and the transaction type. The prefixes of all other lists
+ * contain an address, whose size varies.
  */
 const TYPE_LIST = 52;
 

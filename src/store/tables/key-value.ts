@@ -1,7 +1,7 @@
 /**
  * Defines the interface of a database with ordered binary keys and small values. The interface has only the operations
- * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array that a method
- * received or returned, because the caller and the store may use the same memory.
+ * that the chain store needs from a database. Keys are sorted by bytes. No code may change a byte array after a method
+ * of this interface has received or returned the array, because the caller and the store may use the same memory.
  */
 
 /** Keys from `gte` (inclusive) to `lt` (exclusive), in ascending order unless `reverse` is true. */
@@ -9,9 +9,12 @@ export interface KeyRange {
   readonly gte: Uint8Array;
   readonly lt: Uint8Array;
   readonly reverse?: boolean;
-  /** Maximum number of entries; by default all entries. */
+  /** Maximum number of entries to read. If `limit` is undefined, the number has no maximum. */
   readonly limit?: number;
-  /** Number of entries to skip, counted in the order of reading. */
+  /**
+   * Number of entries to skip before the first entry that is read. If `reverse` is true, the skipped entries are at the
+   * end of the range.
+   */
   readonly offset?: number;
 }
 
@@ -25,19 +28,23 @@ export interface KeyValueReader {
   /**
    * Calls `work` with the value of a key. Unlike `get`, this method can avoid a copy of the value.
    *
-   * @param work must neither read nor write keys of this database; its result must not refer to the bytes of the value
+   * @param work must neither read nor write keys of this database; the result of `work` must not refer to the bytes of
+   * the value
    * @returns the result of `work`; undefined if the key does not exist
    */
   withValue<T>(key: Uint8Array, work: (value: Buffer) => T): T | undefined;
-  /** The entries of a range. The caller must not write while it iterates. */
+  /** The entries of a range. The caller must not write to the database while it iterates over the entries. */
   entries(range: KeyRange): Iterable<KeyValueEntry>;
-  /** The keys of a range. The caller must not write while it iterates. */
+  /** The keys of a range. The caller must not write to the database while it iterates over the keys. */
   keys(range: KeyRange): Iterable<Buffer>;
   /** Number of keys in the range; `limit` and `offset` are ignored. */
   count(range: KeyRange): number;
 }
 
-/** Returns an object with the read methods of `reader`. The caller adds its own methods to write or to close. */
+/**
+ * Returns an object with the read methods of `reader`. The caller can add methods for writing or closing to this
+ * object.
+ */
 export function readsOf(reader: KeyValueReader): KeyValueReader {
   return {
     get: (key) => reader.get(key),
@@ -68,14 +75,14 @@ export interface KeyValue extends KeyValueReader {
   transact<T>(work: (writer: KeyValueWriter) => T): T;
   /**
    * A read-only view of the database at this moment. The view is valid until its own `close` or the `close` of the
-   * database. While the view is open, the database cannot reuse freed space, so its file grows. A view should
-   * therefore be open for seconds only.
+   * database. While the view is open, the database cannot reuse freed space, so the file of the database grows. A view
+   * should therefore stay open for a few seconds at most.
    */
   snapshot(): KeyValue;
   close(): Promise<void>;
 }
 
-/** The smallest key above all keys that start with the prefix. The prefix must have a byte below 255. */
+/** The smallest key above all keys that start with the prefix. The prefix must contain at least one byte below 255. */
 export function afterPrefix(prefix: Uint8Array): Buffer {
   let end = prefix.length;
   while (end > 0 && prefix[end - 1] === 0xff) end -= 1;

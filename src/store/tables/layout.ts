@@ -1,5 +1,5 @@
 /**
- * Declares the tables of the store. The page docs/store-layout.md is generated from this declaration. The store is one
+ * Declares the tables of the store. The page docs/store-layout.md is generated from this file. The store is one
  * database of binary keys. The first byte of a key is the number of its table. Integers in keys are big-endian, so that
  * keys sort like these integers. A change of the form of a key or value needs a new `LAYOUT_VERSION`, unless the
  * changed code also reads the earlier form.
@@ -133,9 +133,9 @@ export const TABLES = {
     isCounted: true,
   }),
   /**
-   * The transactions of each long list, in each sort order that the store keeps for this list
-   * (`index/transaction-lists.ts`). Such a list is in one of the three tables above, or is the list of the transactions
-   * from an address to itself (`SELF_LIST`).
+   * Stores each long list of transactions, once for every sort order that the store keeps for this list besides the
+   * order of the chain (`index/transaction-lists.ts`). A long list is either a list of one of the three tables above,
+   * or the list of the transactions from an address to itself (`SELF_LIST`).
    */
   longLists: new Table({
     number: 55,
@@ -211,8 +211,9 @@ export function listPlaceKey(list: Uint8Array, place: TransactionPlace): Buffer 
 }
 
 /**
- * Prefix of the list of transactions from an address to itself. The store has this list only if the lists of the
- * address are long. The store then keeps the list in each order of `ADDRESS_ORDERS`, but not in the order of the chain.
+ * Prefix of the list of transactions from an address to itself. The store has this list only if the two lists of the
+ * address (sent and received) are long. In this case, the store keeps the list of the transactions from the address to
+ * itself in each order of `ADDRESS_ORDERS`, but not in the order of the chain.
  */
 export function selfListKey(address: Address): Buffer {
   const key = TABLES.transactionsBySender.prefix(address);
@@ -225,11 +226,11 @@ export interface TransactionOrder {
   /** Number of the order in the keys of long lists. The number must never be used for another order. */
   readonly number: number;
   /**
-   * Table of all transactions in this order. Undefined for the order by type, which consists of the lists of all types,
-   * one after the other.
+   * Table of all transactions in this order. This member is undefined for the order by type, because this order needs
+   * no table of its own. The lists of all types, one after the other, contain all transactions in this order.
    */
   readonly table: TableName | undefined;
-  /** Form of the value in keys. The place of the transaction follows the value. */
+  /** Form of the sort value (for example, the amount) in a key. The place of the transaction follows the sort value. */
   readonly value: SortValue;
   of(transaction: Transaction): SortInteger;
 }

@@ -7,14 +7,14 @@ export const EMPTY: Buffer = Buffer.alloc(0);
 export const PLACE_BYTES = 6;
 export const HEIGHT_BYTES = 4;
 
-/** The height as 4 bytes that sort like the height. */
+/** Returns the height as 4 bytes. The bytes of several heights sort like the heights. */
 export function heightBytes(height: number): Buffer {
   const bytes = Buffer.allocUnsafe(HEIGHT_BYTES);
   writeU32(bytes, height, 0);
   return bytes;
 }
 
-/** The place of a transaction as 6 bytes. These bytes sort like the places in the chain. */
+/** Returns the place of a transaction as 6 bytes. The bytes of several places sort like the places in the chain. */
 export function placeBytes(place: TransactionPlace): Buffer {
   const bytes = Buffer.allocUnsafe(PLACE_BYTES);
   writePlace(bytes, place.height, place.index, 0);
@@ -113,8 +113,8 @@ export function sizeOfBigint(value: bigint): number {
 }
 
 /**
- * Writes a value that is at least 0 as `size` big-endian bytes. Nearly all amounts fit into a double, and arithmetic
- * with doubles is several times as fast as arithmetic with bigints.
+ * Writes a value that is at least 0 as `size` big-endian bytes. Nearly all amounts are safe integers. For these
+ * amounts, the function uses doubles instead of bigints, because arithmetic with doubles is several times as fast.
  */
 export function writeBigint(bytes: Buffer, value: bigint, at: number, size: number): void {
   if (value > SAFE_MAX) {
@@ -145,8 +145,8 @@ export function writePlace(bytes: Buffer, height: number, index: number, at: num
 }
 
 /**
- * Writes a 32-bit word byte by byte. Keys contain millions of 32-bit words, and four single writes take a third of the
- * time that a method of Buffer takes.
+ * Writes a 32-bit word byte by byte. The keys of a store contain millions of 32-bit words. Four writes of one byte each
+ * take a third of the time that a method of Buffer takes.
  */
 function writeWord(bytes: Buffer, value: number, at: number): void {
   bytes[at] = value >> 24;

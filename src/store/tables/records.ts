@@ -1,8 +1,8 @@
 /**
  * Encodes and decodes the stored bytes of accounts, delegates and lists of public keys. Each value has exactly one
- * form, so that equal states have equal digests. An unsigned integer is a varint (LEB128): seven bits in each byte, the
- * lowest bits first. An amount is one byte with sign and length, followed by the big-endian bytes of the absolute
- * value.
+ * encoding, so that equal states have equal digests. An unsigned integer is a varint (LEB128): seven bits in each byte,
+ * the lowest bits first. An amount is stored as one byte with the sign and the length, followed by the big-endian bytes
+ * of the absolute value.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -128,8 +128,8 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
 }
 
 /**
- * The buffer of the last finished writer, for reuse by the next writer; undefined while a writer uses the buffer. A
- * buffer of more than `SPARE_BYTES_MAX` bytes is not kept.
+ * The buffer of the last finished writer, which the next writer uses again. While a writer uses the buffer, `spare` is
+ * undefined. A finished writer does not keep a buffer of more than `SPARE_BYTES_MAX` bytes for reuse.
  */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
@@ -200,13 +200,14 @@ export class RecordWriter {
       this.#bytes[at] = size;
       return;
     }
-    // A number above 127 takes more than one byte, but only one byte is reserved, so the bytes of `write` must move.
+    // Only one byte is reserved for the number of bytes. A number above 127 takes more than one byte, so the bytes that
+    // `write` added must move.
     const bytes = Buffer.from(this.#bytes.subarray(at + 1, this.#length));
     this.#length = at;
     this.sized(bytes);
   }
 
-  /** Writes the number of the bytes, then the bytes. */
+  /** Writes the number of bytes in `bytes`, then the bytes themselves. */
   sized(bytes: Uint8Array): void {
     this.count(bytes.length);
     this.raw(bytes);
@@ -272,7 +273,7 @@ export class RecordReader {
     const head = this.byte();
     const size = head & 127;
     const bytes = this.raw(size);
-    // A double represents integers of at most six bytes exactly.
+    // A double can represent every integer of up to six bytes without rounding.
     const value = size === 0 ? 0n : BigInt(size <= 6 ? bytes.readUIntBE(0, size) : `0x${bytes.toString('hex')}`);
     return head > 127 ? -value : value;
   }

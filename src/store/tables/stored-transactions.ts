@@ -10,8 +10,9 @@ import { HEIGHT_BYTES, isU16, isU32, PLACE_BYTES, placeAtEnd } from './ordered-b
 
 /**
  * Maximum number of transactions in one stored value. All transactions of a usual block fit into one value, so they are
- * written and read together. A genesis block may have tens of thousands of transactions. The store divides them among
- * many values, so that reading one transaction does not read all of them from the disk.
+ * written and read together. A genesis block may have tens of thousands of transactions. The store divides these
+ * transactions among many values, so that a read of one transaction does not read all transactions of the block from
+ * the disk.
  */
 export const TRANSACTIONS_PER_VALUE = 256;
 
@@ -65,7 +66,10 @@ export function transactionAt(
   );
 }
 
-/** Number of transactions in the chain up to a height; 0 if the chain has no block at this height. */
+/**
+ * Number of transactions in the chain up to and including the block at `height`; 0 if the chain has no block at this
+ * height.
+ */
 export function transactionTotal(keys: KeyValueReader, height: number): number {
   const bytes = height < 1 ? undefined : keys.get(TABLES.transactionTotals.key(height));
   return Number(bytes?.readBigUInt64BE() ?? 0n);

@@ -9,8 +9,9 @@ import { afterPrefix } from './key-value.ts';
 
 /**
  * The role of a table. `state` is consensus state, which is covered by the state digest, by the checksum of the state
- * and by undo records. `chain` has blocks as they were signed. `index` can be rebuilt from `state` and `chain`. `local`
- * has data that belong to this node alone.
+ * and by undo records. A table of the role `chain` contains headers or transactions of the chain, each with the bytes
+ * that were signed. A table of the role `index` can be rebuilt from the tables of the roles `state` and `chain`. A
+ * table of the role `local` contains data that belong to this node alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
@@ -22,7 +23,7 @@ export interface KeySpan {
 
 /** Types of the values of a key's parts. */
 export type ValuesOf<P extends readonly PartName[]> = { [I in keyof P]: PartValue<P[I]> };
-/** The values of the first parts of a key: of no part, of some parts, or of all parts. */
+/** The values of the first n parts of a key, where n is any number from 0 to the number of parts. */
 export type LeadingOf<V extends readonly unknown[]> = V extends readonly [...infer Head, unknown]
   ? V | LeadingOf<Head>
   : V;
@@ -64,7 +65,8 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     this.isCounted = isCounted;
     this.start = Buffer.from([number]);
     this.all = spanOf(this.start);
-    // The public methods have the exact type of each part. In the class, all parts have the type `KeyPart<unknown>`.
+    // The signatures of the public methods state the exact type of each part. The private field `#parts` gives all
+    // parts the type `KeyPart<unknown>`.
     this.#parts = key.map((name) => PARTS[name] as unknown as KeyPart<unknown>);
     this.#behind = key.map((_, at) =>
       this.#parts.slice(at + 1).reduce((sum, part) => sum + (part.bytes ?? Number.NaN), 0),
@@ -75,12 +77,12 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     return this.#write(values);
   }
 
-  /** Prefix of all keys that begin with these values. */
+  /** Prefix of all keys of the table whose first parts have these values. */
   prefix(...values: LeadingOf<ValuesOf<P>>): Buffer {
     return this.#write(values);
   }
 
-  /** Range of all keys that begin with these values. */
+  /** Range of all keys of the table whose first parts have these values. */
   range(...values: LeadingOf<ValuesOf<P>>): KeySpan {
     return spanOf(this.#write(values));
   }

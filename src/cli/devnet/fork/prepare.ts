@@ -47,7 +47,8 @@ export interface ForkRequest {
 
 /**
  * `prepareFork` looks for the last header of each delegate in this number of newest rounds, and records these headers
- * in the signing journals. Within this number of rounds, the headers of a delegate must not contradict each other.
+ * in the signing journals. The next header of a delegate must not contradict a header that the delegate signed in these
+ * rounds.
  */
 const JOURNAL_ROUNDS = 3;
 /**
@@ -78,7 +79,8 @@ export async function prepareFork({ source, network, dataDirectories }: ForkRequ
 
 async function copyChain({ chain, network }: ForkSource, dataDirectory: string): Promise<void> {
   if (chain.kind === 'snapshot') {
-    // The blocks of the snapshot are not verified, because a wrong snapshot harms only this devnet.
+    // The devnet does not verify the blocks of the snapshot (`isTrusted`), because a wrong snapshot harms only this
+    // devnet.
     await restoreSnapshot(chain.file, { network, dataDirectory }, { isTrusted: true });
     return;
   }

@@ -1,7 +1,7 @@
 /**
  * A key that can sign for every account of a forked devnet. The keys of the accounts stay valid. With the substitute
- * key, a forked devnet can forge for delegates whose keys it lacks. Only a devnet uses this key: `bloomery start` does
- * not load this file.
+ * key, a forked devnet can forge for delegates whose own keys the devnet does not have. Only a devnet uses this key:
+ * `bloomery start` does not load this file.
  */
 
 import { defaultEd25519, type Ed25519 } from '../../../crypto/ed25519.ts';

@@ -146,7 +146,10 @@ export class Expectations {
     return charged + this.#logs.count(logFile, PENALTY_CODES);
   }
 
-  /** Returns the nodes with these numbers; by default all nodes except those that the scenario has killed or paused. */
+  /**
+   * Returns the nodes with the given numbers. If `numbers` is undefined, returns all nodes except those that are killed
+   * or paused now.
+   */
   #watched(numbers: readonly number[] | undefined): readonly Watched[] {
     return this.#scene
       .nodes()

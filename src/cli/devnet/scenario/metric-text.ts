@@ -4,8 +4,8 @@ const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
 /**
- * Returns the sum of the samples of the metric `name` that have all `labels` with the given values. A sample may have
- * further labels. The result is undefined when there is no such sample.
+ * Returns the sum of the samples of the metric `name` that have all `labels` with the given values. The sum includes
+ * samples that have further labels besides `labels`. The result is undefined if no sample has all `labels`.
  */
 export function metricIn(text: string, name: string, labels: ReadonlyMap<string, string>): number | undefined {
   let sum: number | undefined;

@@ -59,7 +59,7 @@ export function readConditions(
 }
 
 /**
- * Reads a number, or a map of bounds.
+ * Reads the bounds of a condition: a single number, or a map with the members `equals`, `min` or `max`.
  *
  * @param alone bound that a single number sets; undefined if a single number sets both bounds
  */

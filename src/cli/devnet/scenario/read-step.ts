@@ -9,11 +9,14 @@ import { readConditions } from './read-conditions.ts';
 import { WITHIN_MS, type Step, type StepWork } from './scenario.ts';
 import { ACCOUNT_NAME, checkedNodes, lskIn, nodeIn, nodesIn, accountIn } from './values.ts';
 
-/** Maximum duration of `wait` and `within`, in milliseconds. A longer duration probably has a wrong unit. */
+/**
+ * Maximum duration, in milliseconds, that a scenario may give in a step `wait` or in the key `within` of a step. A
+ * longer duration probably has a wrong unit.
+ */
 const WAIT_MS_MAX = 3_600_000;
 
 /**
- * A function that reads the value of an action.
+ * A function that reads the value of an action, such as `3` in the step `mine: 3`.
  *
  * @param nodes number of nodes of the devnet before the step
  */

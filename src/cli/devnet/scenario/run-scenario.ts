@@ -115,9 +115,9 @@ class Player {
   }
 
   /**
-   * Returns why the process of a node ended, if no step of the scenario (`kill` or `restart`) ended this process. The
-   * running step then fails. Returns undefined if all processes still run or were ended by steps, or if the user
-   * stopped the run.
+   * Returns why the process of a node ended, if no step of the scenario (`kill` or `restart`) ended this process. If
+   * there is such a reason, the running step fails. Returns undefined if each process still runs or was ended by a
+   * step, or if the user stopped the run.
    */
   async #death(): Promise<string | undefined> {
     if (this.#run.stop.aborted) return undefined;

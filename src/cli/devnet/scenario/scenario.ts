@@ -38,8 +38,8 @@ export type StepWork =
    */
   | { readonly kind: 'fund'; readonly to: string; readonly amount: bigint }
   /**
-   * Adds a transfer from a known account (`KnownAccount`) to the pool of a node. In the mode `instant`, the devnet then
-   * mines one or more slots. In the other modes, the step mines no block.
+   * Adds a transfer from a known account (`KnownAccount`) to the pool of a node. In the mining mode `instant`, the
+   * devnet then mines one or more slots. In the other mining modes, the step mines no block.
    */
   | {
       readonly kind: 'transfer';
@@ -55,7 +55,10 @@ export type StepWork =
 /** Conditions that must all be true in the same check. The step repeats the check for up to `withinMs`. */
 export interface Expected {
   readonly withinMs: number;
-  /** Numbers of the checked nodes; default: all nodes that the scenario has not killed or paused. */
+  /**
+   * Numbers of the nodes that the step checks. If this member is absent, the step checks all nodes that are not killed
+   * or paused at the time of the check.
+   */
   readonly nodes?: readonly number[];
   readonly conditions: readonly Condition[];
 }
@@ -68,7 +71,7 @@ export type Condition =
    * `isSame` is true, all these blocks must be the same. If `isSame` is false, at least two of them must differ.
    */
   | { readonly kind: 'sameBlock'; readonly isSame: boolean }
-  /** Bounds of the balance of an account in beddows, on each node. */
+  /** Bounds, in beddows, of the balance that each node reports for an account. */
   | { readonly kind: 'account'; readonly account: string; readonly balance: Bounds<bigint> }
   /** Bounds of the number of transactions in all queues of the pool together, on each node. */
   | { readonly kind: 'pool'; readonly bounds: Bounds<number> }

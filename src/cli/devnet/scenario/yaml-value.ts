@@ -11,7 +11,8 @@ interface Source {
 
 /**
  * A value in a YAML file. If a method finds an invalid value, it throws ProtocolError `SCENARIO_INVALID` with the file,
- * the line and a sentence about the fault. The parameter `what` of a method is the name of the value in the sentence.
+ * the line and a sentence about the fault. The parameter `what` of a method is the name that this sentence gives to the
+ * value.
  */
 export class YamlValue {
   readonly #source: Source;
@@ -54,7 +55,7 @@ export class YamlValue {
     return new YamlValue(this.#source, null, this.line);
   }
 
-  /** Members by name, in the order of the file. */
+  /** Returns the members of a map by name, in the order of the file. */
   members(what: string): ReadonlyMap<string, YamlValue> {
     if (!isMap(this.#node)) throw this.fault(`${what} must be a map of names and values`);
     return new Map(
@@ -133,7 +134,7 @@ export class YamlValue {
     }
   }
 
-  /** The value as one line of text, for the report of a scenario. */
+  /** Returns the value as one line of text, for the report of a scenario. */
   inline(): string {
     const node = this.#node;
     if (isSeq(node))

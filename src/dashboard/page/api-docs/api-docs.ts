@@ -47,9 +47,10 @@ SwaggerUIBundle({
   validatorUrl: null,
   tryItOutEnabled: false,
   displayRequestDuration: true,
-  // Syntax highlighting is off, because the library's colours have too little contrast.
+  // Syntax highlighting is off, because the colours of `swagger-ui-dist` have too little contrast.
   syntaxHighlight: false,
-  // On a phone, the list of operations is closed at first, because the open list makes a long page.
+  // In a narrow window, for example on a phone, the list of operations is closed at first, because the open list makes
+  // a long page.
   docExpansion: innerWidth < 700 ? 'none' : 'list',
   defaultModelsExpandDepth: 0,
   requestInterceptor: (request) => {
@@ -62,7 +63,7 @@ SwaggerUIBundle({
 async function fetchBeginning(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const { body, headers, status, statusText, url } = await fetch(input, init);
   const answer = new Response(body === null ? null : await textOf(body), { headers, status, statusText });
-  // The library shows the URL of the answer. An answer from the constructor of `Response` has no URL.
+  // `swagger-ui-dist` shows the URL of the answer. An answer from the constructor of `Response` has no URL.
   Object.defineProperty(answer, 'url', { value: url });
   return answer;
 }
