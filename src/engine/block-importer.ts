@@ -110,8 +110,8 @@ export class BlockImporter {
    *
    * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
    * @throws BlockRejected if a block with the status `betterChain` (and a registered delegate) or `doubleForging` has a
-   * wrong header, signature or payload hash. Also if the slot of such a block with the status `betterChain` has not
-   * begun
+   *   wrong header, signature or payload hash. Also if the slot of such a block with the status `betterChain` has not
+   *   begun
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;

@@ -269,7 +269,7 @@ export class Chain {
    *
    * @param branch the blocks above `commonHeight`, oldest first
    * @throws BranchRejected for the refused block. The chain is then unchanged, or its tip is the last block of the
-   * shortened branch. The method also throws the other errors of `commit`, and the errors of `completeIndexes`
+   *   shortened branch. The method also throws the other errors of `commit`, and the errors of `completeIndexes`
    * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final; `SWITCH_NOT_BETTER` if fork choice
    *   does not prefer the branch; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is
    *   then unchanged

@@ -105,7 +105,7 @@ export class Link {
    *   unsolicited bytes
    * @param what kind of the request; `blocks` by default
    * @throws ProtocolError `CALL_FAILED` if the connection is not open or ends before the answer, or if the peer reads
-   * too slowly. The error is the same if the peer answers with an error, or if no answer comes within `timeoutMs`
+   *   too slowly. The error is the same if the peer answers with an error, or if no answer comes within `timeoutMs`
    */
   async call(outgoing: Outgoing, timeoutMs: number, answerBytes?: number, what?: RequestKind): Promise<unknown> {
     this.#refuseWhenClosed();

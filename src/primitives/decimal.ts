@@ -37,8 +37,8 @@ const NUMBER = /^([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:e([+-]?[0-9]+))
  * Reads a decimal number. The text may have a sign, a point, an exponent, and blanks around the number.
  *
  * @returns undefined for any other text, and for a number that the number library of lisk-sdk refuses: a number that is
- * too large (`REFERENCE_PLACES_MAX`), or a zero with too large an exponent. The result is `ZERO` for a number that the
- * library treats as zero
+ *   too large (`REFERENCE_PLACES_MAX`), or a zero with too large an exponent. The result is `ZERO` for a number that
+ *   the library treats as zero
  */
 export function decimalOf(text: string): Decimal | undefined {
   const parts = NUMBER.exec(text.trim());

@@ -109,7 +109,7 @@ export interface Rules {
    * it finds among the members' signatures of the transaction.
    *
    * @returns the transaction with the added signature, and whether the transaction then has all signatures that it
-   * needs. If the function refuses the signature, it returns the refusal
+   *   needs. If the function refuses the signature, it returns the refusal
    */
   addMemberSignature(
     state: StateReader,
@@ -171,10 +171,10 @@ export interface Rules {
    * cover the reward.
    *
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
-   * slot (generation 2). Like lisk-sdk, the function makes this check together with the checks above, so a block with
-   * several faults gets the same message as from lisk-sdk. In generation 2, the function accepts a block whose only
-   * fault is a wrong slot, and `applyBlock` refuses the block later. If the block has other faults, the function adds
-   * the wrong slot to the message
+   *   slot (generation 2). Like lisk-sdk, the function makes this check together with the checks above, so a block with
+   *   several faults gets the same message as from lisk-sdk. In generation 2, the function accepts a block whose only
+   *   fault is a wrong slot, and `applyBlock` refuses the block later. If the block has other faults, the function adds
+   *   the wrong slot to the message
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -186,7 +186,7 @@ export interface Rules {
    * not own the slot. The node refuses these blocks with this check, which costs little time.
    *
    * @param state the state after the parent of the block, or the state after a rival of the block (another block with
-   * the same parent)
+   *   the same parent)
    * @throws BlockRejected `BLOCK_FORGER_INVALID`
    */
   verifySlotOwner(state: StateReader, block: BlockHeader): void;

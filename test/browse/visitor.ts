@@ -45,7 +45,7 @@ const load = createRequire(import.meta.url);
 /**
  * @returns number of screenshots
  * @throws Error if a page lacks an expected element or text, if the browser logs an unexpected error or warning, or if
- * a check before a screenshot fails
+ *   a check before a screenshot fails
  */
 export async function browse(options: BrowseOptions): Promise<number> {
   mkdirSync(options.directory, { recursive: true });

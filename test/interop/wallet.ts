@@ -55,7 +55,7 @@ export class Wallet {
    * to different nodes. Resolves when all transactions are in blocks of all nodes.
    *
    * @param first the accounts have names of the form `account_<number>`. The function uses five accounts with
-   * consecutive numbers from `first` on, none of which may have sent a transaction before.
+   *   consecutive numbers from `first` on, none of which may have sent a transaction before.
    */
   async everyType(first: number): Promise<void> {
     const [alice, bob, carol, dave, erin] = [0, 1, 2, 3, 4].map((index) =>

@@ -54,7 +54,7 @@ const load = createRequire(import.meta.url);
 
 /**
  * @throws Error that names each query without data, or that contains the output of promtool, or that names the alerts
- * of a failed check
+ *   of a failed check
  */
 export async function askGrafanaQueries(options: MetricsOptions): Promise<MetricsResult> {
   const deployed = join(packageDirectory(), 'docs', 'deploy', 'prometheus.yml');

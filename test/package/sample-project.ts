@@ -28,7 +28,7 @@ interface Manifest {
  * copy. These dependencies contain test runners, which the caller installs one by one.
  *
  * @returns the removed development dependencies: for each package, its version range. The runner `node` is not a
- * package.
+ *   package.
  */
 export function copySampleProject(folder: string): Readonly<Record<string, string>> {
   cpSync(SAMPLE, folder, { recursive: true });

@@ -46,7 +46,7 @@ export interface FaultPlan {
 
 /**
  * @param random generator that depends only on the seed. The generator of the world cannot be used, because the plan is
- * drawn before the world exists.
+ *   drawn before the world exists.
  */
 export function drawPlan(random: SeededRandom, nodes: number): FaultPlan {
   const dishonestNode = nodes >= NODES_WITH_DISHONEST_MIN && random.chance(0.5);

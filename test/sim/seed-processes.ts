@@ -18,7 +18,7 @@ interface Answer {
 
 /**
  * @param take receives the result of each seed as soon as the seed has finished, so the results are not in the order of
- * the seeds
+ *   the seeds
  */
 export async function runSeedsInProcesses(
   all: readonly RunOptions[],

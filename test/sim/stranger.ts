@@ -34,7 +34,7 @@ export class Stranger {
 
   /**
    * @param number determines the IP address of this stranger, so that a ban of this address does not affect other
-   * strangers
+   *   strangers
    */
   constructor(world: World, random: SeededRandom, number: number, keys: readonly KeyPair[]) {
     this.#world = world;

@@ -56,7 +56,7 @@ export class MachineWatch {
 
   /**
    * @param options with `countsLoad: false`, the watch ignores the load average. The load average also counts processes
-   * of the idle class, which do not slow down other work.
+   *   of the idle class, which do not slow down other work.
    */
   constructor(options: { readonly countsLoad: boolean } = { countsLoad: true }) {
     this.#countsLoad = options.countsLoad;

@@ -39,7 +39,7 @@ export function freePort(): Promise<number> {
 
 /**
  * @returns the first of `count` consecutive ports, which are reserved for the caller; `count` is less than
- * `BLOCK_PORTS`
+ *   `BLOCK_PORTS`
  */
 export async function freePorts(count: number): Promise<number> {
   if (count >= BLOCK_PORTS) throw new RangeError(`at most ${BLOCK_PORTS - 1} ports in a row`);

@@ -91,8 +91,8 @@ export function processParts(
  * this function returns or throws, no process of a node is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, and when
- * all nodes are `dead` (`SupervisedNode.stateName`); `DEVNET_TOO_LATE` after `STARTUP_MS` or at the deadline, with the
- * height of each node
+ *   all nodes are `dead` (`SupervisedNode.stateName`); `DEVNET_TOO_LATE` after `STARTUP_MS` or at the deadline, with
+ *   the height of each node
  */
 export async function runDevnet(run: DevnetRun): Promise<DevnetResult | undefined> {
   const { parts, restart } = run;

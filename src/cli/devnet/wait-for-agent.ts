@@ -17,7 +17,7 @@ const POLL_MS = 20;
  *
  * @param timeoutMs time limit by the machine's clock, in milliseconds
  * @throws ProtocolError `DEVNET_NODE_ENDED` when the process ends before the node answers; `DEVNET_NODE_SILENT` when
- * the time limit is reached
+ *   the time limit is reached
  */
 export async function waitForAgent(supervised: SupervisedNode, timeoutMs = AGENT_WAIT_MS_MAX): Promise<void> {
   const { node, process } = supervised;

@@ -138,7 +138,7 @@ let lastRequest = 0;
  * Like `useAnswer`, for an answer that needs several requests.
  *
  * @param name name of the query. When the name changes, the hook no longer returns the earlier answer. With an empty
- * name, the hook sends no request
+ *   name, the hook sends no request
  */
 export function useAsked<Data>(
   request: () => Promise<Answer<Data>>,

@@ -99,8 +99,8 @@ export class DoubleForgingGuard {
    * becomes the watched slot of the delegate.
    *
    * @param slot the slot of the block. The guard compares the watched slot with this slot and not with the clock,
-   * because this slot may have ended a moment ago. A comparison with the clock could let the delegate sign in the
-   * watched slot itself
+   *   because this slot may have ended a moment ago. A comparison with the clock could let the delegate sign in the
+   *   watched slot itself
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey, slot);

@@ -83,7 +83,7 @@ export class ArrivedBatches {
    * this call releases them.
    *
    * @param joins whether to join up to `JOINED_MAX` waiting batches into one, if they follow each other and come from
-   * one peer
+   *   one peer
    * @returns undefined after the last batch
    * @throws the error that ended the download
    */

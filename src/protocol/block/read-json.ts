@@ -66,7 +66,7 @@ export function readPreviousId(json: unknown, name: string): string | undefined 
  * Reads a member that is an unsigned 32-bit integer in the bytes of a block.
  *
  * @param missing the result for a member that is missing or null; without this value, the function refuses the missing
- * member
+ *   member
  * @throws BlockRejected `BLOCK_MALFORMED`
  */
 export function readCount(json: unknown, name: string, missing?: number): number {

@@ -14,7 +14,7 @@ import { BLOCK_VERSION } from './block-json.ts';
  * Builds and signs the block after `tip`.
  *
  * @throws ProtocolError `FORGING_CONTRADICTS` if the delegate has already signed a block for this slot, for a later
- * slot, or at this height; or an error of `buildBlock`
+ *   slot, or at this height; or an error of `buildBlock`
  */
 export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeRequest, parts: BuildParts): Block {
   const { params } = parts;

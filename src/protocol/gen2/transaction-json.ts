@@ -315,7 +315,7 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
  * Returns the decimal text of a number, or of a string of digits. Returns undefined for any other value.
  *
  * @throws TransactionRejected for a number whose text has no exponent and more than 15 significant digits; lisk-sdk's
- * number library refuses such a number
+ *   number library refuses such a number
  */
 function numberText(value: unknown): string | undefined {
   if (typeof value !== 'number') return digitsText(canonicalDigits(value));

@@ -18,7 +18,7 @@ import { firstUnmatchedSignature, groupSignatureStatus, isSignedBy } from './sig
  *
  * @param added the signature to add, in a form that the caller has checked; its hexadecimal texts may be in upper case
  * @returns the transaction with the added signature, and whether this transaction has all signatures that it needs. If
- * the function refuses the signature, it returns the refusal
+ *   the function refuses the signature, it returns the refusal
  */
 export function addMemberSignature(
   state: StateReader,

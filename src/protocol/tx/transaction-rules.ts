@@ -86,7 +86,7 @@ export interface TransactionRules extends Pick<
    * vote weights. Returns a verdict for each transaction. A failing or pending transaction changes nothing.
    *
    * @param tried contains, for each transaction, the overlay over `state` with which `tryTransaction` returned the
-   * verdict `ok`
+   *   verdict `ok`
    */
   applyInSequence(
     state: StateWriter,

@@ -94,7 +94,7 @@ export function isStorableWeight(weight: bigint): boolean {
  * Changes the vote weights for a transaction that has been applied to `state`.
  *
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` if a voted key belongs to no delegate. This can happen only in a
- * genesis block, or for a vote in the exceptions of the network
+ *   genesis block, or for a vote in the exceptions of the network
  */
 export function applyVoteWeight(
   state: StateWriter,

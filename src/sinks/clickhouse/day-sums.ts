@@ -156,7 +156,7 @@ export class DaySums {
 
   /**
    * @param condition operator and right side of a comparison whose left side is the day of a block, for example `<
-   * toDate('2020-01-31')`
+   *   toDate('2020-01-31')`
    */
   async #lastHeightOn(condition: string, lastHeight: number): Promise<number> {
     const [found] = await this.#sink.server.rows<{ readonly end: number }>(

@@ -48,8 +48,8 @@ export class BlockTables {
 
   /**
    * @param shortListMax the list of the transactions of one type is short if it has at most this number of
-   * transactions. The two lists of an address (sent and received) are short if they have at most this number of
-   * transactions together. The store keeps a short list only in the order of the chain.
+   *   transactions. The two lists of an address (sent and received) are short if they have at most this number of
+   *   transactions together. The store keeps a short list only in the order of the chain.
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;

@@ -29,7 +29,7 @@ export interface KeyValueReader {
    * Calls `work` with the value of a key. Unlike `get`, this method can avoid a copy of the value.
    *
    * @param work must neither read nor write keys of this database; the result of `work` must not refer to the bytes of
-   * the value
+   *   the value
    * @returns the result of `work`; undefined if the key does not exist
    */
   withValue<T>(key: Uint8Array, work: (value: Buffer) => T): T | undefined;
