@@ -18,6 +18,7 @@ import { epochTimeS } from '../protocol/slots.ts';
 import { createGroupSigners } from './group-signers.ts';
 import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
+import { submittedInTime } from './submitted-in-time.ts';
 import { ChartHistory } from './chart-history.ts';
 import { yieldToEventLoop } from './system.ts';
 
@@ -35,6 +36,8 @@ export interface NodeApiDependencies {
   readonly delegates: ForgingDelegates;
   readonly identity: NodeIdentity;
   readonly clock: Clock;
+  /** See `NodeControl.clockMoved`; absent for a node on the machine's clock. */
+  readonly clockMoved?: () => Promise<void> | undefined;
   /** See `Verifier.spentMs`. */
   readonly spentMs: () => number;
   /** Default `any`. */
@@ -128,7 +131,8 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     peerVerdicts: () => engine.peers.verdicts(),
     history: (span) => history.of(span),
     forgers: (limit, offset) => nextForgers({ store, rules, clock }, limit, offset),
-    submitTransaction: (json, client) => engine.accepted.submit(json, payerOf(client)),
+    submitTransaction: (json, client) =>
+      submittedInTime(() => engine.accepted.submit(json, payerOf(client)), dependencies.clockMoved),
     submitSignature: (json, client) => engine.accepted.submitSignature(json, payerOf(client)),
     registerSecondSignature: (keyPair, secondPublicKey, client) => {
       const timestamp = epochTimeS(clock.nowMs(), rules.params);

@@ -5,7 +5,6 @@
 
 import { platform, release } from 'node:os';
 import { join } from 'node:path';
-import type { Ed25519 } from '../crypto/ed25519.ts';
 import { decryptPassphrase, addressOf, keyPairOfPassphrase } from '../crypto/keys.ts';
 import { buildIdentity } from '../config/build.ts';
 import type { Network } from '../config/network.ts';
@@ -20,19 +19,14 @@ import { WorkShare } from '../primitives/work-share.ts';
 import { hexOf } from '../primitives/bytes.ts';
 import { Closers } from '../engine/closers.ts';
 import { messageOf, type ProtocolError } from '../primitives/errors.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { DevnetControls } from '../ports/devnet-controls.ts';
-import type { FolderJournal, SigningWatermarks } from '../ports/journal.ts';
+import type { SigningWatermarks } from '../ports/journal.ts';
 import type { NodeIdentity } from '../ports/node-api.ts';
 import type { Observer } from '../ports/observer.ts';
-import type { ChainStore } from '../ports/store.ts';
-import type { TransactionJournal } from '../ports/transaction-journal.ts';
-import type { Verifier } from '../ports/verifier.ts';
 import type { Transport } from '../ports/transport.ts';
 import { createTransport, type ListeningTransport } from '../p2p/transport.ts';
 import { createChainLog } from '../store/chain/chain-log.ts';
 import type { MetricsRegistry } from '../telemetry/metrics.ts';
-import type { KeyValue } from '../store/tables/key-value.ts';
 import { LAYOUT_VERSION } from '../store/tables/layout.ts';
 import { chainStoreOver, openChainStore } from '../store/chain/open.ts';
 import { createQueries } from '../store/query/queries.ts';
@@ -47,6 +41,7 @@ import { laterIndexUsers } from './readers/index-users.ts';
 import { forkReader } from './readers/reader-child.ts';
 import { createReaderPool, type ReaderPool } from './readers/reader-pool.ts';
 import { createNodeApi, type WantedPeers } from './node-api.ts';
+import type { NodeControl } from './node-control.ts';
 import { startNotifier } from './notify/start.ts';
 import { recordStateMetrics } from './state-metrics.ts';
 import { startPageScrubber } from './page-scrubber.ts';
@@ -69,48 +64,6 @@ export interface NodeOptions {
   readonly metrics?: MetricsRegistry;
   /** Controls for the supervisor of a devnet, or for a test. `bloomery start` does not set this member. */
   readonly control?: NodeControl;
-}
-
-/** The hooks through which the supervisor of a devnet, or a test, controls a node. */
-export interface NodeControl {
-  /** Clock that the node uses for slots and timestamps instead of the machine's clock. */
-  readonly chainClock: Clock;
-  /** True while delegates forge only in calls of `ForgingScheduler.forgeNow`, and leave all other slots empty. */
-  isForgingSuspended(): boolean;
-  /** Ed25519 implementation that the consensus rules (`createRules`) use instead of the default implementation. */
-  readonly ed25519: Ed25519;
-  /** Wraps the signature verifier, for example to accept the substitute key of a forked devnet. */
-  verifier(over: Verifier): Verifier;
-  /** See the option `isChecked` of `openChainStore`. */
-  readonly isChainChecked?: boolean;
-  /** The node calls this hook with its engine and store, before it starts the engine. */
-  built(parts: ControlledParts): void;
-  /** The controls of the devnet that the node offers to the dashboard. */
-  readonly devnet?: DevnetControls;
-  /** Storage in memory. If this member is present, the node does not create its data folder. */
-  readonly memory?: NodeMemory;
-  /** Transport that the node uses instead of connections to peers over the network. */
-  readonly transport?: Transport;
-  /** Wraps the transport before the engine gets it, for example to delay messages. */
-  wire?(over: Transport): Transport;
-  /**
-   * True to keep idle HTTP connections open without a time limit. A client in the same process may get no processor
-   * time for some seconds. With a time limit, the server could close the idle connection just before the client's next
-   * request arrives.
-   */
-  readonly keepsConnections?: boolean;
-}
-
-/** The storage of a node that keeps all its data in memory and has no data folder. */
-interface NodeMemory {
-  readonly keyValue: KeyValue;
-  readonly journal: FolderJournal;
-  readonly transactionJournal: TransactionJournal;
-}
-
-export interface ControlledParts {
-  readonly engine: Engine;
-  readonly store: ChainStore;
 }
 
 export interface RunningNode {
@@ -277,6 +230,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const api = createNodeApi({
       ...{ engine, store, queries, log, delegates, identity, clock: chainClock },
       ...{ wantedPeers, metrics, readers: () => readers?.status(), spentMs: () => verifier.spentMs },
+      clockMoved: () => control?.clockMoved(),
     });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');

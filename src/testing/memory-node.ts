@@ -10,7 +10,8 @@ import type { AgentEvent, AgentLink, AgentRequest, AgentStart, AgentState } from
 import { DEVNET_HOST } from '../cli/devnet/plan.ts';
 import { MemoryTransactionJournal } from '../engine/pool/journal-entries.ts';
 import { POOL_STATES } from '../engine/pool/queues.ts';
-import { startNode, type ControlledParts, type NodeControl, type RunningNode } from '../node/node.ts';
+import type { ControlledParts, NodeControl } from '../node/node-control.ts';
+import { startNode, type RunningNode } from '../node/node.ts';
 import { systemClock, systemRandom } from '../node/system.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PeerAddress } from '../ports/transport.ts';
@@ -85,6 +86,7 @@ export class MemoryNode implements AgentLink {
     const control: NodeControl = {
       chainClock: agent.chainClock,
       ed25519: agent.ed25519,
+      clockMoved: () => agent.clockMoved(),
       isForgingSuspended: () => agent.isForgingSuspended(),
       verifier: (over) => agent.verifier(over),
       built: (parts) => {

@@ -21,8 +21,12 @@ export const NODE_INDEX_MAX = 99;
 
 /** Requests of the supervisor to a node. */
 export type AgentRequest =
-  /** Sets the chain clock. If `isHeld` is true, the node forges only on the request `forge`. */
-  | { readonly op: 'set'; readonly setting: ClockSetting; readonly isHeld: boolean }
+  /**
+   * Sets the chain clock. If `isHeld` is true, the node forges only on the request `forge`. If `isBrief` is true, the
+   * devnet stops the clock only during an operation, for example while it mines a slot. A transaction of a client may
+   * then have a later time than the stopped clock, so the node checks the transaction again when the clock moves.
+   */
+  | { readonly op: 'set'; readonly setting: ClockSetting; readonly isHeld: boolean; readonly isBrief?: true }
   | { readonly op: 'state' }
   /** Sets the simulated faults of the node's links and clock, in place of all earlier faults. */
   | { readonly op: 'faults'; readonly faults: NodeFaults }

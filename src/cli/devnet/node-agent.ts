@@ -1,6 +1,6 @@
 /** The part of a devnet node that executes the requests of the supervisor (the process of `bloomery devnet`). */
 
-import type { ControlledParts, NodeControl } from '../../node/node.ts';
+import type { ControlledParts, NodeControl } from '../../node/node-control.ts';
 import { markUnsigned } from '../../node/unsigned-chain.ts';
 import { MovableClock, skewed, type ClockSetting } from '../../node/movable-clock.ts';
 import { defaultEd25519, type Ed25519 } from '../../crypto/ed25519.ts';
@@ -48,6 +48,8 @@ export interface AgentHost {
   open(): Promise<void>;
 }
 
+/** Maximum time in milliseconds for which a transaction of a client waits until the devnet sets the clock again. */
+const CLOCK_STOP_MS_MAX = 5_000;
 const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, peers: 0, poolSize: 0 };
 
 export class NodeAgent implements NodeControl {
@@ -67,6 +69,9 @@ export class NodeAgent implements NodeControl {
   #wire: FaultyTransport | undefined;
   #parts: ControlledParts | undefined;
   #isChainChecked: boolean;
+  #isStoppedBriefly = false;
+  /** Resolves at the next change of the clock; created for the first caller of `clockMoved` that waits for it. */
+  #nextMove: { readonly moved: Promise<void>; readonly resolve: () => void } | undefined;
 
   constructor(options: AgentOptions) {
     const { clock, random, setting, isHeld, impersonated, faults, fork, isChainChecked = false, emit, host } = options;
@@ -91,6 +96,12 @@ export class NodeAgent implements NodeControl {
 
   isForgingSuspended(): boolean {
     return this.#isHeld;
+  }
+
+  clockMoved(): Promise<void> | undefined {
+    if (!this.#isStoppedBriefly) return undefined;
+    this.#nextMove ??= this.#awaitMove();
+    return this.#nextMove.moved;
   }
 
   verifier(over: Verifier): Verifier {
@@ -142,6 +153,7 @@ export class NodeAgent implements NodeControl {
       case 'set': {
         this.#setting = request.setting;
         this.#isHeld = request.isHeld;
+        this.#isStoppedBriefly = request.isBrief === true;
         this.#moveClock();
         break;
       }
@@ -249,8 +261,18 @@ export class NodeAgent implements NodeControl {
     }
   }
 
+  #awaitMove() {
+    let resolve = (): void => undefined;
+    const moved = new Promise<void>((done) => (resolve = done));
+    const timer = this.#machine.clock.after(CLOCK_STOP_MS_MAX, () => resolve());
+    void moved.then(() => timer.cancel());
+    return { moved, resolve };
+  }
+
   #moveClock(): void {
     this.chainClock.set(skewed(this.#setting, this.#faults.skewMs));
+    this.#nextMove?.resolve();
+    this.#nextMove = undefined;
     const engine = this.#parts?.engine;
     // The slots that a new clock setting skips do not count as missed in `ownSlotOutcomes`, because the user chose to
     // skip them.

@@ -65,7 +65,7 @@ export class SlotMiner {
       if (atMs > nowMs) clock.moveTo(atMs);
       // All nodes must have the new time before they receive a block of the new slot. The clocks of the nodes stand
       // still. If the clocks ran, the slot could end before its owner forges, and the slot would stay empty.
-      await nodes.askAll({ op: 'set', setting: { kind: 'frozen', atMs }, isHeld: true });
+      await nodes.askAll({ op: 'set', setting: { kind: 'frozen', atMs }, isHeld: true, isBrief: true });
       const answers = await nodes.answers(nodes.all(), { op: 'forge' });
       // If the clocks or the chains of the nodes differ, several nodes may forge at the same time.
       const forgers = answers.flatMap(({ link, state: { forged }, state: after }) =>

@@ -287,7 +287,7 @@ export class Timekeeper {
     return this.#queue.run(async () => {
       const before: TimeState = { setting: this.#clock.setting, mode: this.#mode };
       const setting = { kind: 'frozen', atMs: this.nowMs() } as const;
-      await this.#nodes.askAll({ op: 'set', setting, isHeld: true });
+      await this.#nodes.askAll({ op: 'set', setting, isHeld: true, isBrief: true });
       let after = before;
       try {
         const { result, restored } = await work();

@@ -1,0 +1,65 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { NO_PAYER } from '../../src/engine/pool/verification-budget.ts';
+import { submittedInTime } from '../../src/node/submitted-in-time.ts';
+import type { SubmitResult } from '../../src/ports/node-api.ts';
+import { LSK } from '../support/chain-maker.ts';
+import { begunDevnet, FUNDER } from './timekeeper-devnet.ts';
+
+/** Stops the clock of a node, and sends a transaction to the node whose timestamp is in the slot after that clock. */
+async function sendInNextSlot(t: ExecutionContext, isBrief?: true) {
+  const { nodes, accounts, machine, timekeeper, network } = await begunDevnet(t, { nodes: 1 });
+  const { agent, engine } = nodes[0]!;
+  const setting = { kind: 'frozen', atMs: timekeeper.nowMs() } as const;
+  await agent.handle({ op: 'set', setting, isHeld: true, ...(isBrief === undefined ? {} : { isBrief }) });
+  machine.nowMs += network.params.blockTimeS * 1000;
+  const { json } = accounts.transfer(FUNDER, '77L', LSK);
+  const answers: SubmitResult[] = [];
+  const answered = submittedInTime(
+    () => engine.accepted.submit(json, NO_PAYER),
+    () => agent.clockMoved(),
+  ).then((result) => void answers.push(result));
+  await nextIteration();
+  const release = () => agent.handle({ op: 'set', setting: timekeeper.setting, isHeld: true });
+  return { answers, answered, release };
+}
+
+test('a transaction with a time after a clock that stands for a moment waits, and is accepted', async (t) => {
+  const { answers, answered, release } = await sendInNextSlot(t, true);
+  t.deepEqual(answers, []);
+  await release();
+  await answered;
+  t.is(answers[0]?.accepted, true);
+});
+
+test('a transaction with a time after a clock that the user has stopped is refused at once', async (t) => {
+  const { answers } = await sendInNextSlot(t);
+  const [answer] = answers;
+  t.is(answer?.accepted === false ? answer.code : 'accepted', 'TRANSACTION_IN_FUTURE');
+});
+
+test('a transaction of the far future is refused after a few moves of the clock', async (t) => {
+  let attempts = 0;
+  const refused = { accepted: false, code: 'TRANSACTION_IN_FUTURE', message: '', errors: [] } as const;
+  const submit = (): Promise<SubmitResult> => {
+    attempts += 1;
+    return Promise.resolve(refused);
+  };
+  t.is(await submittedInTime(submit, () => Promise.resolve()), refused);
+  t.is(attempts, 5);
+});
+
+test('the clock counts as stopped for a moment while a slot is mined or a snapshot is made, and not after that', async (t) => {
+  const { nodes, timekeeper } = await begunDevnet(t, { nodes: 1 });
+  const { agent, engine } = nodes[0]!;
+  const seen: boolean[] = [];
+  engine.chain.listen({ applied: () => void seen.push(agent.clockMoved() !== undefined) });
+  await timekeeper.mine(1);
+  t.is(agent.clockMoved(), undefined);
+  await timekeeper.whileFrozen(() => {
+    seen.push(agent.clockMoved() !== undefined);
+    return Promise.resolve({ result: undefined });
+  });
+  t.is(agent.clockMoved(), undefined);
+  t.deepEqual(seen, [true, true]);
+});
