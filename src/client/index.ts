@@ -190,7 +190,12 @@ class HttpClient {
   async #send(place: string, init: RequestInit): Promise<Response> {
     let response: Response;
     try {
-      response = await this.#fetch(place, init);
+      response = await this.#fetch(place, init).catch((error: unknown) => {
+        // `fetch` may have sent the request over an idle connection that the node closed just before the request
+        // arrived. A GET request changes nothing, so the client sends it again.
+        if ((init.method ?? 'GET') !== 'GET' || !isConnectionLost(error)) throw error;
+        return this.#fetch(place, init);
+      });
     } catch (error) {
       throw this.#failure(error, 'cannot be reached');
     }
@@ -237,6 +242,12 @@ class HttpClient {
     const asked = query.toString();
     return `${this.#base}${filled}${asked === '' ? '' : `?${asked}`}`;
   }
+}
+
+/** True for the errors with which the `fetch` of Node.js reports a connection that the other side closed. */
+function isConnectionLost(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
+  return cause?.code === 'UND_ERR_SOCKET' || cause?.code === 'ECONNRESET';
 }
 
 /** True if a second request would end with the same error. */

@@ -96,6 +96,30 @@ test('a reorg while the client waits does not make a block final that the chain 
   t.deepEqual(await client.waitFor('1', { final: true, pollMs: 1 }), { height: 9, blockId: 'new' });
 });
 
+/** Starts a server that closes the first connection after its first request. Counts all requests. */
+async function closingOnce(t: ExecutionContext) {
+  const seen = { requests: 0 };
+  const server = createServer((request, response) => {
+    seen.requests += 1;
+    if (seen.requests === 1) return request.socket.destroy();
+    response.writeHead(200, { 'content-type': 'application/json' });
+    return response.end(JSON.stringify({ meta: {}, data: [], links: {} }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  return { seen, client: createClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) };
+}
+
+test('a request that reads is sent again when the node closes the connection, a request that writes is not', async (t) => {
+  const reading = await closingOnce(t);
+  t.deepEqual((await reading.client.get('/blocks')).data, []);
+  t.is(reading.seen.requests, 2);
+  const writing = await closingOnce(t);
+  const error = await t.throwsAsync<ClientError>(writing.client.post('/transactions', {} as Untyped));
+  t.is(error?.code, 'UNREACHABLE');
+  t.is(writing.seen.requests, 1);
+});
+
 test('a list is read to its end by cursors, each item once', async (t) => {
   const net = await devnet(t, { delegates: 5, mine: 'on-demand' });
   await net.mine(25);
