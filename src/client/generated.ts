@@ -497,7 +497,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered this request in the interval. */
+  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -549,7 +549,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and how many of their signatures the transaction needs. */
+  /** Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and the total number of member signatures that the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -730,7 +730,7 @@ export interface Operations2 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Lists the voters of an account. The request must contain `address`, `publicKey`, `secondPublicKey` or `username`. `votes` is the number of voters. */
+  /** Lists the voters of an account. The request must contain at least one of `address`, `publicKey`, `secondPublicKey` and `username`. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -762,7 +762,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates that an account votes for. The request must contain `address`, `publicKey`, `secondPublicKey` or `username`. */
+  /** Lists the delegates that an account votes for. The request must contain at least one of `address`, `publicKey`, `secondPublicKey` and `username`. */
   'GET /votes': {
     parameters: {
       username?: string | undefined;
@@ -1364,7 +1364,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered this request in the interval. */
+  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -1416,7 +1416,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and how many of their signatures the transaction needs. */
+  /** Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and the total number of member signatures that the transaction needs. */
   'GET /node/transactions/{id}/signers': {
     parameters: { id: string };
     answer: {
@@ -1592,7 +1592,7 @@ export interface Operations3 {
     parameters: Record<never, never>;
     answer: { readonly success: boolean; readonly fee: number };
   };
-  /** Lists the voters of an account. The request must contain `address`, `publicKey`, `secondPublicKey` or `username`. `votes` is the number of voters. */
+  /** Lists the voters of an account. The request must contain at least one of `address`, `publicKey`, `secondPublicKey` and `username`. `votes` is the number of voters. */
   'GET /voters': {
     parameters: {
       username?: string | undefined;
@@ -1624,7 +1624,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Lists the delegates that an account votes for. The request must contain `address`, `publicKey`, `secondPublicKey` or `username`. */
+  /** Lists the delegates that an account votes for. The request must contain at least one of `address`, `publicKey`, `secondPublicKey` and `username`. */
   'GET /votes': {
     parameters: {
       username?: string | undefined;

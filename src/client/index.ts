@@ -25,8 +25,8 @@ export class ClientError extends Error {
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
    * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
    * - `INVALID_ANSWER`: a complete answer has invalid JSON, or lacks a valid member that the client needs (the list
-   *   `data`, the cursor `meta.next`, or the status of the node). The reason may be a proxy that changes or replaces
-   *   the answers of the node.
+   *   `data`, the cursor `meta.next`, or the member `data` of the path `/node/status`). For example, a proxy between
+   *   the client and the node may have changed or replaced the answer.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */

@@ -113,7 +113,7 @@ export interface WaitOptions {
   readonly confirmations?: number;
   /**
    * If true, `waitFor` also waits until the block of the transaction is final. Default false. In generation 2, blocks
-   * never become final, so the wait ends with the error `TIMEOUT`.
+   * never become final, so with `final` the wait ends with the error `TIMEOUT`.
    */
   readonly final?: boolean;
   /**

@@ -22,8 +22,8 @@ The value of an option comes from the first of these sources that sets the optio
 4. the folder of the network (only ports, seeds, and the delegates of \`forgers.json\`)
 5. the default in the tables below
 
-Parameters that must be equal on all nodes of a network (block time, rewards, genesis block) are not options. The folder of
-the network contains these parameters.
+Some parameters must be equal on all nodes of a network, for example the block time, the rewards and the genesis block.
+These parameters are not options. The folder of the network contains them.
 
 A configuration file has one object per section:
 
@@ -35,7 +35,7 @@ A configuration file has one object per section:
 }
 \`\`\`
 
-In an environment variable, commas separate the entries of a list. A delegate in an environment variable is
+In an environment variable, commas separate the entries of a list. Each delegate has the form
 \`<publicKey>|<encryptedPassphrase>\`.
 
 The node refuses to start if the configuration file has an unknown key, or if an option has an invalid value. The node also

@@ -49,7 +49,7 @@ export const OPTIONS = {
   http: {
     enabled: flag('Whether the node answers HTTP.', true),
     processes: integer(
-      'Number of additional processes that answer HTTP on the port of the node; with 0, the node itself answers. A node of `bloomery devnet` always has 0.',
+      'Number of separate processes that answer HTTP on the port of the node, instead of the process of the node; with 0, the process of the node answers. A node of `bloomery devnet` always has 0.',
       0,
       0,
       64,
@@ -69,7 +69,7 @@ export const OPTIONS = {
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access if `accessPublic` is false. An IPv4 block wider than /8, an IPv6 block wider than /32, or an IPv6 block that includes an IPv4 block wider than /8 gives access to its addresses, but the node limits these addresses like addresses outside this list.',
+      'Addresses that have access if `accessPublic` is false. The addresses of a very wide block have access, but the limits of the node on connections and requests treat them like addresses outside this list. A block is very wide if it is an IPv4 block wider than /8, an IPv6 block wider than /32, or an IPv6 block that includes an IPv4 block wider than /8.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -78,7 +78,7 @@ export const OPTIONS = {
       defaultText: '127.0.0.1; 0.0.0.0 if `accessPublic` or `accessWhitelist` admits other machines',
     }),
     forgingWhitelist: list(
-      'Addresses that may view the forging status, and switch forging on and off. These addresses also need access.',
+      'Addresses that may view the forging status, and switch forging on and off. Each of these addresses must also have access through `accessPublic` or `accessWhitelist`.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,
@@ -133,7 +133,7 @@ export const OPTIONS = {
     metrics: flag('Whether clients with access get metrics for Prometheus at `/metrics`.', true),
     readOnly: flag('Whether the node refuses every method except GET, HEAD and OPTIONS.', false),
     strictDialect: flag(
-      'Whether requests and answers below `/api` have only the parameters and members that a lisk-sdk node of the network’s generation has. The option does not change the events of `/api/events`.',
+      'Whether the node, below `/api`, accepts only the parameters and sends only the JSON members that a lisk-sdk node of the network’s generation accepts and sends. The option does not change the events of `/api/events`.',
       false,
     ),
     legacySignatures: flag(
@@ -141,7 +141,7 @@ export const OPTIONS = {
       true,
     ),
     legacySignaturesWhitelist: list(
-      'Addresses that may send passphrases to register second signatures. These addresses also need access. `accessPublic` does not add addresses to this list.',
+      'Addresses that may send passphrases to register second signatures. Each of these addresses must also have access through `accessPublic` or `accessWhitelist`. `accessPublic` does not add addresses to this list.',
       ['127.0.0.0/8', '::1'],
       ADDRESSES,
       ipOrBlock,
@@ -180,7 +180,7 @@ export const OPTIONS = {
       ipv4Port,
     ),
     blacklistedIps: list(
-      'Addresses to which the node never connects, and from which no peer may connect. This also applies to addresses that another option names.',
+      'Addresses to which the node never connects, and from which no peer may connect. Even if another option, such as `fixedPeers`, names one of these addresses, the node does not connect to it.',
       [],
       'IPv4 addresses',
       (entry) => (isIpv4(entry) ? entry : undefined),

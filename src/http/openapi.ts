@@ -247,7 +247,7 @@ function refusalsOf(route: Route): Record<string, ResponseObject> {
       problem.REFUSED,
     ),
     405: json(
-      'The path does not support the method. The header `Allow` lists the supported methods, without HEAD and OPTIONS.',
+      'The path does not support the method. The header `Allow` lists the supported methods except HEAD and OPTIONS.',
       problem.SIMPLE,
     ),
     429: json(

@@ -6,7 +6,7 @@
  */
 export const NOTES = {
   'chain/finalized':
-    'finalized height before the latest revert, u32 (little endian), then the checksum of the note, 8 bytes (`store/tables/checksummed.ts`); the node never reverts blocks up to this height (`engine/commit.ts`)',
+    'finalized height before the latest revert, u32 (little endian), then the checksum of the note, 8 bytes (`store/tables/checksummed.ts`); the node never reverts a block at or below this height (`engine/commit.ts`)',
   'chain/unsigned':
     'one byte, 1: the chain belongs to a devnet, and may have unsigned blocks or transactions (`node/unsigned-chain.ts`)',
   'chain-log-head':

@@ -45,10 +45,10 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       /^accepted here, refused there: ('\.(id|confirmations|generatorAddress|previousBlockId)' should|'\.payloadLength' should be integer$|'' should have required property 'id'$)/,
     target: /headers/,
     reference:
-      'The reference refuses a block in JSON if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, the reference also refuses a wrong form of `previousBlockId`.',
-    here: 'This node computes the id itself, reads a `payloadLength` of null as 0, and ignores the other members.',
+      'The reference refuses a block in JSON if `id` is missing or not an id, if `payloadLength` is null, or if `confirmations` or `generatorAddress` has a wrong form. In generation 2, a block names its parent in `previousBlock`, but the reference also refuses a wrong form of the unused member `previousBlockId`.',
+    here: 'This node computes the id itself, and reads a `payloadLength` of null as 0. It ignores `confirmations`, `generatorAddress` and, in generation 2, `previousBlockId`.',
     reason:
-      'The signature of the block covers the number 0 instead of a `payloadLength` of null, and does not cover the other members. A reference node never passes on a block with one of these members in a wrong form. This node passes the block on with the computed id, with a `payloadLength` of 0, and without the other members.',
+      'The signature of the block covers the number 0 instead of a `payloadLength` of null, and does not cover the id and the ignored members. A reference node never passes on a block with one of these members in a wrong form. This node passes the block on with the computed id, with a `payloadLength` of 0, and without the ignored members.',
   },
   {
     reference:

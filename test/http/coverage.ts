@@ -86,7 +86,7 @@ export const SHOWN = {
 const NOT_THERE = shown('answers', 'an unknown account or group gives 404 with the message of real nodes');
 const FORGING = shown(
   'submit',
-  'only whitelisted clients see and switch forging; others get 403, or 400 for an invalid request',
+  'only clients in http.forgingWhitelist see and switch forging; others get 403, or 400 for an invalid request',
 );
 
 const OF_PATH: Readonly<Record<string, Shown>> = {
@@ -97,9 +97,15 @@ const OF_PATH: Readonly<Record<string, Shown>> = {
   'GET /node/status/forging 403': FORGING,
   'PUT /node/status/forging 403': FORGING,
   'PUT /node/status/forging 400': shown('submit', 'a forging request with an invalid body gives 400'),
-  'PUT /node/status/forging 404': shown('submit', 'a forging switch that fails gives 404 with the reason'),
-  'POST /signatures 400': shown('submit', 'a member signature with a missing field gives 400'),
-  'POST /signatures 409': shown('submit', 'the node accepts a member signature, or answers 409'),
+  'PUT /node/status/forging 404': shown('submit', 'a request that fails to switch forging gives 404 with the reason'),
+  'POST /signatures 400': shown(
+    'submit',
+    'a signature for a multisignature transaction, with a missing field, gives 400',
+  ),
+  'POST /signatures 409': shown(
+    'submit',
+    'the node accepts a signature for a multisignature transaction, or answers 409',
+  ),
   'POST /transactions 400': shown(
     'submit',
     'the refusal of a transaction names each member with a wrong type or format',
@@ -107,7 +113,7 @@ const OF_PATH: Readonly<Record<string, Shown>> = {
   'POST /transactions 409': shown('submit', 'a refused transaction gives 409 with every reason'),
   'PUT /signatures 403': shown(
     'second-signature',
-    'only listed clients may send a passphrase; behind a proxy, every address must be listed',
+    'only clients in legacySignaturesWhitelist may send passphrases; behind a proxy, every address must be listed',
   ),
 };
 

@@ -117,7 +117,7 @@ test('a registration that is already pending, or that the pool refuses, is refus
   t.deepEqual((await (await serve(t, full))('/api/signatures', body)).body, refusal('Transaction pool is full'));
 });
 
-test('only listed clients may send a passphrase; behind a proxy, every address must be listed', async (t) => {
+test('only clients in legacySignaturesWhitelist may send passphrases; behind a proxy, every address must be listed', async (t) => {
   const body = { secret: SECRET, secondSecret: SECOND };
   const access = { public: true, whiteList: [] };
   const nobody = await serve(t, nodeWith(3), { access, legacySignatures: { enabled: true, whiteList: ['10.0.0.1'] } });

@@ -183,7 +183,7 @@ test('a rejection that the node throws is answered like a returned one', async (
   t.like(answer.body, { code: 409, errors: [{ message: 'Invalid amount' }] });
 });
 
-test('the node accepts a member signature, or answers 409', async (t) => {
+test('the node accepts a signature for a multisignature transaction, or answers 409', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   const body = { transactionId: '1', publicKey: ALICE_KEY, signature: SIGNATURE, extra: 1 };
@@ -234,7 +234,7 @@ test('a client whose signatures used up its budget gets 429, by its address', as
   }
 });
 
-test('a member signature with a missing field gives 400', async (t) => {
+test('a signature for a multisignature transaction, with a missing field, gives 400', async (t) => {
   const answer = await (await serve(t, fakeNode(3)))('/api/signatures', withBody({ transactionId: 'x' }));
   t.is(answer.status, 400);
   t.deepEqual(innerOf(answer.body), [
@@ -264,7 +264,7 @@ test('a whitelisted client can switch and list forging', async (t) => {
   t.deepEqual(await listed(`?publicKey=${'ee'.repeat(32)}`), []);
 });
 
-test('only whitelisted clients see and switch forging; others get 403, or 400 for an invalid request', async (t) => {
+test('only clients in http.forgingWhitelist see and switch forging; others get 403, or 400 for an invalid request', async (t) => {
   const ask = await serve(t, fakeNode(3), { forgingWhiteList: ['10.0.0.1'], access: { public: true, whiteList: [] } });
   const denied = { message: 'Access Denied' };
   for (const init of [{}, withBody(SWITCH, 'PUT')]) {
@@ -289,7 +289,7 @@ test('a forging request with an invalid body gives 400', async (t) => {
   t.is((await faultsFor({})).length, 3);
 });
 
-test('a forging switch that fails gives 404 with the reason', async (t) => {
+test('a request that fails to switch forging gives 404 with the reason', async (t) => {
   const fake = fakeNode(3);
   const ask = await serve(t, fake);
   for (const [code, message] of [

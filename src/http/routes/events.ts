@@ -34,14 +34,14 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
         enum: ['any', 'final'],
         default: 'any',
         description:
-          'With `final`, the node sends the events of a block, its transactions and its round only when the block becomes final, and sends no events of reverts. In generation 2, no block becomes final, so the node sends none of these events.',
+          'With `final`, the node sends the events `blocks/new`, `transactions/included` and `rounds/change` of a block only when the block becomes final. The node sends no events about reverted blocks. In generation 2, no block becomes final. With `final`, the node of such a network sends no events about blocks, transactions in blocks and rounds.',
       }),
       queryParameter('fromHeight', {
         type: 'integer',
         minimum: 1,
         description:
           'Height of the first block. The stream sends the events of all blocks from this height to the tip, and then new events. ' +
-          'The node ignores `fromHeight` if the request has `lastEventId` or the header `Last-Event-ID`. A client can therefore reconnect with the same URL.',
+          'The node ignores `fromHeight` if the request has `lastEventId` or the header `Last-Event-ID`. A client that reconnects with the header `Last-Event-ID` can therefore leave `fromHeight` in the URL.',
       }),
       queryParameter('lastEventId', {
         type: 'string',
@@ -57,7 +57,9 @@ export function eventsRoute(dialect: HttpDialect): StreamRoute {
       }),
     ],
     unknownParameters: 'refused',
-    errors: { 503: 'Too many event streams are open, or too many event streams send old events.' },
+    errors: {
+      503: 'Too many event streams are open, or too many event streams (of one address, or in total) still send old events.',
+    },
     events: eventShapes(dialect),
     subscriptionOf: (request, lastEventIdHeader) => {
       const id = request.text('lastEventId') ?? lastEventIdHeader;

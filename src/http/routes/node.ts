@@ -212,7 +212,7 @@ const HISTORY_ROUTE: Route = {
   method: 'GET',
   path: '/node/history',
   summary:
-    'Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered this request in the interval.',
+    'Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval.',
   parameters: [
     queryParameter('span', {
       type: 'string',

@@ -84,7 +84,7 @@ const SIGNERS_ROUTE: Route = {
   method: 'GET',
   path: '/node/transactions/{id}/signers',
   summary:
-    'Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and how many of their signatures the transaction needs.',
+    'Lists the members of the multisignature group of a transaction in the pool. Shows which members have signed, and the total number of member signatures that the transaction needs.',
   parameters: [
     {
       name: 'id',

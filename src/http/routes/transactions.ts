@@ -57,7 +57,7 @@ function listRoute(dialect: HttpDialect): Route {
         minLength: 1,
         maxLength: 64,
         description:
-          'Pattern for the data of a transfer. `%` stands for any number of bytes, and `_` for exactly one byte. `\\` makes the next character literal.',
+          'Pattern that the whole data of a transfer must match. `%` stands for any number of bytes, and `_` for exactly one byte. `\\` makes the next character literal.',
       }),
       ...afterParameters(dialect),
     ],

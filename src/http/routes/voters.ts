@@ -52,7 +52,7 @@ function votersRoute(dialect: HttpDialect): Route {
     method: 'GET',
     path: '/voters',
     summary:
-      'Lists the voters of an account. The request must contain `address`, `publicKey`, `secondPublicKey` or `username`. `votes` is the number of voters.',
+      'Lists the voters of an account. The request must contain at least one of `address`, `publicKey`, `secondPublicKey` and `username`. `votes` is the number of voters.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(100),
@@ -94,7 +94,7 @@ function votesRoute(dialect: HttpDialect): Route {
     method: 'GET',
     path: '/votes',
     summary:
-      'Lists the delegates that an account votes for. The request must contain `address`, `publicKey`, `secondPublicKey` or `username`.',
+      'Lists the delegates that an account votes for. The request must contain at least one of `address`, `publicKey`, `secondPublicKey` and `username`.',
     parameters: [
       ...IDENTITY,
       ...pageParametersReversed(101),

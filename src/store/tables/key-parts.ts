@@ -211,7 +211,7 @@ export const PARTS = {
   table: u8('number of a table, u8'),
   level: u8('level of an inner block, u8: 1 directly above the leaf blocks'),
   start: bytes(
-    'first key of the first leaf block below the inner block, as it was when the leaf block was created, without the table number; empty for the first inner block of a level',
+    'the key, without the table number, that was the first key of the first leaf block below the inner block when this leaf block was created; empty for the first inner block of a level',
   ),
   list: bytes('prefix of the keys of a list: table number, then the key parts that identify the list', (key, at) =>
     key[at] === TYPE_LIST ? at + 3 : at + 2 + (key[at + 1] ?? 0),

@@ -82,7 +82,7 @@ export const TABLES = {
     number: 34,
     role: 'index',
     key: ['height'],
-    value: 'number of transactions in the chain up to this height, u64',
+    value: 'number of transactions in all blocks up to and including this height, u64',
   }),
   blocksByAmount: new Table({ number: 35, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
   blocksByFee: new Table({ number: 36, role: 'index', key: ['amount', 'height'], value: '', isCounted: true }),
@@ -91,7 +91,7 @@ export const TABLES = {
     role: 'index',
     key: ['key', 'ordinal'],
     value:
-      'height u32, timestamp u32, then two u64: the sum of the fees and the sum of the rewards of all blocks of this delegate up to this block',
+      'height u32, timestamp u32, then two u64: the sum of the fees and the sum of the rewards of all blocks of this delegate up to and including this block',
   }),
   generatorBlocksByAmount: new Table({
     number: 38,

@@ -18,7 +18,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
       /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
     matches: /: 200 here, 500 there/,
     reference:
-      'A real node answers 500 to five inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and an account without a public key.',
+      'A real node answers 500 to five inputs: an offset beyond 64 bits, a time beyond 32 bits, U+0000 in a search, a quotation mark in the name of an application, and a parameter that selects an account without a public key.',
     here: 'This node answers 200 with an empty list. To a query for forging statistics, this node answers 200 with zeros. However, the next row describes queries for forging statistics to which this node answers 400.',
     reason: 'The database of the real node fails, although the request has a valid answer.',
   },
@@ -77,7 +77,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     target: /^generation 2.*extended/,
     input: /[?&]forging/,
     matches: /^GET \/api\/node\/status\/forging: (400 here|both 200)/i,
-    reference: 'A real node of generation 2 ignores the parameter `forging` of the forging status.',
+    reference: 'A real node of generation 2 ignores the parameter `forging` in requests for the forging status.',
     here: 'This node filters the forging status by `forging`, as in generation 3, unless `strictDialect` is on.',
     reason: 'If a node ignores a filter, the client gets a wrong answer.',
   },
