@@ -94,11 +94,13 @@ export function wantedHeight(
   const texts = typeof header === 'string' ? [header] : [];
   let target = url;
   const allowsParameter = !dialect.strict || !BELOW_PREFIX.test(url);
-  if (allowsParameter && url.includes(`${MIN_HEIGHT_PARAMETER}=`)) {
-    for (const [, value = ''] of url.matchAll(PARAMETER)) texts.push(value);
+  const queryStart = url.indexOf('?');
+  if (allowsParameter && queryStart >= 0) {
+    const query = url.slice(queryStart);
+    for (const [, value = ''] of query.matchAll(PARAMETER)) texts.push(value);
     // If `minHeight` was the first parameter, the first replacement also removed the `?`. The `&` before the next
     // parameter then becomes `?`.
-    target = url.replace(PARAMETER, '').replace(/^([^?&#]*)&/, '$1?');
+    target = url.slice(0, queryStart) + query.replace(PARAMETER, '').replace(/^&/, '?');
   }
   if (texts.length === 0) return { height: undefined, target };
   const heights = texts.map((text) => (HEIGHT.test(text) ? Number(text) : Number.NaN));

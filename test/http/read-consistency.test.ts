@@ -231,5 +231,8 @@ test('the request target keeps its other parameters unchanged', (t) => {
   t.deepEqual(of('/a?minHeight=7&b=1'), { height: 7, target: '/a?b=1' });
   t.deepEqual(of('/a?b=%20&minHeight=7&c=&b=2'), { height: 7, target: '/a?b=%20&c=&b=2' });
   t.deepEqual(of('/a?minHeight=7&minHeight=9'), { height: 9, target: '/a' });
+  t.deepEqual(of('/a&b?minHeight=5'), { height: 5, target: '/a&b' });
+  t.deepEqual(of('/a&b?minHeight=5&c=1'), { height: 5, target: '/a&b?c=1' });
+  t.deepEqual(of('/a&b?c=1&minHeight=5'), { height: 5, target: '/a&b?c=1' });
   t.deepEqual(of('/a?xminHeight=7'), { height: undefined, target: '/a?xminHeight=7' });
 });

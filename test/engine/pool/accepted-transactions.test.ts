@@ -301,11 +301,17 @@ test('a signature for which the journal has no room is refused, unless a confirm
   t.is(journal.get(confirmedId), undefined);
 
   // Although the first request with Bob's signature was refused, the pool has kept the signature, so it refuses the
-  // second request as a duplicate. The journal now has room for the signature, and stores it.
+  // second request as a duplicate. The journal now has room for the signature, and stores it. The client may write the
+  // signature in upper case.
   journal.remove(['5']);
-  const again = await first.accepted.submitSignature(world.signatureOf(bob, json), NO_PAYER);
+  const bobs = world.signatureOf(bob, json);
+  const again = await first.accepted.submitSignature(
+    { ...bobs, signature: String(bobs.signature).toUpperCase() },
+    NO_PAYER,
+  );
   t.regex(again.accepted ? '' : (again.errors[0]?.message ?? ''), /duplicate signature/);
   t.is(journal.get(id)?.signatures.length, 2);
+  t.true(journal.get(id)?.signatures.some(({ signature }) => signature === bobs.signature));
 });
 
 test('a signature is accepted right after a start, before its transaction is restored', async (t) => {
