@@ -333,6 +333,8 @@ function prepareLocksFile(directory: string): void {
   }
   const draft = `${path}.${process.pid}.new`;
   try {
+    // A process that was killed here may have left its draft. In a container, this process often has the same id.
+    rmSync(draft, { force: true });
     writeFileSync(draft, Buffer.alloc(LOCKS_FILE_BYTES), { mode: 0o664, flag: 'wx' });
     linkSync(draft, path);
   } catch (error) {

@@ -561,6 +561,18 @@ test('a store without its lock file is read and written, and nothing else is lef
   });
 });
 
+test('a store opens although a killed process with the same process id left its draft of the lock file', async (t) => {
+  await inFolder(async (directory) => {
+    await (await openIn(directory)).close();
+    const before = readdirSync(directory).sort();
+    rmSync(join(directory, 'lock.mdb'));
+    writeFileSync(join(directory, `lock.mdb.${process.pid}.new`), 'x');
+    await (await openIn(directory)).close();
+    t.deepEqual(readdirSync(directory).sort(), before);
+    t.true(statSync(join(directory, 'lock.mdb')).size > 1);
+  });
+});
+
 test('two folders that share a store file by a hard link cannot be opened until each folder has its own file', async (t) => {
   await inFolder(async (directory) => {
     const [own, linked] = [join(directory, 'own'), join(directory, 'linked')];
