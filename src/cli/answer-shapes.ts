@@ -1,6 +1,6 @@
 /**
  * Functions that check the shape (the members and their types) of the JSON answers of nodes. `NodeAsker.ask` checks
- * each answer, because the program at the address may not be a node.
+ * each answer, because the user may have given the address of a program that is not a node.
  */
 
 /** Returns the fault of a value, for example `.height must be a string`; undefined for a valid value. */

@@ -3,9 +3,9 @@
  *
  * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long.
  * - `NODE_REFUSED`: the node refuses a request of `NodeAsker.send`, and gives a reason.
- * - `NODE_ANSWER_UNEXPECTED`: the node answers with any other error, without data, or not with the requested event
- *   stream.
- * - `NODE_ANSWER_MALFORMED`: the data has a wrong shape.
+ * - `NODE_ANSWER_UNEXPECTED`: the answer to `ask` or `send` is any other error or contains no data, or the answer to
+ *   `stream` is not an event stream.
+ * - `NODE_ANSWER_MALFORMED`: the data in an answer to `ask` has a wrong shape.
  */
 
 import { unescape } from 'node:querystring';
@@ -16,7 +16,7 @@ import { usageError } from './error-lines.ts';
 import { printable } from './printable.ts';
 
 export interface NodeAsker {
-  /** Address of the node, without `/api` and without the user and the password. */
+  /** Address of the node, without `/api`, and without the user and the password that the given address may contain. */
   readonly base: string;
   /**
    * @param path path without the prefix `/api/`
@@ -38,8 +38,9 @@ export interface NodeAsker {
   /**
    * Sends a request with a JSON body, and returns the data of the answer.
    *
-   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node, for status 400, 403, 404,
-   *   409 or 422 with a message; `NODE_ANSWER_UNEXPECTED` for any other error answer, or for an answer without data
+   * @throws ProtocolError `NODE_UNREACHABLE`; `NODE_REFUSED` with the reasons of the node, for an answer that has
+   *   status 400, 403, 404, 409 or 422 and a member `message`; `NODE_ANSWER_UNEXPECTED` for any other error answer, or
+   *   for an answer without data
    */
   send<T>(method: 'POST' | 'PUT', path: string, body: unknown): Promise<T>;
 }
@@ -87,7 +88,8 @@ const TIMEOUT_VARIABLE = 'BLOOMERY_NODE_TIMEOUT_S';
  */
 const SEND_TIMEOUT_MS = 30_000;
 /**
- * Maximum size of an answer. The longest usual answer that a command needs (500 diagnostics) is several times smaller.
+ * Maximum size of an answer. The longest answer that a command usually needs is a list of 500 entries from
+ * `node/diagnostics`. This answer is several times smaller than the maximum.
  */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 const REASON_CHARACTERS_MAX = 500;
@@ -160,9 +162,9 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // A message together with reasons, or with a status of at least 500, comes from a node that this machine may query.
-    // Any other answer may come from a program that is not a node, or from a node that refuses this machine. In this
-    // case, the error ends with a question to the user.
+    // An answer that has a message comes from a node that this machine may query, if the answer also has reasons or a
+    // status of at least 500. Any other answer may come from a program that is not a node, or from a node that refuses
+    // this machine. In this case, the error ends with a question to the user.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(

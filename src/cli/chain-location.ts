@@ -34,7 +34,7 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
 
 /**
  * Returns the location of the chain of `flags.network`. The data folder of the chain is in the folder of `--data-dir`,
- * or without this option in the folder `bloomeryHome`. The chain need not exist.
+ * or without this option in the folder that `bloomeryHome` returns. The chain need not exist.
  *
  * @throws ProtocolError like `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
  */
@@ -47,8 +47,8 @@ export function locationOfNetwork(flags: LocationFlags & { readonly network: str
 
 /**
  * Returns the location of an existing chain. The function searches in the folder of `--data-dir`, or without this
- * option in the folder `bloomeryHome`. If `flags.network` is not set, the searched folder must contain exactly one
- * chain, or be the data folder of a chain itself.
+ * option in the folder that `bloomeryHome` returns. If `flags.network` is not set, the searched folder must contain
+ * exactly one chain, or be the data folder of a chain itself.
  *
  * @throws ProtocolError `USAGE` if the chain does not exist, or if the folder has several chains and `flags.network` is
  *   not set; errors like `locationOfNetwork`

@@ -1,4 +1,4 @@
-/** Functions that all commands share: they define commands and options, parse values, and report wrong use. */
+/** Functions that all commands share. The functions define commands and options, parse values, and report wrong use. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ipv4Port } from '../config/option.ts';
@@ -58,9 +58,9 @@ export function addHelpCommand(program: Command): void {
 
 /**
  * Switches off the error output of Commander, which has several lines. `main` prints each error in one line instead. To
- * the message of each error, `quiet` adds the name of the command that shows the help. With `quiet`, an option belongs
- * to the command that precedes it on the command line. Otherwise, a parent command would take the options of its
- * subcommand.
+ * the message of each error, `quiet` adds the call that shows the help, for example `bloomery start --help`. With
+ * `quiet`, an option belongs to the command that precedes it on the command line. Otherwise, a parent command would
+ * take the options of its subcommand.
  */
 export function quiet(program: Command): Command {
   return program

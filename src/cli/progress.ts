@@ -1,7 +1,7 @@
 /**
  * Shows the progress of a long command. A terminal shows one line, which changes in place. Any other output gets a new
- * line every 5 or 10 seconds. The progress goes to the standard error output, because results go to the standard
- * output.
+ * line at most every 10 seconds if the command works through blocks, and at most every 5 seconds if the command works
+ * in other steps. The progress goes to the standard error output, because results go to the standard output.
  */
 
 import { isatty } from 'node:tty';

@@ -68,7 +68,8 @@ class HttpClient {
   constructor(url: string, { generation = 3, fetch: own, timeoutMs = TIMEOUT_MS, clock }: ClientOptions<3>) {
     this.generation = generation;
     this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
-    // The arrow function is needed because browsers refuse `fetch` when it is called as a method of another object.
+    // The arrow function is needed because browsers refuse a call of `fetch` as a method of any object but the global
+    // object.
     this.#fetch = own ?? ((input, init) => fetch(input, init));
     this.#timeoutMs = timeoutMs;
     this.#clock = clock ?? systemClock;
@@ -133,8 +134,8 @@ class HttpClient {
     const { confirmations = 1, final = false, timeoutMs = WAIT_MS, pollMs = POLL_MS, signal } = options;
     for (const endMs = this.#clock.nowMs() + timeoutMs; ;) {
       signal?.throwIfAborted();
-      // The final height is read first. In the other order, a reorg between the two requests could revert the block,
-      // and `waitFor` would count the reverted block as final.
+      // The final height is read first. In the other order, a reorg between the two requests could revert the block
+      // that contains the transaction, and `waitFor` would count the reverted block as final.
       const finalHeight = final ? await this.#finalHeight() : Number.POSITIVE_INFINITY;
       const [found] = (await this.#list('/transactions', { id })).data as readonly Confirmed[];
       if (found !== undefined && found.confirmations >= confirmations && found.height <= finalHeight) {
@@ -285,9 +286,11 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 }
 
 /**
- * Returns the reason in the body of a refusal. If the body is an object, the reason consists of its member `message`
- * (or `error`) and the first entry of its list `errors`. If the body is a text, the reason is the first 200 characters
- * of the text. For any other body, the reason is `no reason given`.
+ * Returns the reason in the body of a refusal. If the body is an object, the reason consists of two texts. The first
+ * text is the member `message` of the body, or the member `error` if the body has no `message`. The second text is the
+ * first entry of the list `errors` of the body, or the member `message` of this entry if the entry is an object. If the
+ * body is a text, the reason is the first 200 characters of the text. For any other body, the reason is `no reason
+ * given`.
  */
 function reasonOf(body: unknown): string {
   if (typeof body !== 'object' || body === null)

@@ -17,7 +17,7 @@ type Operation<G extends Generation, M extends Method, P extends string> = `${M}
   ? Operations<G>[`${M} ${P}`]
   : never;
 
-/** Parameters of a request, both in the path and in the query. */
+/** All parameters of a request: those in the path and those in the query. */
 export type ParametersOf<G extends Generation, M extends Method, P extends string> =
   Operation<G, M, P> extends { readonly parameters: infer T } ? T : never;
 
@@ -84,9 +84,10 @@ export interface EventOptions<K extends PropertyKey> {
    */
   readonly delegate?: string;
   /**
-   * With `final`, the node sends `blocks/new`, `transactions/included` and `rounds/change` only when the block of the
-   * event becomes final, and never sends `blocks/delete` or `transactions/reverted`. In generation 2, no block becomes
-   * final, so with `final` the node sends none of these events. Default: `any`.
+   * With `final`, the node sends `blocks/new` only when the block becomes final, `transactions/included` only when the
+   * block of the transaction becomes final, and `rounds/change` only when the last block of the ended round becomes
+   * final. With `final`, the node never sends `blocks/delete` or `transactions/reverted`. In generation 2, no block
+   * becomes final, so with `final` the node sends none of these events. Default: `any`.
    */
   readonly finality?: 'any' | 'final';
   /**
@@ -175,9 +176,9 @@ export interface Client<G extends Generation> {
    */
   put<P extends PathOf<G, 'PUT'>>(path: P, body: BodyOf<G, 'PUT', P>): Promise<AnswerOf<G, 'PUT', P>>;
   /**
-   * Reads all items of a list, page by page. Items can be added to the list or removed from it between two requests.
-   * `items` still yields each item that is in the list the whole time exactly once. A node with `http.strictDialect`
-   * accepts no cursor, and therefore refuses the requests of `items`.
+   * Reads all items of a list, page by page. Between the requests for two pages, items can be added to the list or
+   * removed from it. If an item stays in the list from the first request to the last, `items` still yields this item
+   * exactly once. A node with `http.strictDialect` accepts no cursor, and therefore refuses the requests of `items`.
    *
    * @throws TypeError if `offset` or `after` is given
    * @throws ClientError like `get`

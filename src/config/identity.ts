@@ -21,7 +21,7 @@ export interface NetworkIdentity {
   /** 64 hexadecimal digits. */
   readonly networkIdentifier: string;
   readonly rewardsOffset: number;
-  /** Height of the last block of version 0. */
+  /** Height of the last block whose header has version 0. */
   readonly version0EndHeight: number;
   readonly wsPort: number;
   readonly httpPort: number;

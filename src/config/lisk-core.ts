@@ -129,8 +129,9 @@ function identityOf(
 }
 
 /**
- * Refuses a configuration if its rewards offset, or its height of the last block of version 0, differs from the known
- * facts of the network. With a wrong configuration, the node would build a chain that no other node accepts.
+ * Refuses a configuration in which one of two values differs from the known facts of the network: the rewards offset,
+ * or the height of the last block whose header has version 0. With a wrong configuration, the node would build a chain
+ * that no other node accepts.
  */
 function checkFacts(
   identity: NetworkIdentity,

@@ -41,7 +41,7 @@ const CODE = 'CONFIG_INVALID';
  * smaller.
  */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
-/** Default of `forging.consensusMin` in generation 2 without `forging.force`, in percent. */
+/** Default of `forging.consensusMin` in generation 2 if `forging.force` is not true, in percent. */
 const GEN2_CONSENSUS_MIN = 51;
 
 /** An option with its effective value and the source of that value. */
@@ -140,8 +140,8 @@ function defaultOf(
 }
 
 /**
- * True when `http.accessPublic` or `http.accessWhitelist` admits other machines. By default, the HTTP interface then
- * listens on all IPv4 addresses.
+ * True when `http.accessPublic` or `http.accessWhitelist` admits other machines. In this case, the default of
+ * `http.host` is `0.0.0.0`, which means all IPv4 addresses.
  */
 function mayOthersAsk({ accessPublic, accessWhitelist }: Readonly<Record<string, unknown>>): boolean {
   const isOther = (entry: string): boolean => !/^(?:127\.|::1(?:\/128)?$)/.test(entry);

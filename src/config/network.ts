@@ -62,7 +62,7 @@ export interface Forgers {
 }
 
 const CODE = 'NETWORK_INVALID';
-/** Allowed names of networks; a name is also the name of a folder. */
+/** Allowed names of networks. In `homeNetworkDirectory`, the name of a network is also the name of its folder. */
 export const NETWORK_NAME = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -163,8 +163,8 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
  * path. Any other value is a name. A name is looked up among the networks of the package, then among the networks of
  * `home`, then as a folder in the working directory.
  *
- * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if the value is empty, or if no folder is found. A folder is
- *   found if it contains `network.json`, or if the user of this process may not read the folder
+ * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if the value is empty, or if the function finds neither a
+ *   folder that contains `network.json` nor a folder that the user of this process may not read
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');

@@ -162,14 +162,17 @@ export function hostPort(entry: string): SeedPeer | undefined {
   return host !== undefined && isPort(wsPort) ? { host, wsPort } : undefined;
 }
 
-/** Reads a host name without a port, and converts it to lower case, because browsers send host names in lower case. */
+/**
+ * Reads a host name, and converts it to lower case, because browsers send host names in lower case. The result is
+ * undefined for any other text, for example a host name with a port.
+ */
 export function hostName(entry: string): string | undefined {
   return /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(entry) ? entry.toLowerCase() : undefined;
 }
 
 /**
  * Returns the text of an IPv4 or IPv6 address, or of a block of addresses (`10.0.0.0/8`); undefined for any other text.
- * The function checks only the characters and the length of an IPv6 address.
+ * For an IPv6 address, the function checks only the characters and the length.
  */
 export function ipOrBlock(entry: string): string | undefined {
   const [address = '', bits, ...rest] = entry.split('/');

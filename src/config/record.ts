@@ -74,8 +74,8 @@ export class RecordReader {
   }
 
   /**
-   * Like `list`, but each entry must be an object. The function throws an error if `read` does not read all members of
-   * an entry.
+   * Like `list`, but each entry must be an object. The function throws an error if `read` leaves a member of an entry
+   * unread.
    */
   objects<T>(key: string, read: (entry: RecordReader) => T, itemsMax: number): readonly T[] {
     let index = 0;

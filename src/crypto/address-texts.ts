@@ -1,8 +1,8 @@
 /**
  * Converts addresses from bytes to texts, such as `16313739661670634666L`. An address often occurs in many
  * transactions, so the module caches the texts. While a text is in the cache, each call for its address returns the
- * same string object. A look-up in a `Map` is faster with a known string object than with an equal new one, because V8
- * computes the hash of a string object only once.
+ * same string object. When a caller looks the address up in a `Map`, the same string object is faster than a new string
+ * object of equal content, because V8 computes the hash of each string object only once.
  */
 
 /**

@@ -51,8 +51,8 @@ const deriveKey = promisify(pbkdf2);
 /**
  * Parses the text of an encrypted passphrase. If the text has no `iterations`, the result has the default, 1,000,000.
  *
- * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if the text is malformed or a value in it is out of bounds. If
- *   lisk-sdk makes the same check, the error has the message of lisk-sdk
+ * @throws ProtocolError `ENCRYPTED_PASSPHRASE_INVALID` if the text is malformed or a value in it is out of bounds. For
+ *   a fault that lisk-sdk also detects, the error message is the same as in lisk-sdk
  */
 export function parseEncryptedPassphrase(text: unknown): EncryptedPassphrase {
   if (typeof text !== 'string') throw invalid('Encrypted passphrase to parse must be a string.');

@@ -48,7 +48,7 @@ export interface Reader {
 export interface Reorg {
   /** ISO 8601. */
   readonly time: string;
-  /** Height of the newest block that the reorg did not revert. */
+  /** Height of the common block: the parent of the lowest reverted block. */
   readonly commonHeight: number;
   readonly revertedBlocks: number;
 }

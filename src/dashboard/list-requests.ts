@@ -55,9 +55,9 @@ export function orderOf(filters: Filters, orders: readonly Order[]): string {
 
 /**
  * Returns the order of the list after a click on the head of a column. `orders` contains one or more orders for each
- * column that can be sorted. If `current` is an order of this column, the click sets the column's next order. If
- * `current` is the last order of the column, or belongs to another column, the click sets the first order of the
- * column. For a column that cannot be sorted, the result is undefined.
+ * column that can be sorted. If `current` is an order of this column, but not the column's last order, the click sets
+ * the column's next order. If `current` is the last order of the column, or belongs to another column, the click sets
+ * the first order of the column. For a column that cannot be sorted, the result is undefined.
  */
 export function nextOrder(field: string, current: string, orders: readonly Order[]): string | undefined {
   const own = orders.map(([sort]) => sort).filter((sort) => sort.startsWith(`${field}:`));

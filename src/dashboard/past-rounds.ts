@@ -34,9 +34,9 @@ export interface PastRoundsRequest {
 }
 
 /**
- * @returns ended rounds, newest first. The list ends before the newest round for which a needed block is missing. All
- *   blocks of a round are needed. For each round except the first, the block before the round is needed, too, because
- *   the first slot of the round follows the slot of this block
+ * @returns ended rounds, newest first. If a needed block of a round is missing, the list contains neither this round
+ *   nor any older round. All blocks of a round are needed. For each round except the first, the block before the round
+ *   is needed, too, because the first slot of the round follows the slot of this block
  */
 export function pastRounds({ blocks, blockTimeS, activeDelegates, forgers }: PastRoundsRequest): readonly PastRound[] {
   const byHeight = new Map(blocks.map((block) => [block.height, block]));

@@ -4,8 +4,8 @@
  * item. The node announces a new item first to at most three peers: those to which the node has sent no announcement
  * for the longest time. The node then announces the item to further peers one after another. The node spreads its
  * messages to the peers evenly over time. When a new item arrives, the rate limits of several peers therefore usually
- * allow an immediate message. If no connected peer is known to have an item, the node announces the item again after
- * 30 s.
+ * allow an immediate message. If no connected peer is known to have an item 30 s after the item arrived, the node
+ * announces the item again.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -23,8 +23,8 @@ export const ITEMS_PER_MESSAGE_MAX = 25;
  */
 export const ITEMS_MAX = 5_000;
 /**
- * Maximum number of items that the node remembers as known to one peer. If the node forgets an item, it may announce
- * the item to the peer a second time.
+ * Maximum number of items that the node remembers as known to one peer. If the node has forgotten that the peer has an
+ * item, the node may announce the item to the peer needlessly.
  */
 export const KNOWN_PER_PEER_MAX = 500;
 /**
@@ -44,8 +44,9 @@ const GATHER_MS = 200;
  */
 const AT_ONCE_MAX = 3;
 /**
- * If no connected peer is known to have an item, the node announces the item again after this time in milliseconds.
- * Each time the node announces the item again in this way, the time doubles, up to `AGAIN_MS_MAX`.
+ * Time in milliseconds from the arrival of an item to the check whether a connected peer is known to have the item. If
+ * no connected peer is known to have the item then, the node announces the item again. Each time the node announces the
+ * item again in this way, the time doubles, up to `AGAIN_MS_MAX`.
  */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
@@ -107,8 +108,8 @@ export class Announcements<T> {
   #timerDueMs = Infinity;
   #againTimer: Timer | undefined;
   /**
-   * Unix time in milliseconds with which the node spreads the messages to different peers evenly. A step is the
-   * interval between two messages to one peer, divided by the number of peers. With each message, the node sets
+   * Unix time in milliseconds. With this value, the node spreads its messages to all peers evenly over time. A step is
+   * the interval between two messages to one peer, divided by the number of peers. With each message, the node sets
    * `#turnsMs` to one step after `#turnsMs` or one step after the present time, whichever is later. The node sends the
    * next message when `#turnsMs` is at most `AT_ONCE_MAX - 1` steps ahead of the present time.
    */

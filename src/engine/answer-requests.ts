@@ -1,6 +1,6 @@
 /**
- * Answers the requests of peers for the tip, for blocks, for the highest block that both chains have, for transactions,
- * and for signatures of members of multisignature accounts.
+ * Answers the requests of peers for the tip, for blocks, for the highest block that is in the chain of this node and in
+ * the chain of the peer, for transactions, and for signatures of members of multisignature accounts.
  */
 
 import { isU64Decimal } from '../primitives/bytes.ts';
@@ -24,8 +24,8 @@ export interface AnswerLimits {
   /** Maximum number of blocks in one answer. */
   readonly blocksMax: number;
   /**
-   * Maximum size of the blocks in one answer, in bytes of JSON. If the first block is larger than this maximum, the
-   * answer contains only this block.
+   * Maximum size of all blocks in one answer together, in bytes of JSON. If the first block is larger than this
+   * maximum, the answer contains only this block.
    */
   readonly blocksBytesMax: number;
   /**

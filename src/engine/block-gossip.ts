@@ -45,8 +45,9 @@ export interface BlockGossipDependencies {
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
-   * Called in three cases. The node has imported a block from a peer. A peer sent a block whose id is in `#seenBlocks`.
-   * The node refused a block because of its timestamp: the clock of this node or of the forger may be wrong.
+   * Called in three cases: after the node has imported a block from a peer, after a peer has sent a block whose id is
+   * in `#seenBlocks`, and after the node has refused a block because of its timestamp. In the third case, the clock of
+   * this node or of the forger may be wrong.
    */
   readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };

@@ -60,9 +60,11 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block from a peer with the tip. If the block follows the tip or wins a tie-break against the tip,
-   * validates the block and adds it to the chain. A final tip is never replaced. The promise rejects if the import
-   * fails for a reason other than the rules, such as a failed write to the store.
+   * Compares a block from a peer with the tip. If the block follows the tip, the method validates the block and appends
+   * it to the chain. If the block wins a tie-break against the tip, the method validates the block and replaces the tip
+   * with it. A final tip is never replaced. If the rules refuse the block, the promise resolves with an outcome of the
+   * kind `refused`. The promise rejects only if the import fails for another reason, such as a failed write to the
+   * store.
    */
   import(block: Block): Promise<ImportOutcome> {
     const receivedAtS = this.#chain.nowS();
@@ -88,10 +90,10 @@ export class BlockImporter {
   }
 
   /**
-   * Compares a block with the tip. If the block follows the tip or wins a tie-break, checks its header, signature,
-   * payload hash and slot owner, and whether its slot has begun. For any other block, returns the result of
-   * `#applyForkChoice`. This method does not check the signatures of the transactions. A block can have many
-   * transactions, and the check of their signatures takes long.
+   * Compares a block with the tip. If the block follows the tip or wins a tie-break, the method checks the header,
+   * signature, payload hash and slot owner of the block, and whether the slot of the block has begun. For any other
+   * block, the method returns the result of `#applyForkChoice`. This method does not check the signatures of the
+   * transactions. A block can have many transactions, and the check of their signatures takes long.
    *
    * @throws BlockRejected
    */
@@ -108,10 +110,10 @@ export class BlockImporter {
   /**
    * Applies fork choice to a block.
    *
-   * @returns `fits`, or the outcome of a block that can neither extend nor replace the tip
-   * @throws BlockRejected if a block with the status `betterChain` (and a registered delegate) or `doubleForging` has a
-   *   wrong header, signature or payload hash. Also if the slot of such a block with the status `betterChain` has not
-   *   begun
+   * @returns `fits`, or the outcome of the import if the block can neither extend nor replace the tip
+   * @throws BlockRejected if fork choice returns `doubleForging`, and the header, signature or payload hash of the
+   *   block is wrong. Also if fork choice returns `betterChain`, the generator of the block is a registered delegate,
+   *   and the header, signature or payload hash is wrong or the slot of the block has not begun
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;

@@ -35,9 +35,9 @@ export class BlockValidator {
    * Checks the signatures of blocks and of their transactions. If there are more than `INLINE_CHECKS_MAX` signatures
    * (`workers/verifier-pool.ts`) and the verifier has worker threads, these threads check the signatures. The results
    * go into the signature cache, from which later calls of `validate` and `Chain.commit` take the results. The method
-   * first checks the signatures that need no state. The method then checks second signatures, and the signatures of
-   * members of multisignature accounts, with the keys in the state at the tip. The method changes neither chain nor
-   * state, so other work can run at the same time.
+   * first checks the block signatures and the primary signatures of the transactions; these checks need no state. The
+   * method then checks second signatures, and the signatures of members of multisignature accounts, with the keys in
+   * the state at the tip. The method changes neither chain nor state, so other work can run at the same time.
    */
   async precheckSignatures(blocks: readonly Block[]): Promise<void> {
     const { rules, verifier, state } = this.#dependencies;
@@ -49,11 +49,11 @@ export class BlockValidator {
   }
 
   /**
-   * Checks a block against all rules that do not depend on the other blocks of its chain. With a context, also checks
-   * the reward (generation 3) or the slot (generation 2). In generation 2, the method does not throw if the slot is the
-   * only fault. If the block has other faults, the method adds the wrong slot to the message of the error. Does nothing
-   * for a block that `markValidated` has marked. The validation is quick if `precheckSignatures` has checked the
-   * signatures in advance.
+   * Checks a block against all rules that do not depend on the other blocks of its chain. If the caller passes a
+   * context, the method also checks the reward (generation 3) or the slot (generation 2). In generation 2, the method
+   * does not throw if the slot is the only fault. If the block has other faults, the method adds the wrong slot to the
+   * message of the error. Does nothing for a block that `markValidated` has marked. The validation is quick if
+   * `precheckSignatures` has checked the signatures in advance.
    *
    * @param context as in `Rules.validateBlock`
    * @throws BranchRejected if the rules refuse the block

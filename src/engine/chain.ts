@@ -154,7 +154,8 @@ export class Chain {
    *
    * @throws BranchRejected for the first block that the rules refuse
    * @throws ProtocolError `STORE_WRITE_FAILED` or `STORE_TAKEN_OVER` if the store cannot be written; or an error of
-   *   `ChainWriter.revert`. After each of these errors, the chain is unchanged, and no listener is called
+   *   `ChainWriter.revert`. After each of these errors and after `BranchRejected`, the chain is unchanged, and no
+   *   listener is called
    */
   commit({ origin, receivedAtS, ...batch }: Commit): void {
     const context = { nowS: this.nowS(), verify: this.verify };

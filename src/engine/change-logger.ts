@@ -1,7 +1,7 @@
 /**
- * Writes the log lines about each change of the chain. At most one of these lines has the level `info` and is for the
- * operator. The other lines have the level `debug`. The class `SlotHistory` reads them, and stores their events by
- * slot.
+ * Writes the log lines about each change of the chain. For each change, at most one line has the level `info`. This
+ * line is for the operator. All other lines have the level `debug`. The class `SlotHistory` reads the lines with the
+ * level `debug`, and stores their events by slot.
  */
 
 import type { Clock } from '../ports/clock.ts';

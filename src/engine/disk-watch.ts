@@ -57,7 +57,7 @@ export class DiskWatch {
   }
 
   /**
-   * Runs a change of the store. If a write fails, records and logs the failure.
+   * Runs a change of the store. If a write fails, the method records and logs the failure.
    *
    * @throws each error of `change`
    */

@@ -23,7 +23,7 @@ export interface GenerationProfile {
   /** Maximum number of blocks in one answer to a peer. */
   readonly blocksPerAnswerMax: number;
   /**
-   * Maximum number of bytes of the blocks in one answer to a peer, measured as JSON. If the first block alone is larger
+   * Maximum size of all blocks in one answer to a peer together, in bytes of JSON. If the first block alone is larger
    * than this maximum, the answer has only this block.
    */
   readonly blocksAnswerBytesMax: number;
@@ -49,8 +49,8 @@ export const DEFAULT_PROFILE: GenerationProfile = {
   isTipAsked: true,
   rivalsAtOurHeight: false,
   blocksPerAnswerMax: 34,
-  // Peers close a connection that sends a frame of more than 3,048,576 bytes. The maximum for the blocks is smaller,
-  // because the frame also contains the other parts of the message.
+  // A peer closes the connection if this node sends the peer a frame of more than 3,048,576 bytes. The maximum for the
+  // blocks is smaller, because the frame also contains the other parts of the message.
   blocksAnswerBytesMax: 3_000_000,
   sharedPerAnswerMax: 25,
   forgingConsensusMin: 0,

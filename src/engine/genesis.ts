@@ -9,8 +9,8 @@ import type { Rules } from '../protocol/rules.ts';
 import type { Block } from '../protocol/types.ts';
 
 /**
- * Writes the genesis block into an empty store. If the store is not empty, checks that its first block is the genesis
- * block.
+ * Writes the genesis block into an empty store. If the store is not empty, the function checks that the first block of
+ * the store is the genesis block.
  *
  * @throws ProtocolError `GENESIS_MISMATCH` if the first block of the store is another block
  */

@@ -297,8 +297,8 @@ export class Gossip {
 
   #logFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // Only errors of this node are logged at the level `error`. A peer that does not answer is no error of this node,
-    // and `DiskWatch` has already logged a failed write to the store.
+    // Only errors of this node are logged at the level `error`. A missing answer of a peer is no error of this node. A
+    // failed write to the store is not logged at this level here, because `DiskWatch` has already logged it.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !LOGGED_BY_DISK_WATCH.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,

@@ -16,22 +16,22 @@ import type { DiskWatch } from './disk-watch.ts';
 export const FAR_BEHIND_SLOTS = 1000;
 /**
  * Maximum lag of the indexes. The lag is the number of blocks whose transactions are not in the indexes yet, plus the
- * number of these transactions. When the lag exceeds this maximum, a backfill starts. Until then, the store has the
- * missing entries in memory, which takes about five megabytes for a lag of this size. If the node is killed at this
- * lag, the node writes the missing entries at its next start. On a short chain, this work takes a few seconds. If the
- * rules refuse a downloaded block, the store drops the entries from memory. The store later computes the entries again
- * from the stored blocks, which takes up to a few seconds.
+ * number of these transactions. When the lag exceeds this maximum, a backfill starts. Until then, the store keeps the
+ * missing entries in memory. At a lag of `LAG_MAX`, these entries take about five megabytes. If the node is killed at
+ * this lag, the node writes the missing entries at its next start. On a short chain, this work takes a few seconds. If
+ * the rules refuse a downloaded block, the store drops the entries from memory. The store later computes the entries
+ * again from the stored blocks, which takes up to a few seconds.
  */
 export const LAG_MAX = 50_000;
 /**
- * Maximum time in milliseconds for which indexing stays deferred. The first check after this time (`CHECK_INTERVAL_MS`)
- * starts a backfill. The reading processes show a state that lags behind the chain by at most about this time plus the
- * time of a backfill.
+ * Maximum time in milliseconds for which indexing stays deferred. A timer checks every `CHECK_INTERVAL_MS` whether this
+ * maximum is exceeded; if it is, a backfill starts. The reading processes show a state that lags behind the chain by at
+ * most about `LAG_MS_MAX` plus the time of a backfill.
  */
 const LAG_MS_MAX = 5_000;
 /**
- * Interval in milliseconds at which a timer checks `LAG_MAX` and `LAG_MS_MAX`. The chain also checks these two limits
- * after each commit of downloaded blocks (`limit`).
+ * Interval in milliseconds at which a timer checks `LAG_MAX` and `LAG_MS_MAX`. After each commit of downloaded blocks,
+ * `Chain.append` calls `limit`, which also checks these two limits.
  */
 const CHECK_INTERVAL_MS = 1_000;
 /**
@@ -79,8 +79,8 @@ export class IndexDeferral {
 
   /**
    * Call before the first commit of downloaded blocks, and after each commit. Calls `end` if the lag exceeds `LAG_MAX`
-   * or has lasted longer than `LAG_MS_MAX`, if a reading process cannot start until the indexes are complete, or if the
-   * last backfill failed.
+   * or has lasted longer than `LAG_MS_MAX`, if a starting reading process waits for complete indexes, or if the last
+   * backfill failed.
    *
    * @throws ProtocolError from `end`
    */
@@ -139,8 +139,8 @@ export class IndexDeferral {
   }
 
   /**
-   * Starts the timer that checks the limits. The timer is necessary because no commit follows while the peer that sends
-   * the blocks is silent.
+   * Starts the timer that checks the limits. After each commit of downloaded blocks, `Chain.append` also checks the
+   * limits. The timer is necessary because the node makes no commit while the peer that sends the blocks is silent.
    */
   #arm(): void {
     const { clock, runExclusive, disk, observer } = this.#dependencies;

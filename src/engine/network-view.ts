@@ -19,7 +19,7 @@ export interface NetworkViewDependencies {
   readonly isNamed: (peerId: PeerId) => boolean;
   /** Returns the fixed peers, to which the node always tries to be connected. */
   readonly fixedPeers: () => readonly PeerId[];
-  /** Whether the node knows addresses of peers, from its configuration or from the peer book. */
+  /** True if the node knows addresses of peers from its configuration or from the peer book. */
   readonly arePeersExpected: () => boolean;
 }
 
@@ -80,15 +80,16 @@ export class NetworkView {
     return `${best} % of the peers share this node's tip, and forging requires ${percentMin} %`;
   }
 
-  /** Whether this node dialled the peer, or the operator named the peer. All other peers may belong to one attacker. */
+  /** True if this node dialled the peer or the operator named the peer. All other peers may belong to one attacker. */
   isChosen({ direction, peerId }: Connection): boolean {
     return direction === 'outbound' || this.#dependencies.isNamed(peerId);
   }
 
   /**
    * Returns the tips that peers announced, as evidence about the tip of the network. A peer counts if it connected at
-   * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for it. If any of these
-   * peers was dialled by this node or named by the operator, the result has only the tips of dialled and named peers.
+   * `sinceMs` or later, announced a height, and `speaks` (`peers/consensus.ts`) returns true for it. If this node
+   * dialled any of these peers, or the operator named any of them, the result has only the tips of the peers that were
+   * dialled or named. Otherwise, the result has the tips of all these peers.
    *
    * @param sinceMs Unix time in milliseconds
    */

@@ -25,7 +25,7 @@ export class TipAnnouncer {
     this.#options = options;
   }
 
-  /** Announces the node for the first time, before the node connects to peers. */
+  /** Passes the info about this node to the transport for the first time, before the node connects to peers. */
   start(ports: ListeningPorts): void {
     this.#ports = ports;
     this.#dependencies.transport.announce(this.#nodeInfo());

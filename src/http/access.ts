@@ -44,7 +44,7 @@ export function readAddressList(entries: readonly string[], observer: Observer):
  * (`clientAddresses`) is in the list `access.whiteList`. If `readOnly` is true, the function refuses every method that
  * is not in `READING_METHODS`.
  *
- * @returns a function that returns the refusal of a request; undefined when the request is allowed
+ * @returns a function that returns the refusal of a request, or undefined if the request is allowed
  */
 export function createAccessRule(options: HttpOptions): (request: IncomingMessage) => Problem | undefined {
   const listed = readAddressList(options.access.whiteList, options.observer);
@@ -133,8 +133,8 @@ export function guardRoutes(options: HttpOptions): RouteGuard {
   const isOwnName = ownNames(options.hostNames);
   /**
    * True when the caller itself made the request. False if the request comes through an untrusted proxy, comes from a
-   * page of another site (except the origin in `http.corsOrigin`), or has a `Host` header that `isUnderForeignName`
-   * does not accept.
+   * page of another site (except the origin in `http.corsOrigin`), or has a `Host` header for which
+   * `isUnderForeignName` is true.
    */
   const isItself = (request: Request) =>
     !isConcealed(request) &&
@@ -193,10 +193,10 @@ function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request
 
 /**
  * True for a request that a page of another site sends from the browser of its visitor. The address of the visitor may
- * be in the list of the route, but the visitor did not intend the request. A page belongs to the node only if the page
- * was loaded from the host and port of the request, because another port of this machine may belong to another program.
- * Pages from the origin `allowed` count like pages of the node. The function is false for a request with neither
- * `Origin` nor `Sec-Fetch-Site`. Clients other than browsers usually send neither header.
+ * be in the list of addresses that may use the route, but the visitor did not intend the request. A page belongs to the
+ * node only if the page was loaded from the host and port of the request, because another port of this machine may
+ * belong to another program. Pages from the origin `allowed` count like pages of the node. The function is false for a
+ * request with neither `Origin` nor `Sec-Fetch-Site`. Clients other than browsers usually send neither header.
  */
 function isOfForeignPage({ headers }: Request, allowed: string | boolean): boolean {
   const { origin, host } = headers;
@@ -213,8 +213,9 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
  * node's address after the browser has loaded the page. The browser then regards the node as the site of the page. A
  * proxy on this machine may also send a request with such a name. If the `Host` header contains an IP address, the
  * request cannot come from DNS rebinding, but may come from a proxy on this machine. A client on this machine that
- * connects from a loopback address usually also names a loopback address. Unless proxies are trusted, the function is
- * therefore true for a request that comes from a loopback address and names another IP address.
+ * connects from a loopback address usually also names a loopback address in the header. Unless proxies are trusted, the
+ * function is therefore true for a request that comes from a loopback address and names an IP address that is not a
+ * loopback address.
  */
 function isUnderForeignName(
   { headers, socket }: Request,

@@ -65,7 +65,7 @@ export class ConnectionCounters {
   }
 
   left(holder: number, key: string): void {
-    // A process cannot release more connections than it has.
+    // A process cannot close more connections of an address than were counted for the process.
     if ((this.#byKey.get(key)?.byHolder.get(holder) ?? 0) > 0) this.#change(holder, key, -1);
   }
 
@@ -74,7 +74,7 @@ export class ConnectionCounters {
     this.#trusted.set(holder, Math.max(0, (this.#trusted.get(holder) ?? 0) + change));
   }
 
-  /** Releases the connections of a process that has ended. */
+  /** Removes the connections of a process that has ended from the counts. */
   forget(holder: number): void {
     this.#trusted.delete(holder);
     for (const [key, { byHolder }] of this.#byKey) {

@@ -68,9 +68,9 @@ export function askHandler(
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    // `position` is from before the handler ran, and the data may contain a greater height. The client must get a
-    // position at this height or above, because the client may later require the height of its position from another
-    // node (`minHeight`).
+    // `position` is from before the handler ran, and the data may contain a greater height. The answer must state a
+    // position at this greater height or above. The client may later require the stated height from another node
+    // (`minHeight`), and must not get data that are older than the data of this answer.
     position: position !== undefined && position.height < height ? positionOf(api) : position,
     etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });

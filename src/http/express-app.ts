@@ -1,8 +1,9 @@
 /**
  * The Express application: the slow path of a request after its admission (`request-checks.ts`). A request passes these
- * steps in this order: method override, security headers, files of the dashboard and of the API documentation, route,
- * method, rate headers, CORS, compression, parsing of the body, check of parameters and body, access rule of the route,
- * handler. The client gets the refusal of the first step that refuses the request.
+ * steps in this order: method from the header `X-HTTP-Method-Override`, security headers, files of the dashboard and of
+ * the API documentation, search for a route of the path, check of the method, headers and delay of the rate limit,
+ * CORS, compression, parsing of the body, check of parameters and body, access rule of the route, handler of the route.
+ * The client gets the refusal of the first step that refuses the request.
  */
 
 import type { Socket } from 'node:net';
@@ -120,8 +121,8 @@ function createRouter(api: NodeApi, options: HttpOptions, parts: AppParts, caseS
 }
 
 /**
- * Returns the body parsers of a path if one of its routes has a body. The body parsers refuse compressed bodies,
- * because a few bytes can decompress to megabytes.
+ * Returns the body parsers of a path; an empty list if no route of the path takes a body. The body parsers refuse
+ * compressed bodies, because a few bytes can decompress to megabytes.
  */
 function bodyParsers(path: string, routes: readonly Route[]): readonly RequestHandler[] {
   const withBody = new Set(routes.filter(({ body }) => body !== undefined).map(({ method }) => method as string));
@@ -328,8 +329,9 @@ function setSecurityHeaders(_request: Request, response: Response, next: NextFun
 /**
  * Sends errors as answers.
  *
- * @param contentType content type of the answer: JSON without a charset on routes, as clients of Lisk expect. For an
- *   error in reading a request (`problemOfReading`), the content type is always JSON with a charset
+ * @param contentType content type of the answer. On a path that has a route, it is JSON without a charset, as clients
+ *   of Lisk expect. On all other paths, it is JSON with a charset. For an error in reading a request
+ *   (`problemOfReading`), the content type is always JSON with a charset
  */
 function answerError(options: HttpOptions, dialect: HttpDialect, contentType: string): ErrorRequestHandler {
   return (error: unknown, request, response, next: NextFunction) => {

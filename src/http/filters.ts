@@ -1,8 +1,9 @@
 /**
  * Converts checked parameters to filters of queries to the store. Some valid values cannot occur in the store, for
  * example an empty key, an id beyond 64 bits, or a height beyond 32 bits. With such a value, the filters are
- * `unanswerable`, and the answer is an empty page, without a query to the store. Instead of an upper bound that is too
- * large, `toS` and `toAmount` return the largest possible value.
+ * `unanswerable`, and the answer is an empty page, without a query to the store. The upper bounds (`toS`, `toAmount`)
+ * are an exception: an upper bound above all possible values excludes nothing, so these functions replace it by the
+ * largest possible value.
  */
 
 import type { Page, PageRequest } from '../ports/queries.ts';

@@ -218,8 +218,8 @@ export function createHttpServer(
         void app(request, response);
       };
       if (!target.takesBody) return runApp();
-      // If the request has the header `Expect: 100-continue`, the client waits for this answer before it sends the
-      // body.
+      // If the request has the header `Expect: 100-continue`, the client waits for the answer `100 Continue` before it
+      // sends the body.
       if (expectation === 'continue') response.writeContinue();
       admission.of(request.socket)?.acceptBody(runApp);
     };

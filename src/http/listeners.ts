@@ -124,7 +124,7 @@ function listenerFor(accept: (socket: Socket) => void): Server {
 
 /**
  * Time that the scheduler counts for the TLS handshake of a client that is not trusted, in milliseconds. With an RSA
- * key of 2,048 bits, the node spends most of this time on its signature.
+ * key of 2,048 bits, the node spends most of this time on the RSA signature of the handshake.
  */
 const TLS_HANDSHAKE_MS = 1.7;
 

@@ -104,8 +104,8 @@ export interface TlsOptions {
 
 export interface HttpLimits {
   /**
-   * Maximum number of open connections; a tenth of them is reserved for this machine and the addresses that `access`
-   * lists (except very wide networks).
+   * Maximum number of open connections; a tenth of them is reserved for this machine and for the addresses and networks
+   * in `access.whiteList`. Networks wider than /8 (IPv4) or /32 (IPv6) have no access to the reserve.
    */
   readonly connectionsMax: number;
   /** Maximum number of connections for each address, except addresses that may use the reserved connections. */
@@ -118,8 +118,9 @@ export interface HttpLimits {
   /** Maximum number of requests in a window for each client on another machine, if `max` is 0; 0 for no limit. */
   readonly strangerMax: number;
   /**
-   * Maximum number of requests in a window for all strangers together; 0 for no limit. Clients on this machine and
-   * clients that `access` lists (except in very wide networks) are not strangers.
+   * Maximum number of requests in a window for all strangers together; 0 for no limit. Clients on this machine are not
+   * strangers. Clients whose addresses are in `access.whiteList` are not strangers either, unless the list names them
+   * only by a network wider than /8 (IPv4) or /32 (IPv6).
    */
   readonly strangersTotalMax: number;
   /** Number of requests that the node answers without delay in a window, for each client address; 0 for no delays. */

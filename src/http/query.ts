@@ -7,7 +7,7 @@ import type { SchemaType } from './schema.ts';
 
 /**
  * A list with one element (`p[]=1`). If the parameter has the type `integer` and the element is a number, `convert`
- * returns the element. In all other cases, `convert` reports an object as the type of the value.
+ * returns the element. In all other cases, `convert` returns `{ found: 'object' }`.
  */
 interface ListValue {
   readonly element: string;
@@ -15,7 +15,7 @@ interface ListValue {
 
 /**
  * The value of a parameter in the query string. The value is undefined if the parameter is repeated or nested
- * (`p=1&p=2`, `p[x]=1`). `convert` then reports an object as the type of the value.
+ * (`p=1&p=2`, `p[x]=1`). `convert` then returns `{ found: 'object' }`.
  */
 export type QueryValue = string | ListValue | undefined;
 

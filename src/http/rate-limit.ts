@@ -1,8 +1,9 @@
 /**
  * The rate limit of HTTP requests. The rate limit counts the requests in each time window: one counter for each client
  * address (for IPv6, one counter for each /64 network), and one counter for all strangers together. A stranger is a
- * client on another machine whose address is not trusted (`isTrusted`). Requests for different paths share one counter.
- * The windows follow a monotonic clock, so a change of the machine's clock neither extends nor shortens a window.
+ * client on another machine whose address is not trusted (`isTrusted`). Each counter counts the requests for all paths
+ * together. The windows follow a monotonic clock, so a change of the machine's clock neither extends nor shortens a
+ * window.
  */
 
 import type { IncomingMessage } from 'node:http';

@@ -126,8 +126,8 @@ export class HeightWaiters {
    * Waits until the chain has the height.
    *
    * @returns true if the chain has the height; false if `WAITING_MAX` requests already wait, if the time limit ends, or
-   *   if the server closes. The time limit is `HEIGHT_WAIT_MS_MAX`, or the share `SOCKET_TIMEOUT_SHARE` of the socket
-   *   timeout if this time is shorter
+   *   if the server closes. The time limit is the shorter of two times: `HEIGHT_WAIT_MS_MAX`, and the share
+   *   `SOCKET_TIMEOUT_SHARE` of the socket timeout
    */
   wait(height: number): Promise<boolean> | boolean {
     if (this.#isThere(height)) return true;

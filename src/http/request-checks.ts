@@ -55,8 +55,8 @@ export interface RequestCheckParts {
   readonly dialect: HttpDialect;
   readonly limit: LiveRateLimit;
   /**
-   * True for a path of the dashboard, if the server serves the dashboard or the API documentation. The route table does
-   * not contain these paths.
+   * True for `/` and for each path below `/assets/`, if the server serves the dashboard or the interactive API
+   * documentation. The route table does not contain these paths.
    */
   readonly isOtherPath: (path: string) => boolean;
 }

@@ -66,13 +66,13 @@ const UNPACKED_TIMES_MAX = 100;
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
 
 /**
- * Copies the chain into `<folder>/<network>/chain`, where `--data-dir <folder>` finds it. A node may use the chain
- * during the copy. The copy does not contain the signing journal. In an old copy of the journal, the newest signed
- * headers are missing, so a node that trusts this copy could sign headers that contradict the missing ones. On a node
- * without a journal, the delegates first wait before they sign, as `double-forging-guard.ts` describes.
+ * Copies the chain into `<folder>/<network>/chain`, where a node with the option `--data-dir <folder>` finds it. A node
+ * may use the chain during the copy. The copy does not contain the signing journal. In an old copy of the journal, the
+ * newest signed headers are missing, so a node that trusts this copy could sign headers that contradict the missing
+ * ones. On a node without a journal, the delegates first wait before they sign, as `double-forging-guard.ts` describes.
  *
  * @throws ProtocolError `BACKUP_EXISTS` when the folder already has data of the network, `STORE_DAMAGED` when the copy
- *   is damaged; errors of `copyStore` and of the system. After an error, no files remain
+ *   is damaged; errors of `copyStore` and of the system. After an error, no files of the unfinished copy remain
  */
 export async function backUp(
   location: ChainLocation,
@@ -103,7 +103,8 @@ export async function backUp(
  * Writes the chain and its state into one compressed file. A node may use the chain during this call.
  *
  * @throws ProtocolError `SNAPSHOT_UNWRITABLE`, with the file and the reason, when the file cannot be written;
- *   `STORE_DAMAGED` when the copied chain is damaged; errors of `copyStore`. After an error, no files remain
+ *   `STORE_DAMAGED` when the copied chain is damaged; errors of `copyStore`. After an error, no files of the unfinished
+ *   snapshot remain
  */
 export async function createSnapshot(
   location: ChainLocation,
@@ -173,13 +174,15 @@ export interface RestoreOptions {
 /**
  * Restores a snapshot after verifying its content: every block and all data that are computed from the blocks. If the
  * options contain a trusted digest or mark the file as trusted, the function does not verify the blocks. Instead, it
- * compares the digest of the state with the trusted digest or with the digest of the manifest. It also compares the
- * state, the undo records and the finalized height with their checksums.
+ * compares the digest of the state with the trusted digest. For a trusted file without a trusted digest, it compares
+ * the digest of the state with the digest of the manifest. It also compares the state, the undo records and the
+ * finalized height with their checksums.
  *
  * @param location the data folder must not contain a chain
  * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the
  *   reason, if the snapshot is invalid or the restore fails; `RESTORE_EXISTS` if the data folder contains a chain;
- *   errors of `makeFolder` if the data folder cannot be created. After an error, no files remain
+ *   errors of `makeFolder` if the data folder cannot be created. After an error, no files of the unfinished restore
+ *   remain
  */
 export async function restoreSnapshot(
   file: string,

@@ -14,8 +14,8 @@ import type { ChainParams, Generation } from '../protocol/params.ts';
 export interface GenerationParts {
   readonly createDialect: (params: ChainParams, identity: NodeIdentity) => WireDialect;
   /**
-   * Maximum number of peers to which this node sends a broadcast, as in the releases of Lisk. These peers pass the
-   * broadcast on, so it reaches all nodes in a few steps.
+   * Maximum number of peers to which this node sends a broadcast. The releases of Lisk have the same maximum. These
+   * peers pass the broadcast on, so it reaches all nodes in a few steps.
    */
   readonly gossipPeersMax: number;
   readonly profile: Partial<GenerationProfile>;
@@ -30,9 +30,9 @@ const GENERATIONS: Readonly<Record<Generation, GenerationParts>> = {
       isTipAsked: false,
       rivalsAtOurHeight: true,
       blocksPerAnswerMax: 33,
-      // On the wire of generation 2, each transaction repeats the members of its block, so a frame is longer than the
-      // JSON of its blocks. Therefore this limit on the JSON is only about a third of `FRAME_BYTES_MAX`, the maximum of
-      // a frame.
+      // This limit counts the bytes of the blocks as JSON. A frame of generation 2 is longer than this JSON: the frame
+      // has a row for each transaction, and each row also contains all members of the block (id, height and so on). The
+      // limit is therefore only about a third of `FRAME_BYTES_MAX`, the maximum size of a frame.
       blocksAnswerBytesMax: 1_000_000,
       sharedPerAnswerMax: 100,
     },

@@ -26,8 +26,8 @@ const REMEMBERED_MAX = 1_000;
  */
 const CHECKS_PER_TURN = 8;
 /**
- * Time, in milliseconds, for making and hashing the signed bytes of a check. The node charges this time in addition to
- * the time of the signature check, even when the signature cache has the result.
+ * Time, in milliseconds, in which a check makes and hashes the bytes that the signature covers. The node charges this
+ * time in addition to the time of the signature check, even when the signature cache has the result.
  */
 const HANDLING_MS = 0.05;
 
@@ -83,7 +83,8 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
         search.step(parts);
         // A client that asks for signers does nothing wrong, so the checks must not use up the `waste` bucket of the
         // client. The time of the checks is therefore a part of the second argument `handlingMs`, which `charge` does
-        // not take from this bucket (see `Payer`). The first argument does nothing.
+        // not take from this bucket (see `Payer`). The first argument is a function that does no work, because `charge`
+        // would also take the time of its signature checks from this bucket.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;
@@ -110,7 +111,11 @@ function groupOf({ payload, senderId }: Transaction, state: StateReader): Group 
   return group === undefined || group.members.length === 0 ? undefined : { min: group.min, members: group.members };
 }
 
-/** Tries the keys of the members, in order, with the signatures in `#unassigned`. One step tries one such pair. */
+/**
+ * Finds for each member of the group, in order, the signature that the member made. `#unassigned` contains the
+ * signatures for which no signer has been found yet. One step checks one of these signatures with the key of one
+ * member.
+ */
 class Search {
   /** The result; undefined until the search ends. */
   signers: GroupSigners | undefined;
@@ -123,7 +128,10 @@ class Search {
   readonly #bare: Transaction;
   readonly #unassigned: Signature[];
   readonly #hasSigned: boolean[] = [];
-  /** Index of the next signature to try with the key of the present member. */
+  /**
+   * Index in `#unassigned` of the next signature to try. The search tries it with the key of the first member for whom
+   * `#hasSigned` has no result yet.
+   */
   #at = 0;
 
   constructor(transaction: Transaction, group: Group) {

@@ -17,7 +17,8 @@ import { backfill, backfillWhenLagging, type IndexBackfill } from './index-backf
  * Maximum number of blocks in one commit. This maximum is larger than in a running node, because no other work waits
  * during an import. Larger commits write less: one commit writes an account or a database page only once, even if
  * several blocks change it. A commit writes no undo records for blocks that are already final at the end of the commit.
- * A larger commit contains more such blocks, so it writes fewer undo records.
+ * If the commits of an import are larger, more of its blocks are already final at the end of their commit, so the
+ * import writes fewer undo records in total.
  */
 export const BLOCKS_PER_COMMIT = 510;
 /**
@@ -40,7 +41,7 @@ export interface ImportProgress {
 }
 
 export interface ImportResult extends ImportProgress {
-  /** True when the signal stopped the import before the end of the file. */
+  /** True when `ImportOptions.signal` stopped the import before the end of the file. */
   readonly wasStopped: boolean;
 }
 
@@ -87,7 +88,8 @@ interface RefusedLine {
  *
  * @returns the number of imported blocks and transactions, and the height of the chain
  * @throws ProtocolError `IMPORT_REFUSED` with line, height, id and reason of the first refused block, or
- *   `CHAIN_FILE_UNREADABLE`; errors of the store. The blocks before the error stay in the chain
+ *   `CHAIN_FILE_UNREADABLE`; errors of the store. After an error, the chain keeps the blocks that the import has
+ *   appended before
  */
 export async function importChain(options: ImportOptions): Promise<ImportResult> {
   const run = new ImportRun(options);
@@ -139,7 +141,7 @@ function isUnreadable(error: Error | undefined): error is ProtocolError {
   return error instanceof ProtocolError && error.code === 'CHAIN_FILE_UNREADABLE';
 }
 
-/** Returns a copy of the error whose message also contains the height of the chain. */
+/** Returns a copy of the error, with the height of the chain added to the message. */
 function withTip({ code, data, message, cause }: ProtocolError, height: number): ProtocolError {
   return new ProtocolError(code, data, `${message}; the chain ends at height ${height}`, { cause });
 }
@@ -240,9 +242,9 @@ class ImportRun {
       jobs.push({ numbers: lines.map(({ number }) => number), blocks });
     }
     const done = this.#takeOver(jobs, this.#underWay.at(-1) ?? Promise.resolve());
-    // If the promise of a job or of the group rejects, `take` or `takeRest` throws the error when this method awaits
-    // the promise of the group. Until then, the empty handlers prevent Node.js from treating the rejection as
-    // unhandled.
+    // `take` or `takeRest` later awaits the promise of this group. If the promise of a job or of the group rejects,
+    // `take` or `takeRest` then throws the error. Until then, the empty handlers prevent Node.js from treating the
+    // rejection as unhandled.
     for (const { blocks } of jobs) blocks.catch(() => undefined);
     done.catch(() => undefined);
     this.#underWay.push(done);
@@ -326,7 +328,7 @@ class ImportRun {
     throw new ProtocolError('IMPORT_REFUSED', data, `${file.name} ${foreignText(foreign, networks)}`);
   }
 
-  /** Height that the next line should have; undefined before the first block of the import. */
+  /** Height that the block in the next line must have; undefined for the first line of the file. */
   get #expectedHeight(): number | undefined {
     return this.#last.height === 0 ? undefined : this.#last.height + 1;
   }

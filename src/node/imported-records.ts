@@ -19,8 +19,8 @@ export interface ImportedRecord {
 }
 
 /**
- * Number of hexadecimal digits that the name of an entry contains of the id of its record. 32 digits (128 bits) are
- * enough to distinguish all records.
+ * The name of an entry contains the first digits of the id of the signing record. This constant is the number of these
+ * hexadecimal digits. 32 digits (128 bits) are enough to distinguish all records.
  */
 const ID_DIGITS = 32;
 

@@ -3,7 +3,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
 
-/** The members of a store that deferred indexing uses. */
+/** The members of a store with which a task defers indexing and later backfills the indexes. */
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;
 
 /**

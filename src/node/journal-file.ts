@@ -4,8 +4,9 @@
  * kinds of lines for a delegate. The first kind holds a signed header. The second kind holds a time before which the
  * delegate may have signed headers that are not in the journal. The third kind records that the delegate moved to
  * another node, and is valid until the next line of the delegate. A fourth kind of line holds the identity of the
- * journal file (`file-identity.ts`). A copy of the file has another identity, so the node recognises a copy. If a
- * backup is written into the existing journal file, the identity of the file does not change. The fingerprint
+ * journal file (`file-identity.ts`). The identity is the inode number and the birth time of the file. A copy of the
+ * file contains the same line, but has another inode number or birth time, so the node recognises the copy. If a backup
+ * is written into the existing journal file, the identity of the file does not change. The fingerprint
  * (`journal-fingerprint.ts`) reveals such a backup.
  */
 
@@ -37,7 +38,7 @@ import { systemClock } from './system.ts';
 export interface JournalOptions {
   /**
    * Maximum number of lines in addition to one line for each delegate. When the file has more lines, the next write
-   * first replaces the file by a new file with only the newest facts about each delegate. Default 20,000.
+   * first replaces the file by a new file with only the newest values of each delegate. Default 20,000.
    */
   readonly spareLinesMax?: number;
 }
@@ -120,8 +121,9 @@ class FileJournal implements JournalFile {
   /** Checksum of the newest line about a delegate. `#renewFingerprint` writes this checksum to the fingerprint. */
   #newest: string | undefined;
   /**
-   * True after `recordFileIdentity`. Also true if the opened journal already had a line with a file identity, and if
-   * the journal was not a copy (`isCopied`). While this value is false, a new line does not renew the fingerprint.
+   * True after `recordFileIdentity`. Also true if two conditions hold: the opened journal already had a line with a
+   * file identity, and the journal was not a copy (`isCopied`). While this value is false, a new line does not renew
+   * the fingerprint.
    */
   #isIdentityRecorded: boolean;
   /**
@@ -145,8 +147,8 @@ class FileJournal implements JournalFile {
     renewTimeOfChange(this.#descriptor);
     this.#identity = identity;
     this.#newest = newest;
-    // With a second hard link in another folder, two nodes could write to the file, because each folder has its own
-    // lock. The file is therefore replaced by a copy with a single link.
+    // If the file has a second hard link in another folder, two nodes could write to the file, because each folder has
+    // its own lock. The file is therefore replaced by a copy with a single link.
     const isShared = nlink > 1;
     const isOld = fingerprint !== undefined && (!fingerprint.isSameFile || !hasNamedLine);
     this.isCopied = isOld || isShared || (identity !== undefined && !isSameFile(this.#descriptor, identity));
@@ -277,8 +279,8 @@ class FileJournal implements JournalFile {
   }
 
   /**
-   * Writes the newest facts about each delegate to a new file, which then replaces the old file. The old file is
-   * complete and in use until the rename. After the rename, the new file is in use, even if a later step fails.
+   * Writes the newest values of each delegate (`Known`) to a new file, which then replaces the old file. The old file
+   * is complete and in use until the rename. After the rename, the new file is in use, even if a later step fails.
    */
   #compact(): void {
     const draft = `${this.#file}.new`;

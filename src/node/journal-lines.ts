@@ -1,6 +1,5 @@
 /**
- * Defines the lines of the signing journal, and combines the lines about a delegate into the facts that the journal
- * contains about this delegate.
+ * Defines the lines of the signing journal, and combines the lines about a delegate into one object (`Known`).
  */
 
 import { isCanonicalHex } from '../primitives/bytes.ts';
@@ -9,8 +8,8 @@ import type { PublicKey } from '../protocol/types.ts';
 import { checkedLine, contentOf } from './checked-lines.ts';
 
 /**
- * Identifies the file into which a journal was written. A copy of the file has a different identity. Numbers are
- * decimal text.
+ * Identifies the file into which a journal was written. A copy of the file has a different identity. Both members
+ * contain a number as a string of decimal digits.
  */
 export interface FileIdentity {
   readonly inode: string;
@@ -21,7 +20,7 @@ export interface FileIdentity {
   readonly bornNs: string;
 }
 
-/** The facts about one delegate in the lines of a journal, or of a watermark file (`watermark-files.ts`). */
+/** The newest values in the lines about one delegate, in a journal or in a watermark file (`watermark-files.ts`). */
 export interface Known {
   /** The newest signed header. */
   readonly last?: SignedHeader;
@@ -44,8 +43,8 @@ export type DelegateEntry =
   | { readonly delegate: PublicKey; readonly firstBlockId: string };
 
 /**
- * Adds the fact in a line about a delegate to the facts in `known`. If `known` contains an older time at which the
- * delegate moved (`movedAtS`), the function removes this time.
+ * Adds the value in a line about a delegate to `known`. If `known` contains a time `movedAtS` from an earlier line of
+ * the delegate, the function removes this time, because that line is valid only until the next line of the delegate.
  */
 export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void {
   const { movedAtS: _, ...before } = known.get(entry.delegate) ?? {};
@@ -58,7 +57,7 @@ export function learn(known: Map<PublicKey, Known>, entry: DelegateEntry): void 
   }
 }
 
-/** Returns the shortest list of lines from which `learn` makes the given facts. */
+/** Returns the shortest list of lines from which `learn` makes the given object `known`. */
 export function entriesOf(delegate: PublicKey, known: Known): readonly DelegateEntry[] {
   const { last, heldSinceS, movedAtS, firstBlockId } = known;
   return [

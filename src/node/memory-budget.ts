@@ -63,8 +63,8 @@ const TRANSACTION_BYTES = 12 * KB;
 const VALUES_PER_STORED_BYTE = 20;
 /**
  * Memory of block objects, as a multiple of the size of their JSON. The factor includes the data that the node keeps
- * with each transaction after a signature check. Blocks that nodes of a network forged take 3.4 times the size of their
- * JSON. The worst blocks that a peer can send take less than 6 times the size of their JSON.
+ * with each transaction after a signature check. Blocks that the nodes of a network have forged take 3.4 times the size
+ * of their JSON. The worst blocks that a peer can send take less than 6 times the size of their JSON.
  */
 const OBJECTS_PER_JSON = 6;
 const QUEUES = 5;

@@ -23,8 +23,8 @@ export function forgingOrder({ store, rules }: Omit<ForgingChain, 'clock'>): rea
 }
 
 /**
- * Returns the owners of slots after the present slot, in the order of the slots. The last of these slots is at most one
- * round ahead of the present slot.
+ * Returns the owners of slots after the present slot, in the order of the slots. The last of these slots is at most
+ * `activeDelegates` slots (the length of a round) after the present slot.
  *
  * @param limit maximum number of slots to return
  * @param offset number of slots to skip after the present slot

@@ -95,7 +95,8 @@ const MEGABYTE = 1_000_000;
  * Starts a node.
  *
  * @throws ProtocolError that names the cause, for example a port in use, a data folder that is locked or belongs to
- *   another network, or a passphrase that cannot be decrypted. After an error, nothing stays open
+ *   another network, or a passphrase that cannot be decrypted. Before the function throws, it tries to close all parts
+ *   that it has started
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer, metrics, control } = options;
@@ -260,7 +261,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     closers.add(() => engine.stop());
     const configuredPort = config.p2p.enabled ? config.p2p.port : 0;
     await engine.start({ wsPort: configuredPort, httpPort });
-    // If the configured port is 0, the operating system has chosen the port.
+    // If P2P is on and the configured P2P port is 0, the operating system has chosen the port.
     const wsPort = innerTransport.wsPort ?? configuredPort;
     const seeds = new SeedSearch(config.p2p.enabled ? config.p2p.seedPeers : [], {
       clock: systemClock,

@@ -2,8 +2,8 @@
  * Scrubs the chain store: checks its pages in small steps while the node runs. A disk may lose or corrupt a page
  * without an error, and the database library (LMDB) may end the process when it reads a damaged page. The scrubber also
  * compares the entries of the state with the checksum of the state, to find changed bytes inside a value. Finally, the
- * scrubber checks the newest undo records, and the note (`NoteStore`) that contains the finalized height. Each of these
- * records has its own checksum.
+ * scrubber checks the newest undo records, and the note (`NoteStore`) that contains the finalized height. Each undo
+ * record has its own checksum, and so has the note.
  */
 
 import { join } from 'node:path';

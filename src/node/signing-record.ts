@@ -73,9 +73,9 @@ export function idOfRecord(record: SigningRecord): string {
 }
 
 /**
- * True if a journal is up to date with a record. For each delegate of the record, the journal must have a signed header
- * that is not older than the header in the record. The journal must not say that one of these delegates moved to
- * another node.
+ * True if a journal is up to date with a record. For each delegate of the record, the journal must have a signed
+ * header. If the record also has a header of the delegate, the header in the journal must not be older. The journal
+ * must not say that one of these delegates moved to another node.
  */
 export function knowsAllOf(journal: JournalFile, { delegates }: SigningRecord): boolean {
   return delegates.every(({ publicKey, last }) => {

@@ -24,9 +24,10 @@ export interface StoppedNode {
 }
 
 /**
- * Opens a read-only view of the state that a node's folder has at the time of the call. Queries of the chain get the
- * same answers as from a running node. All transactions of the transaction journal that are readable and not confirmed
- * are in the state `received`. A stopped node has no peers, no diagnostics and no forging delegates.
+ * Opens a read-only view of a node's data folder. The view shows the folder as it is at the time of the call. Queries
+ * of the chain get the same answers as from a running node. All transactions of the transaction journal that are
+ * readable and not confirmed are in the state `received`. A stopped node has no peers, no diagnostics and no forging
+ * delegates.
  *
  * @throws ProtocolError like `openIndexedSnapshot`
  */

@@ -2,8 +2,8 @@
  * Stores the watermarks of signatures as files, one for each delegate of a network. A watermark has the newest signed
  * header of a delegate. After a hand-over of the delegate to another node, the watermark also has the time of the
  * hand-over. By default, the files are outside of the data folder, so they do not change when the operator restores a
- * data folder from a backup. The watermarks then reveal that the restored signing journal is old. The lines of the
- * files have the same form as the lines of the signing journal (`journal-lines.ts`).
+ * data folder from a backup. The watermarks then reveal that the signing journal in the restored data folder is old.
+ * The lines of the files have the same form as the lines of the signing journal (`journal-lines.ts`).
  */
 
 import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
@@ -41,7 +41,8 @@ export class WatermarkFiles implements SigningWatermarks {
   readonly #network: string;
   readonly #observer: Observer;
   /**
-   * Delegates whose file could not be read or written. A successful write of its file removes a delegate from this set.
+   * Delegates whose file could not be read or written. When the node has written the file of a delegate, it removes the
+   * delegate from this set.
    */
   readonly #failing = new Set<PublicKey>();
 
@@ -69,7 +70,7 @@ export class WatermarkFiles implements SigningWatermarks {
 
   /**
    * Replaces the whole file, and does not wait for its flush to the disk. A power cut may lose the new content, but the
-   * signing journal already has the newest header on the disk.
+   * signing journal, which is already on the disk, contains the newest header.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
@@ -100,7 +101,8 @@ export class WatermarkFiles implements SigningWatermarks {
 
   /**
    * Removes a file that the node could not replace. The watermark in this file is outdated. If the signing journal were
-   * lost or restored from a backup, the node would take this watermark for the newest.
+   * lost or restored from a backup, the node would treat the header in this watermark as the newest signed header of
+   * the delegate.
    */
   #remove(file: string): void {
     try {

@@ -126,8 +126,8 @@ function readBlocks(result: Fields): AnswerVerdict<PeerAnswers['blocksAfter']> {
 }
 
 /**
- * Reads a peer list, and skips each entry that is too large or has no valid IPv4 address or port. A list of more than
- * `PEER_LIST_MAX` entries is an offence. An answer without a list counts as a refusal.
+ * Reads a peer list, and skips each entry that is too large, has no valid IPv4 address, or has no valid port. A list of
+ * more than `PEER_LIST_MAX` entries is an offence. An answer without a list counts as a refusal.
  */
 function readPeerList(result: Fields): AnswerVerdict<readonly PeerInfo[]> {
   const entries = own(result, 'peers');
@@ -193,8 +193,8 @@ export function readCall(data: unknown): IncomingCall {
 }
 
 /**
- * Reads the ids in a request for a common block. Commas separate the ids in the text, and quotation marks may enclose
- * the ids. Like all nodes of generation 2, this node looks up only the first valid id.
+ * Reads the ids in a request for a common block. The parameter `ids` is one string, in which commas separate the ids.
+ * Quotation marks may enclose each id. Like all nodes of generation 2, this node looks up only the first valid id.
  */
 function readIds(name: string, ids: unknown, request: (asked: ChainRequest) => IncomingCall): IncomingCall {
   if (typeof ids !== 'string') return failing(name, 'Invalid block id sequence');

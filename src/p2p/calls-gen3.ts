@@ -182,10 +182,10 @@ function readUnconfirmed(fields: Fields): AnswerVerdict<PeerAnswers['transaction
 }
 
 /**
- * Reads a peer list, and skips each entry that is too large or has no valid IPv4 address or port. A peer that opens a
- * connection can claim any address and port as its own, in the parameter `options` of the WebSocket URL. A lisk-sdk
- * node passes this address and port on to every node that asks for the peer list. If one bad entry made the whole list
- * invalid, an attacker could make this node ban every honest node that passes the entry on.
+ * Reads a peer list, and skips each entry that is too large, has no valid IPv4 address, or has no valid port. A peer
+ * that opens a connection can claim any address and port as its own, in the parameter `options` of the WebSocket URL. A
+ * lisk-sdk node passes this address and port on to every node that asks for the peer list. If one bad entry made the
+ * whole list invalid, an attacker could make this node ban every honest node that passes the entry on.
  */
 function readPeerList(entries: unknown): AnswerVerdict<readonly PeerInfo[]> {
   const bad = (reason: string): AnswerVerdict<never> => ({ kind: 'malformed', offence: 'MALFORMED_PEER_LIST', reason });

@@ -270,7 +270,8 @@ export class PeerConnection implements Connection {
    * Stores the info that the peer sends about itself, if the info is valid and the peer is compatible.
    *
    * @param answered true if the peer sent the info in a call, which gets an answer; false if the info came in an event
-   * @throws ProtocolError `INFO_REFUSED` if `answered` is true and the info is invalid or the peer is incompatible
+   * @throws ProtocolError `INFO_REFUSED` if `answered` is true, and either the info is invalid or the peer is
+   *   incompatible
    */
   #believe(value: unknown, answered: boolean): void {
     const verdict = this.#context.dialect.readInfo(value, this.#info);
@@ -310,10 +311,10 @@ export class PeerConnection implements Connection {
 }
 
 /**
- * Returns the `RequestKind` of a request. A large answer to a request of the kind `other` counts against a byte budget
- * (`unsolicited-bytes.ts`), because any peer can cause such a request. For example, the node requests each new
- * transaction that a peer announces. Answers to requests of the kind `blocks` count against no budget, because the node
- * sends such requests only to the sync peer and same-tip peers.
+ * Returns the `RequestKind` of a request. An answer to a request of the kind `other` counts against a byte budget if
+ * its weight is above `SMALL_WEIGHT_MAX` (`unsolicited-bytes.ts`), because any peer can cause such a request. For
+ * example, the node requests each new transaction that a peer announces. Answers to requests of the kind `blocks` count
+ * against no budget, because the node sends such requests only to the sync peer and same-tip peers.
  */
 function requestKindOf({ kind }: PeerRequest): RequestKind {
   return kind === 'blocksAfter' || kind === 'highestCommonBlock' || kind === 'tip' ? 'blocks' : 'other';

@@ -65,8 +65,8 @@ export interface WireDialect {
   openInfoAnswer(answer: unknown): unknown;
 
   /**
-   * Makes the calls of a request, which may need several calls. The generator yields each call, and the caller resumes
-   * the generator with the answer to this call. The generator returns the result of the request.
+   * Creates the calls for a request. A request may need several calls. The generator yields each call, and the caller
+   * resumes the generator with the answer to this call. The generator returns the result of the request.
    *
    * @throws ProtocolError `REQUEST_UNSUPPORTED` if this generation does not have this request
    */

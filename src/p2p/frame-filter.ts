@@ -56,7 +56,7 @@ export interface FrameFilterEvents {
    * Called when the small frames of the peer (`SMALL_WEIGHT_MAX`) exceed their budget (`SMALL_OF_PEER`) by more than
    * `FLOOD_BYTES_MAX`. Not even attackers can make an honest peer send so many bytes. The handler must close the
    * connection without a penalty for the address, and call `FrameFilter.close`. Until the call of `FrameFilter.close`,
-   * the filter calls the handler again for each further frame that exceeds the budgets.
+   * the filter calls the handler again for each further frame that it drops because of a byte budget.
    */
   overflowed(detail: string): void;
 }
@@ -137,7 +137,7 @@ export class FrameFilter {
     if (this.#closed) return null;
     if (message === PING || message === PONG) return message;
     if (!this.#frames.take(this.#clock.nowMs())) return this.#dropAboveRate();
-    // Nodes never send binary messages. Such a message becomes `undefined`, which `#frame` drops.
+    // Honest nodes never send binary messages. Such a message becomes `undefined`, which `#frame` drops.
     const value = typeof message === 'string' ? this.#parse(message) : undefined;
     if (!Array.isArray(value)) return this.#frame(value);
     if (value.length === 0 || value.length > BATCH_FRAMES_MAX) return null;
@@ -174,8 +174,8 @@ export class FrameFilter {
   }
 
   /**
-   * Passes one handshake only. After a second handshake, the library would report the same connection again as a new
-   * connection.
+   * Passes only the first handshake of an inbound connection, and no handshake of a connection that this node dialled.
+   * After a second handshake, the library would report the same connection again as a new connection.
    */
   #handshake(cid: unknown): Frame | null {
     if (this.#role === 'dialer' || this.#handshaken || typeof cid !== 'number' || !Number.isSafeInteger(cid)) {

@@ -8,9 +8,9 @@ import { isIpv4 } from '../primitives/ip.ts';
 /**
  * Number of arrays and objects in a frame that add nothing to its weight (see the head of `unsolicited-bytes.ts`). The
  * longest answers of real nodes contain 34 full blocks, or the rows of these blocks (`rows-gen2.ts`). Such an answer
- * has about 20,000 arrays and objects. The node does not refuse a frame with more of them, because an asset of
- * generation 3 may contain any number of arrays and objects. However, each array or object above `CONTAINERS_FREE` adds
- * `CONTAINER_BYTES` to the weight.
+ * has about 20,000 arrays and objects. The node does not refuse a frame with more than `CONTAINERS_FREE` of them,
+ * because an asset of generation 3 may contain any number of arrays and objects. However, each array or object above
+ * `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;

@@ -89,8 +89,8 @@ export class Link {
   }
 
   /**
-   * Starts to pass received calls and one-way events to the handlers `on`. Must be called before the first call or
-   * event can arrive.
+   * Starts to pass received calls and one-way events to the handlers `on`. The caller must call this method before the
+   * first call or event can arrive.
    */
   listen(on: LinkEvents, events: readonly string[]): void {
     this.#on = on;

@@ -55,8 +55,8 @@ export class PeerCalls {
   }
 
   /**
-   * Share of the counted requests that this node answered, 0 to 1; undefined if no request came within the last
-   * `REQUESTS_REMEMBERED_MS`.
+   * Share of the counted requests that this node answered without a failure, 0 to 1; undefined if no request came
+   * within the last `REQUESTS_REMEMBERED_MS`.
    */
   get responsiveness(): number | undefined {
     const { asked, answered, lastMs } = this.#requests;

@@ -65,8 +65,8 @@ export class PreHandshakeLimiter {
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /**
-   * Counts, for each address, the attempts to begin a handshake within the limits for strangers, in windows of ten
-   * seconds.
+   * Counts, for each address, the attempts to begin a handshake that the limits for strangers apply to. Each window
+   * lasts ten seconds. An attempt counts only if `#handshakes` has a token.
    */
   readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 

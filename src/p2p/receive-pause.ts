@@ -16,7 +16,7 @@ export class ReceivePause {
   readonly #webSocket: Pausable;
   readonly #clock: Clock;
   #timer: Timer | undefined;
-  /** The Unix time in milliseconds at which the last of the pauses that `waitFor` began ends. */
+  /** Unix time in milliseconds at which all pauses that `waitFor` has started are over. */
   #untilMs = 0;
   #isHeld = false;
 
@@ -39,7 +39,7 @@ export class ReceivePause {
     });
   }
 
-  /** Pauses reading until `release` is called. */
+  /** Pauses reading at least until `release` is called. */
   hold(): void {
     this.#isHeld = true;
     this.#webSocket.pause();

@@ -1,8 +1,8 @@
 /**
  * Converts between blocks and rows. In generation 2, nodes send blocks as rows, in the order of the blocks. A row is a
  * JSON object without inner objects. Each row contains the members of a block and the members of one of its
- * transactions. A block without transactions has one row. This file does not validate the values of rows. The block
- * codec (`blockFromJson`) validates them later.
+ * transactions. A block without transactions has one row, in which the members of the transaction are null. This file
+ * does not validate the values of rows. The block codec (`blockFromJson`) validates them later.
  */
 
 import { type Fields, isListOfRecords, isRecord, own } from './frame-validation.ts';

@@ -31,8 +31,8 @@ export interface ListenOptions {
   readonly dialect: WireDialect;
   readonly clock: Clock;
   /**
-   * Time limit in milliseconds for the WebSocket handshake of a new connection, and for its protocol handshake (see
-   * `TransportTimeouts.handshakeMs`).
+   * Time limit in milliseconds for each of the two handshakes of a new connection: the WebSocket handshake and the
+   * protocol handshake (see `TransportTimeouts.handshakeMs`).
    */
   readonly handshakeTimeoutMs: number;
   /** If no message arrives for this time, not even an answer to a heartbeat, the node closes the connection. */
@@ -226,7 +226,8 @@ class AcceptedConnections implements ServerEvents {
       this.#unfinished.ended(webSocket);
       pause.waitFor(connection.filter.count(arrivalOf(data)));
     });
-    // Nodes never send WebSocket pings or pongs. The reference also closes the connection of a peer that sends one.
+    // Honest nodes never send WebSocket pings or pongs. The reference also closes the connection of a peer that sends
+    // one.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
   }

@@ -60,8 +60,8 @@ interface TransportTimeouts {
   readonly requestMs: number;
   /**
    * Time limit for each of the two handshakes of an inbound connection. The request for the WebSocket must arrive
-   * within this time. The handshake of the protocol must arrive within the same time after the WebSocket opened. The
-   * default is 10,000 ms, as in the reference.
+   * within this time after the TCP connection opened. The handshake of the protocol must arrive within the same time
+   * after the WebSocket opened. The default is 10,000 ms, as in the reference.
    */
   readonly handshakeMs: number;
   /**
@@ -97,9 +97,9 @@ const HANDSHAKES_PENDING_MAX = 64;
  */
 const ARRIVALS_PER_IP_MAX = 100;
 /**
- * Maximum number of inbound TCP connections in excess of the maximum number of inbound peers plus the maximum number of
- * unfinished handshakes. The node allows these connections because a connection that this node has begun to close stays
- * open for some time.
+ * The maximum number of inbound TCP connections is the sum of this number, the maximum number of inbound peers, and the
+ * maximum number of unfinished handshakes. The node allows the additional connections because a connection that this
+ * node has begun to close stays open for some time.
  */
 const SOCKETS_LEAVING_MAX = 448;
 const LEAVING: CloseReason = { code: 1000, reason: 'Node is shutting down' };

@@ -8,9 +8,9 @@
  * nodes can exceed a budget, because they pass on blocks of three megabytes, and a delegate can sign any number of
  * these blocks. If bytes arrive faster than an honest node sends, this node pauses receiving from the connection
  * (backpressure). Third parties can make an honest node send small frames (`SMALL_WEIGHT_MAX`), but only up to a limit
- * (`FLOOD_BYTES_MAX`). This node closes a connection that exceeds this limit. Large frames never close a connection,
- * because they may be blocks that an honest node passes on. This node does not read a large frame that it drops, so the
- * frame costs almost no processor time.
+ * (`FLOOD_BYTES_MAX`). This node closes a connection that exceeds this limit. Heavy frames (all frames that are not
+ * small) never close a connection, because they may be blocks that an honest node passes on. This node does not read a
+ * heavy frame that it drops, so the frame costs almost no processor time.
  *
  * An answer begins with the number of its request, so the beginning of a frame shows whether the frame may be an answer
  * (`seemsAnswer`). `UnsolicitedBytesBudget` counts a frame with such a beginning as the answer to a pending request,
@@ -248,7 +248,7 @@ export class UnsolicitedBytesBudget {
   }
 
   #readSmall(weight: number, nowMs: number): boolean {
-    // If the frame exceeds the budget of the peer, the node drops the frame. The dropped frame counts towards
+    // If the frame exceeds the budget `SMALL_OF_PEER`, the node drops the frame. The dropped frame counts towards
     // `FLOOD_BYTES_MAX`. While all peers together exceed `ARRIVING_OF_ALL_PEERS`, this function extends the window in
     // which dropped frames are counted. Without the longer window, many connections could flood at the same time, and
     // each of them would stay below `FLOOD_BYTES_MAX`.

@@ -29,9 +29,10 @@ export interface RecalledHeader {
  */
 export interface SigningJournal {
   /**
-   * Returns the last header of the delegate in this journal, or the header in the watermark of the delegate if the
-   * watermark was newer when this journal was opened. Returns undefined if neither has a header. Also returns undefined
-   * if this journal has no entry of the delegate, even if there is a watermark (see `recalled`).
+   * Returns the last header of the delegate in this journal. If the watermark of the delegate was newer when this
+   * journal was opened, the method returns the header in the watermark until `adopt` or `record` is called for the
+   * delegate. Returns undefined if neither the journal nor the watermark has a header. Also returns undefined if this
+   * journal has no entry of the delegate, even if there is a watermark (see `recalled`).
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**

@@ -80,7 +80,7 @@ export interface NodeStatus {
   /**
    * True if the node has no peers and needs none. The node needs no peers if P2P is off. The node also needs no peers
    * if the configuration names no other node as a fixed or seed peer, and the node's forging delegates own all slots of
-   * the round.
+   * the round to which the next block belongs.
    */
   readonly isAlone?: true;
   /**
@@ -112,7 +112,9 @@ export interface ReaderStatus {
   readonly state: 'starting' | 'up' | 'silent';
   /** Time when the reader started; Unix time in milliseconds. */
   readonly sinceMs: number;
-  /** Memory of the reader in bytes, without pages of the store; 0 before its first answer to a ping of the node. */
+  /**
+   * Memory of the reader in bytes, without pages of the store; 0 before the reader first answers a ping of the node.
+   */
   readonly memoryBytes: number;
   /**
    * Number of HTTP requests to the reader since its start, including refused requests. The reader reports this number
@@ -128,7 +130,7 @@ export interface ReaderStatus {
 export interface Reorg {
   /** Time of the reorg as Unix time in milliseconds. */
   readonly timeMs: number;
-  /** Height of the last block that was not reverted. */
+  /** Height of the parent of the lowest reverted block. */
   readonly commonHeight: number;
   readonly revertedBlocks: number;
 }
@@ -147,7 +149,7 @@ export interface SyncProgress {
  * dropped peer and a missed slot.
  */
 export interface Diagnostic {
-  /** Number of the diagnostic; the first diagnostic after the start has number 1. */
+  /** Number of the diagnostic; the first diagnostic after the start of the node has number 1. */
   readonly number: number;
   /** Time of the event as Unix time in milliseconds. */
   readonly timeMs: number;
@@ -164,15 +166,15 @@ export interface PoolEntry {
   /** Unix time in milliseconds at which the transaction arrived in the pool. */
   readonly receivedAtMs: number;
   /**
-   * Whether enough members of the multisignature account have signed. Undefined if the pool has not verified the
-   * transaction yet, or if the transaction needs no signatures of members.
+   * Whether the transaction has enough signatures of members of a multisignature account. Undefined if the pool has not
+   * verified the transaction yet, or if the transaction needs no signatures of members.
    */
   readonly ready?: boolean;
 }
 
 /** The members of a multisignature account (a group). `hasSigned` shows whether a member has signed a transaction. */
 export interface GroupSigners {
-  /** Number of signatures that the transaction needs. */
+  /** Number of members that must sign the transaction. */
   readonly min: number;
   /** The members in the order of the group's registration. */
   readonly members: readonly { readonly publicKey: PublicKey; readonly hasSigned: boolean }[];
@@ -190,14 +192,14 @@ export type PeerRole = 'fixed' | 'seed' | 'whitelisted' | 'blacklisted';
  */
 export interface PeerVerdict {
   readonly ip: string;
-  /** Port of the peer; absent for a banned address without a known peer. */
+  /** Port of the peer; absent for a banned IP address at which the node knows no peer. */
   readonly wsPort?: number;
   /**
    * The verdict is `dropped` if the connection ended, or if a dial failed for a lasting reason (for example, because
-   * the peer belongs to another network). In both cases, the peer has not connected again. The verdict is `waiting` if
-   * the node does not dial the peer before `untilMs`. If `untilMs` is absent, the node dials the peer again only after
-   * a restart, or after the end of a connection that the peer opened. The verdict is `known` if the node knows the
-   * address, and may dial it now.
+   * the peer belongs to another network). If the peer connects again, its verdict is no longer `dropped`. The verdict
+   * is `waiting` if the node does not dial the peer before `untilMs`. If the verdict is `waiting` and `untilMs` is
+   * absent, the node dials the peer again only after a restart, or after the end of a connection that the peer opened.
+   * The verdict is `known` if the node knows the address, and may dial it now.
    */
   readonly verdict: 'connected' | 'dialling' | 'banned' | 'dropped' | 'waiting' | 'known';
   readonly direction?: 'inbound' | 'outbound';
@@ -213,13 +215,16 @@ export interface PeerVerdict {
   readonly reason?: string;
   /** Roles that the configuration gives to the peer. */
   readonly roles: readonly PeerRole[];
-  /** The list of the peer book in which the peer is. The header of `engine/peers/book.ts` explains the two lists. */
+  /**
+   * The list that contains the peer. The peer book has two lists. The header of `engine/peers/book.ts` explains the two
+   * lists.
+   */
   readonly list?: 'new' | 'tried';
   /**
    * Number of points of the peer. Each peer has 100 points at first, and loses points for an offence. A peer that the
    * operator named loses points only for `WIRE_OFFENCES` (`peer-scoring.ts`). At 0 points, the node bans the IP
    * address, or only disconnects the peer if the operator named a peer at this address. From this moment, the peer has
-   * 100 points again. A banned address without a known peer has 0 points.
+   * 100 points again. A banned IP address at which the node knows no peer has 0 points.
    */
   readonly reputation: number;
   readonly height?: number;
@@ -290,10 +295,11 @@ export interface NodeListener {
 }
 
 /**
- * A value that the node's own process returns synchronously. A reading process must ask the node's own process for the
- * value, and therefore returns a promise. If the method fails in the node's own process, the promise rejects with the
- * same error. The promise also rejects with ProtocolError `NODE_BUSY` if too many calls of the reading process wait for
- * the node's own process, or `NODE_SILENT` if that process does not answer within 10 s.
+ * The result of a method that returns its value synchronously in the node's own process. In a reading process, the
+ * method must ask the node's own process for the value, and therefore returns a promise. If the method fails in the
+ * node's own process, the promise rejects with the same error. The promise also rejects with ProtocolError `NODE_BUSY`
+ * if too many calls of the reading process wait for the node's own process, or `NODE_SILENT` if that process does not
+ * answer within 10 s.
  */
 export type Live<T> = T | Promise<T>;
 
@@ -310,9 +316,9 @@ export interface NodeApi {
   /** @returns a function that removes the listener */
   listen(listener: NodeListener): () => void;
   /**
-   * If `chain` and `log` read from a snapshot of the store, the method makes both read from the newest state of the
-   * store, even if the node has not announced this state to this process yet. While the indexes of the store lag behind
-   * the chain, the method changes nothing.
+   * In a reading process, `chain` and `log` read from a snapshot of the store. The method makes both read from the
+   * newest state of the store, even if the node has not announced this state to the reading process yet. While the
+   * indexes of the store lag behind the chain, the method changes nothing.
    */
   refresh?(): void;
   status(): Live<NodeStatus>;

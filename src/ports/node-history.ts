@@ -31,12 +31,13 @@ export interface HistoryPoint {
   readonly reorgs: number;
   /**
    * Mean time in milliseconds from the timestamp of a block until this node applied the block. Blocks that the node
-   * downloaded in a sync do not count. Undefined if the node applied no blocks, or only downloaded blocks.
+   * downloaded in a sync do not count. Undefined if the node applied no block in the interval, or if all applied blocks
+   * were downloaded in a sync.
    */
   readonly delayMs?: number;
   /**
    * Number of transactions in the queues `verified`, `pending` and `ready` of the pool. The number is from the last
-   * moment in this interval at which the history changed or was read.
+   * moment in this interval at which the node applied or reverted a block, or at which the history was read.
    */
   readonly pool: number;
   /** Number of connected peers at the same moment as `pool`. */

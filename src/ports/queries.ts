@@ -1,7 +1,7 @@
 /**
- * Defines the queries about the chain. The store implements the queries and returns lists in pages. An item must match
- * all given filters, unless the comment of a filter says otherwise. Each page states the exact number of all matches.
- * The `http` module defines the text format and the default of each query parameter.
+ * Defines the queries about the chain. The store implements the queries and returns lists in pages. A result contains
+ * only the items that match all given filters, unless the comment of a filter says otherwise. Each page states the
+ * exact number of all matches. The `http` module defines the text format and the default of each query parameter.
  */
 
 import type { Account, Delegate } from '../protocol/state.ts';
@@ -153,8 +153,8 @@ export interface TransactionEntry {
 
 export interface DappQuery extends PageRequest {
   /**
-   * Id of the application's registration. If `transactionId` and `name` are both given, an application needs to match
-   * only one of the two values.
+   * Id of the transaction that registered the application. If `transactionId` and `name` are both given, an application
+   * needs to match only one of the two values.
    */
   readonly transactionId?: TransactionId;
   /** The complete name of the application. */

@@ -1,8 +1,9 @@
 /**
  * Defines the rates of all messages and calls between nodes. The table `RATES` has the rates at which this node and
- * honest peers send. The limits for received messages are computed from this table, so no limit is below the rate of an
- * honest node. Each limit applies to one kind of message or call (`RateKind`). The limit is `SAFETY` times the largest
- * number of messages or calls of this kind that can arrive from an honest sender within one window (`RATE_WINDOW_MS`).
+ * honest peers send. The limits for received messages and calls are computed from this table, so no limit is below the
+ * rate of an honest node. Each limit applies to one kind of message or call (`RateKind`). The limit is `SAFETY` times
+ * the largest number of messages or calls of this kind that can arrive from an honest sender within one window
+ * (`RATE_WINDOW_MS`).
  *
  * The rates of honest peers come from the code of lisk-sdk 2.3.8 (lisk-framework 0.4.8, lisk-p2p 0.3.7) and lisk-sdk
  * 3.0.2 (lisk-framework 0.5.2, lisk-p2p 0.4.2). Both releases allow these values in their configuration:
@@ -136,8 +137,8 @@ const BROADCASTS: Sending = { burst: 1, everyMs: 1_000 };
 /**
  * Rate at which this node sends a kind of message that release 3.0.2 limits. Release 3.0.2 accepts three messages of
  * the kind from a peer in ten seconds without a penalty. This node sends at most one message every five seconds, like
- * release 3.0.2 by default. A fourth message then arrives within ten seconds only if an earlier message is five seconds
- * late.
+ * release 3.0.2 with its default configuration. Four messages can therefore arrive within ten seconds only if the first
+ * of them is five seconds late.
  */
 const RATIONED: Sending = { burst: 1, everyMs: 5_000 };
 /** Rate at which this node sends a kind of message for which nodes of generation 2 have no limit. */

@@ -42,9 +42,9 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots that ended with an uncertain slot owner, oldest first. During each range, the tip of
-   * this node stayed the same. Before the last slot of the range, other nodes may have begun a later round, so the
-   * owner of the last slot was uncertain.
+   * The latest ranges of slots in which the owner of the last slot was uncertain, oldest first. During each range, the
+   * tip of this node stayed the same. Before the last slot of the range, other nodes may have begun a later round,
+   * whose order of forgers this node did not know.
    */
   readonly oldOrders: readonly OldOrder[];
 }
@@ -72,7 +72,7 @@ export interface SlotRange {
 }
 
 interface OldOrder extends SlotRange {
-  /** For these slots, this node used the order of forgers at this height. */
+  /** This node computed the owners of these slots from the order of forgers at this height. */
   readonly height: number;
 }
 
@@ -84,8 +84,8 @@ interface LeftBranch {
   /** Time when the node left the branch; Unix time in milliseconds. */
   readonly timeMs: number;
   /**
-   * The slot after the slot of the common block: the highest block that belongs both to this branch and to the next
-   * branch (the branch to which the node changed). `toSlot` is the slot in which the node left this branch.
+   * The slot after the slot of the common block. The common block is the highest block below both this branch and the
+   * next branch (the branch to which the node changed). `toSlot` is the slot in which the node left this branch.
    */
   readonly fromSlot: number;
   readonly toSlot: number;

@@ -1,10 +1,10 @@
 /**
  * Defines the transaction journal. The journal receives each transaction that this node accepts from a client. The
- * journal also receives a transaction from a peer if a client of this node sends a member's signature of the
+ * journal also receives a transaction that a peer sent, if a client of this node sends a member's signature of the
  * transaction. If the journal is a file, a transaction is on disk before the client gets its answer. A transaction
  * stays in the journal until its block is final or at least one round below the tip, or until the transaction expires
- * or becomes invalid. If the journal is full, the node makes room by removing confirmed transactions, and removes the
- * transactions that were confirmed first before the others.
+ * or becomes invalid. If the journal is full, the node makes room by removing confirmed transactions, in the order in
+ * which the node found them in blocks.
  */
 
 import type { JsonObject, MemberSignature, TransactionId } from '../protocol/types.ts';

@@ -189,8 +189,9 @@ export type PeerOffenceCode =
   /** A message or an answer is malformed. */
   | 'MALFORMED_MESSAGE'
   /**
-   * A peer list is too long or, in generation 3, is not a list. If a list contains entries with impossible addresses,
-   * the transport skips these entries, and there is no offence.
+   * The peer answered a request for peers with too long a list or, in generation 3, with a value that is not a list. If
+   * entries of the list are too large, or have an invalid address or port, the transport skips these entries, and there
+   * is no offence.
    */
   | 'MALFORMED_PEER_LIST'
   /** The peer's info about itself is larger than allowed. */

@@ -81,7 +81,8 @@ export function integerOf({ isNegative, digits, exponent }: Decimal): bigint | u
 const LIMB_PLACES = 12;
 const LIMB = 10 ** LIMB_PLACES;
 /**
- * Maximum number of decimal terms in a sum. 8,000 limbs of 12 digits add up to less than 2^53, so each JavaScript
+ * Maximum number of decimal terms in a sum. The decimal terms are the numbers other than 0 that the methods `add` and
+ * `subtract` of `DecimalSum` have received. 8,000 limbs of 12 digits add up to less than 2^53, so each JavaScript
  * number is exact. A block of 25 transactions needs about fifty terms.
  */
 const TERMS_MAX = 8_000;
@@ -186,8 +187,8 @@ export class DecimalSum {
 }
 
 /**
- * Caches the limbs of numbers that were added before. The node adds each number of a transaction several times before
- * the block of the transaction is in the chain.
+ * Caches the limbs of each number that was added to a sum, for later sums with this number. The node adds each number
+ * of a transaction several times before the block of the transaction is in the chain.
  */
 const known = new WeakMap<Decimal, Limbs>();
 

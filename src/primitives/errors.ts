@@ -24,7 +24,7 @@ export class ProtocolError extends Error {
 
 /**
  * Reports that an invariant of this program does not hold. If the error is thrown inside a transaction of the store,
- * the transaction is rolled back. The node logs the error. If no code catches the error, the node stops.
+ * the transaction is rolled back. The node logs the error. If no caller catches the error, the node stops.
  */
 export class AssertionFailed extends Error {
   constructor(invariant: string) {

@@ -19,8 +19,8 @@ const WORK_SHARE = 0.5;
 const WORK_BURST_MS = 10;
 /**
  * The budget has a debt while its credit is negative. If the debt is at least this number of milliseconds, `spend`
- * charges nothing. Without this limit, a flood of work that cannot be postponed would delay the work that can be
- * postponed for a long time.
+ * charges nothing. Without this limit, a flood of work that cannot be postponed would cause a long delay of the work
+ * that can be postponed.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
@@ -40,7 +40,10 @@ export class WorkShare {
   readonly #clock: WorkShareOptions['clock'];
   readonly #share: number;
   readonly #burstMs: number;
-  /** Callbacks that wait until the budget has time left. Each user of the budget has at most one waiting callback. */
+  /**
+   * Callbacks that wait until the budget has time left. Each module that uses the budget has at most one waiting
+   * callback.
+   */
   readonly #waiting: (() => void)[] = [];
   /** Credit of the budget in milliseconds. After long work, the credit is negative (a debt). */
   #creditMs: number;

@@ -14,7 +14,7 @@ export type Generation = 2 | 3;
 export const ACTIVE_DELEGATES = 101;
 /** Maximum number of bytes that a block header may state as the length of the payload. */
 export const PAYLOAD_BYTES_MAX = 1_048_576;
-/** Maximum number of votes by one account. */
+/** Maximum number of delegates for which one account can vote at the same time. */
 export const VOTES_PER_ACCOUNT_MAX = 101;
 /** The supply, in beddows, that the genesis block pays out. */
 export const GENESIS_SUPPLY = 10_000_000_000_000_000n;

@@ -21,9 +21,9 @@ export function rewardAt(height: number, rewards: RewardParams): bigint {
 }
 
 /**
- * The supply in beddows as the HTTP interface shows it: the supply of the genesis block plus all full rewards up to a
- * height. The real supply differs if some blocks earned only a quarter of the reward (generation 3), or if an exception
- * of the network changes rewards.
+ * The supply in beddows as the HTTP interface shows it: the supply of the genesis block plus the full rewards of all
+ * blocks up to and including the given height. The real supply differs if some blocks earned only a quarter of the
+ * reward (generation 3), or if an exception of the network changes rewards.
  */
 export function supplyAt(height: number, rewards: RewardParams): bigint {
   let supply = GENESIS_SUPPLY;

@@ -124,7 +124,8 @@ export interface Rules {
    *
    * - `none`: The transaction needs no signature of a member, and has none.
    * - `ready`: The transaction has enough signatures of members, and all are valid.
-   * - `pending`: The transaction has too few signatures, or one of its signatures belongs to no member or occurs twice.
+   * - `pending`: The transaction has too few signatures of members. Or a signature in its list `signatures` belongs to
+   *   no member, or occurs twice.
    */
   multisignatureStatus(
     state: StateReader,
@@ -173,8 +174,8 @@ export interface Rules {
    * @param context present if the block extends the tip. The function then also checks the reward (generation 3) or the
    *   slot (generation 2). Like lisk-sdk, the function makes this check together with the checks above, so a block with
    *   several faults gets the same message as from lisk-sdk. In generation 2, the function accepts a block whose only
-   *   fault is a wrong slot, and `applyBlock` refuses the block later. If the block has other faults, the function adds
-   *   the wrong slot to the message
+   *   fault is a wrong slot, and `applyBlock` refuses the block later. If a block with a wrong slot also has other
+   *   faults, the function adds the wrong slot to the message
    * @throws BlockRejected
    */
   validateBlock(block: Block, verify: SignatureOracle, context?: BlockContext): void;
@@ -214,7 +215,8 @@ export interface Rules {
   prefersTip(announced: AnnouncedTip, than: AnnouncedTip): boolean;
 
   /**
-   * Returns the height of the highest final block, which `state` contains. Returns 0 if the generation has no finality.
+   * Returns the height of the highest final block. The function reads this height from `state`. Returns 0 if the
+   * generation has no finality.
    */
   finalizedHeight(state: StateReader): number;
 
@@ -248,8 +250,8 @@ export interface Rules {
   /**
    * Builds and signs the next block.
    *
-   * @param request.previouslyForged the last header of this delegate in the signing journal, or the header that
-   *   `handOver` returned; undefined if there is none
+   * @param request.previouslyForged the last header that the signing journal contains for the delegate with the key
+   *   pair `request.keyPair`, or the header that `handOver` returned; undefined if there is none
    * @throws ProtocolError `FORGING_CONTRADICTS`, before anything is signed, if the new header would contradict
    *   `previouslyForged`
    * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGER_SLOT_TAKEN`, `FORGING_CONTRADICTS` or
@@ -370,7 +372,8 @@ export interface Codec {
    */
   decodeTransaction(bytes: Uint8Array, id?: TransactionId, senderId?: Address): Transaction;
   /**
-   * Reads a block from JSON. The function computes the id of the block, and ignores an id in the JSON.
+   * Reads a block from JSON. The function computes the id of the block, and ignores the member `id` in the JSON of the
+   * block.
    *
    * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
    */

@@ -6,8 +6,8 @@
 
 /**
  * Hexadecimal text of 32 bytes, in lower case except in `MemberSignature`. While the node applies a block, however,
- * `Account.publicKey` may have upper-case letters, because nodes compare this key with the text of the key in later
- * transactions of the account (`tx/apply.ts`).
+ * `Account.publicKey` may have upper-case letters, because nodes compare the text of this key with the text of the key
+ * in later transactions of the account in the same block (`tx/apply.ts`).
  */
 export type PublicKey = string;
 /** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures` and `MemberSignature`. */
@@ -78,7 +78,10 @@ export type Payload =
 
 export type PayloadKind = Payload['kind'];
 
-/** The registration of an application (dapp). Only old blocks may contain registrations (`Exceptions.precedent`). */
+/**
+ * The registration of an application (dapp). Only old blocks may contain a registration of this kind
+ * (`Exceptions.precedent`).
+ */
 export interface DappDescription {
   readonly category: number;
   readonly name: string;
@@ -91,8 +94,9 @@ export interface DappDescription {
 
 /**
  * A transaction that passed the checks of its generation's codec (`Codec.transactionFromJson`). The codec does not
- * check the signatures and, in generation 2, the id and the fee, so they may still be wrong. For transactions of the
- * genesis block, and for transactions in the exceptions of the network, the codec also omits some of its other checks.
+ * check the signatures. In generation 2, the codec also does not check the id and the fee. The members that the codec
+ * does not check may still be wrong. For transactions of the genesis block, and for transactions in the exceptions of
+ * the network, the codec also omits some of its other checks.
  */
 export interface Transaction {
   readonly id: TransactionId;
@@ -115,8 +119,8 @@ export interface Transaction {
    */
   readonly signatures: readonly Signature[];
   /**
-   * The public key of the recipient, which a transaction of generation 2 may state. The recipient must be the address
-   * of this key. The key has no other effect, and no signature covers the key.
+   * A transaction of generation 2 may state the public key of its recipient here. The recipient must be the address of
+   * this key. The key has no other effect, and no signature covers the key.
    */
   readonly recipientPublicKey?: PublicKey;
   /** Undefined for nearly all transactions, because the node can compute their original JSON from the other members. */

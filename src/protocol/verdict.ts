@@ -29,8 +29,9 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit`: the sender is no multisignature account, the key belongs to no member, or the transaction already has the
-   * signature. In these cases, the node does not verify the signature. `false`: the signature is invalid for the key.
+   * `unfit` has three cases: the sender of the transaction is no multisignature account and the transaction does not
+   * register one, the key of the signature belongs to no member, or the transaction already has the signature. In these
+   * cases, the node does not verify the signature. `false`: the signature is invalid for the key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -138,7 +139,7 @@ export type BlockRejectionCode =
   | 'BLOCK_PAYLOAD_INVALID'
   /** The generator does not own the slot. */
   | 'BLOCK_FORGER_INVALID'
-  /** A header field of the finality protocol contradicts the chain or an earlier header of the delegate. */
+  /** A header field of the finality protocol contradicts the chain or an earlier header of the block's generator. */
   | 'BLOCK_BFT_INVALID'
   /**
    * The generator of a round's last block is not active in the next round. Nodes of lisk-sdk 3.0.2 refuse such a

@@ -42,7 +42,7 @@ export interface SinkProgress {
   readonly phase: 'replay' | 'backfill' | 'live';
   /** Height that the phase has reached. */
   readonly height: number;
-  /** Last height of the final part of the sink, which consists of its complete ranges. */
+  /** Last height of the final part of the sink; 0 while the sink has no complete range. */
   readonly finalHeight: number;
   /**
    * Number of rows that the run has passed to the sink. When blocks move from the tail to a range, their rows are
@@ -52,16 +52,16 @@ export interface SinkProgress {
 }
 
 /**
- * Maximum number of blocks in one write to the tail, if `TAIL_RANGES_AT_ONCE` does not set a lower limit. Until the
- * sink has caught up with the chain, the run collects this number of new blocks before it writes them. An insert into
- * ClickHouse has a fixed cost, which equals the cost of the rows of about 100 blocks. With 1,000 blocks in an insert,
- * the fixed cost is about a tenth of the cost of the insert.
+ * Maximum number of blocks in one write to the tail, if `TAIL_RANGES_AT_ONCE` does not set a lower limit. While the
+ * sink catches up with the chain, the run collects as many new blocks as the two limits allow, and then writes these
+ * blocks together. An insert into ClickHouse has a fixed cost. This cost is about as high as the cost of inserting the
+ * rows of 100 blocks. With 1,000 blocks in an insert, the fixed cost is about a tenth of the cost of the insert.
  */
 const TAIL_BLOCKS_AT_ONCE = 1_000;
 /**
- * Maximum number of blocks in one write to the tail, as a number of ranges. The first block of a write may be inside a
- * range, so the write touches at most 51 ranges. In ClickHouse, each partition of the tail contains the blocks of one
- * range, and a server refuses an insert into more than 100 partitions.
+ * Maximum number of blocks in one write to the tail, given as a multiple of `rangeBlocks`. The first block of a write
+ * may be inside a range, so the write touches at most 51 ranges. In ClickHouse, each partition of the tail contains the
+ * blocks of one range, and a server refuses an insert into more than 100 partitions.
  */
 const TAIL_RANGES_AT_ONCE = 50;
 /** Number of blocks between two progress reports of a replay. */
@@ -69,7 +69,8 @@ const REPLAY_REPORT_BLOCKS = 10_000;
 
 /**
  * Fills the sink until the signal is aborted. If `follows` is false, the function also ends when the sink has all
- * blocks of the chain. The caller then ends the sink and closes the source, also after an error.
+ * blocks of the chain. After this function returns or throws, the caller calls `end` of the sink and `close` of the
+ * source.
  *
  * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the chain does not contain the final part of the sink,
  *   `SINK_REVERTED_BELOW` when a block that counted as final was reverted, the errors of `RowMaker`, and the errors of
@@ -212,9 +213,9 @@ class SinkWriter {
   }
 
   async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
-    // If the stored tail has a block of another branch at a height of this range, this method first reverts this
-    // block and all blocks above it. Otherwise the blocks above the range would stay in the tail, and readers would see
-    // rows of two branches.
+    // If the stored tail has a block of another branch at a height of this range, this method first reverts this block
+    // and all blocks above it. Otherwise the blocks of the other branch above the range would stay in the tail, and
+    // readers would see rows of two branches.
     await this.#revertFrom(
       this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),
     );
@@ -266,7 +267,7 @@ class SinkWriter {
   }
 
   /**
-   * Throws if the tail is empty and the parent of the next block is not the last block that the row maker applied. In
+   * Throws if `#tail` is empty and the parent of the next block is not the last block that the row maker applied. In
    * this case, the chain has reverted this last block, although the block counted as final.
    */
   #checkParent({ previousBlockId }: Block): void {

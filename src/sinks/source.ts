@@ -30,9 +30,9 @@ export interface ChainSource {
   /** Returns the height up to which all blocks count as final; 0 if no block counts as final. */
   finalHeight(): Promise<number>;
   /**
-   * Yields the blocks from `fromHeight` to `toHeight`, ascending. The caller asks only for blocks that count as final
-   * now, or that counted as final in an earlier run of the sink. If the chain no longer reaches `toHeight`, the
-   * iteration ends early without an error.
+   * Yields the blocks from `fromHeight` to `toHeight` (both included), ascending. The caller asks only for blocks that
+   * count as final now, or that counted as final in an earlier run of the sink. If the chain no longer reaches
+   * `toHeight`, the iteration ends early without an error.
    */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;
   /** Reports the blocks of the chain from `fromHeight` on, and then each later change, until the signal is aborted. */

@@ -91,7 +91,7 @@ const SINK_TABLES = {
   rounds: {
     /** Height of the last block of the round. */
     height: 'u32',
-    /** Position among the delegates of the round, from 0. */
+    /** Position of the row among the rows of the round in this table, from 0. */
     position: 'u32',
     time: 'time',
     round: 'u32',

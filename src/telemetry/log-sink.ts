@@ -18,8 +18,8 @@ export interface LogSink {
 /** Limits on log files. If a sink has no `Rotation`, its only file grows without limit. */
 export interface Rotation {
   /**
-   * Maximum size of the file in bytes. Before a write that would make the file larger, the sink renames the file and
-   * starts a new file. An empty file is not renamed.
+   * Maximum size of the file in bytes. Before a write that would make the file larger than this maximum, the sink
+   * renames the file and starts a new file. An empty file is not renamed.
    */
   readonly bytesMax: number;
   /**

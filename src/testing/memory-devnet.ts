@@ -58,8 +58,8 @@ interface Kept extends TimeState {
  */
 const FIRST_PORT = 5000;
 /**
- * The number of snapshots is limited because each snapshot keeps copies of the chain, pool and signing journal of every
- * node in memory.
+ * The number of snapshots is limited because each snapshot needs memory: it contains copies of the chain, the pool and
+ * the signing journal of every node.
  */
 const SNAPSHOTS_MAX = 100;
 const PEERS_MS_MAX = 5000;
@@ -319,9 +319,9 @@ export class MemoryDevnet implements TestDevnet {
   }
 
   /**
-   * Passes a transaction that the node `at` has accepted on to all other nodes in the group of `at`. In the mining mode
-   * `instant`, the timekeeper sends the transaction to these nodes and mines blocks. In the other modes, these nodes
-   * get the transaction immediately, because the next slot may belong to a delegate of any node.
+   * Gives a transaction to all other nodes in the group of `at`. The node `at` has accepted this transaction before. In
+   * the mining mode `instant`, the timekeeper sends the transaction to these nodes and mines blocks. In the other
+   * modes, these nodes get the transaction immediately, because the next slot may belong to a delegate of any node.
    */
   #arrived(id: string, transaction: JsonObject, at: MemoryNode): void {
     if (this.#timekeeper.mode === 'instant') {

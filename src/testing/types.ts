@@ -7,9 +7,9 @@ export interface DevnetOptions {
   /** Number of nodes, from 1 to 16; default 1. */
   readonly nodes?: number;
   /**
-   * This mode decides when the nodes forge blocks. With `instant` (the default), the nodes forge when a transaction
-   * arrives. With `on-demand`, the nodes forge only when the test calls `mine`, `fund` or `heal`. With `interval`, the
-   * nodes forge in each slot.
+   * Mining mode, which decides when the nodes forge blocks. With `instant` (the default), the nodes forge when a
+   * transaction arrives. With `on-demand`, the nodes forge only when the test calls `mine`, `fund` or `heal`. With
+   * `interval`, the nodes forge in each slot.
    */
   readonly mine?: MiningMode;
   /**

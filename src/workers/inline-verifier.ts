@@ -12,7 +12,7 @@ import { SignatureCache, checkKey } from './signature-cache.ts';
  * Creates a verifier that makes all checks on the calling thread and remembers their results.
  *
  * @param cacheEntriesMax maximum number of results that the cache stores by content (public key, signature and
- *   message); the cache drops results that were not used recently
+ *   message); the cache drops results that were not used recently (see `LruMap`)
  */
 export function createInlineVerifier(ed25519: Ed25519, cacheEntriesMax: number): Verifier {
   const cache = new SignatureCache(cacheEntriesMax);

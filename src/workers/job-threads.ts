@@ -19,8 +19,8 @@ export interface JobThreadsOptions {
    */
   readonly waitingMax: number;
   /**
-   * Receives a log line when the first thread ends unexpectedly. If more threads end unexpectedly, `JobThreads` writes
-   * no further log line.
+   * Receives a log line when a thread ends unexpectedly. `JobThreads` writes such a line only once, even if more
+   * threads end unexpectedly.
    */
   readonly observer?: Observer;
 }

@@ -1,7 +1,7 @@
 /**
  * Reads lines of a chain file (each line is one block) and validates the blocks, including their signatures. A worker
- * thread of the reader does this work for each call with more than `INLINE_LINES_MAX` lines. The calling thread does
- * the work for all other calls, and for a call that no worker thread answers.
+ * thread of the reader does this work for each call of `read` with more than `INLINE_LINES_MAX` lines. The calling
+ * thread does the work for all other calls of `read`, and for a call that no worker thread answers.
  */
 
 import { selectEd25519 } from '../crypto/ed25519.ts';
@@ -13,8 +13,8 @@ import { readPackedLines } from './packed-lines.ts';
 
 export interface LineReaderOptions {
   /**
-   * Number of worker threads, which start with the first call for more than `INLINE_LINES_MAX` lines. With 0, the
-   * calling thread reads all lines.
+   * Number of worker threads, which start with the first call of `read` for more than `INLINE_LINES_MAX` lines. With 0,
+   * the calling thread reads all lines.
    */
   readonly threads: number;
   readonly rules: Rules;
@@ -39,8 +39,8 @@ export interface LineReader {
 }
 
 /**
- * A call with at most this number of lines reads them on the calling thread, because starting a thread would take
- * longer than reading these lines.
+ * A call of `read` with at most this number of lines reads the lines on the calling thread, because starting a thread
+ * would take longer than reading so few lines.
  */
 const INLINE_LINES_MAX = 4;
 /** Any number of lines may wait for one thread, because the caller limits the number of lines in memory. */

@@ -29,8 +29,8 @@ export interface VerifierPoolOptions {
    */
   readonly cacheEntriesMax: number;
   /**
-   * Receives a log line when the first thread ends unexpectedly. If more threads end unexpectedly, the verifier writes
-   * no further log line.
+   * Receives a log line when a thread ends unexpectedly. The verifier writes such a line only once, even if more
+   * threads end unexpectedly.
    */
   readonly observer?: Observer;
   /** URL of the worker script. The default is the URL of `verify-worker`. */
@@ -66,8 +66,8 @@ const KEYED_CHECKS_MAX = 200;
 export const THREAD_CHECKS_MAX = 20_000;
 
 /**
- * Creates the verifier. If a worker thread ends unexpectedly, the calling thread makes the checks of that thread. If no
- * worker thread is left, the calling thread makes all checks.
+ * Creates the verifier. If a worker thread ends unexpectedly, the calling thread makes the checks that the worker
+ * thread has not answered. If no worker thread is left, the calling thread makes all checks.
  *
  * @throws ProtocolError `ED25519_BACKEND_WRONG` when the backend answers an edge case of `ed25519-vectors.ts` wrongly
  */

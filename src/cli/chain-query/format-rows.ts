@@ -6,7 +6,10 @@ import type { TransactionJson } from './shapes.ts';
 export type Row = readonly [label: string, value: string];
 
 const LABEL_CHARACTERS = 16;
-/** Minimum space after a label. Some labels of block headers have more than `LABEL_CHARACTERS` characters. */
+/**
+ * Minimum space between a label and its value. Some labels of block headers are so long that the column of labels must
+ * be wider than `LABEL_CHARACTERS` characters.
+ */
 const GAP = '  ';
 const NAMES: Readonly<Record<number, string>> = {
   0: 'transfer',
@@ -15,7 +18,10 @@ const NAMES: Readonly<Record<number, string>> = {
   3: 'vote',
   4: 'multisignature registration',
 };
-/** First type number of generation 3. Generation 2 numbers the same types from 0, in the same order. */
+/**
+ * Lowest number of a transaction type in generation 3. Generation 2 has the same transaction types in the same order,
+ * but numbers them from 0.
+ */
 const FIRST_TYPE_GEN3 = 8;
 
 export function rowLines(rows: readonly Row[]): readonly string[] {

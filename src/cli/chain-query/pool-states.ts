@@ -1,13 +1,13 @@
-/** The queues of a node's pool, from the last queue before a block (`ready`) to the first queue (`received`). */
+/** The queues of a node's pool, in the order in which `bloomery pool` lists their transactions. */
 export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
 
 export type PoolStateName = (typeof POOL_STATES)[number];
 
 const FROM_FIRST = POOL_STATES.toReversed();
 /**
- * Queues in the order of a search: twice from the first queue to the last. A transaction usually moves on to a later
- * queue, so one pass finds it. A new block can move the transaction back to an earlier queue behind the search. The
- * second pass finds such a transaction.
+ * Queues in the order of a search: twice from `received` to `ready`. A transaction usually moves towards `ready`, so
+ * one pass usually finds the transaction. Sometimes the transaction moves to a queue that this pass has already read,
+ * for example after a new block. The second pass finds such a transaction.
  */
 export const SEARCH_ORDER: readonly PoolStateName[] = [...FROM_FIRST, ...FROM_FIRST];
 

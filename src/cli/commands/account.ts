@@ -82,7 +82,10 @@ function queriesOf(which: string): readonly string[] {
   return isCanonicalHex(key, 32) ? [`publicKey=${key}`] : [];
 }
 
-/** True for 1 to 20 letters, digits and `!@$&_.`; a node refuses to look up a name with other characters. */
+/**
+ * True for a text of 1 to 20 characters, each of them a letter, a digit or one of `!@$&_.`. A node refuses to look up
+ * any other text as a name.
+ */
 function isName(which: string): boolean {
   return /^[a-z0-9!@$&_.]{1,20}$/i.test(which);
 }

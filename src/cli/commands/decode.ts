@@ -64,7 +64,7 @@ function decodedBytes(bytes: Buffer, network: SigningNetwork | undefined): reado
   const signer = signerFor(generationOfType(bytes[0]), network);
   const found = signer.fromBytes(bytes).map((transaction) => decodedTransaction(transaction, signer, network));
   // `fromBytes` can find two transactions for the same bytes. The right transaction is the one whose signature is
-  // valid. If no signature is valid or checked, the function returns all transactions that it found.
+  // valid. If each signature is false or was not checked, the function returns all transactions that it found.
   const signed = found.filter(({ isSigned }) => isSigned === true);
   return signed.length > 0 ? signed : found;
 }
@@ -106,7 +106,8 @@ function decodedTransaction(
 ): Decoded & { readonly isSigned: boolean | undefined } {
   const { id, type, timestamp, senderPublicKey, signatures } = transaction;
   const generation = generationOfType(type);
-  // A signature of generation 2 does not cover the network, so the signature can be checked without a network.
+  // A signature of generation 2 does not cover the network identifier, so the signature can be checked without a
+  // network.
   const isSigned = network === undefined && generation === 3 ? undefined : signer.faultsOf(transaction).length === 0;
   const bytes = hexOf(signer.toBytes(transaction));
   const verdict = isSigned === undefined ? 'not checked: name a network with --network' : isSigned ? 'valid' : 'false';

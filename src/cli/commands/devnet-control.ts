@@ -87,8 +87,8 @@ export class DevnetControl {
     try {
       skewMs = skewMsOfText(skew);
     } catch (error) {
-      // If both the node and the clock offset are wrong, the error names the node, because the command would fail even
-      // with a valid clock offset.
+      // If the number of the node and the clock offset are both wrong, the error reports the number, because the
+      // command would fail even with a valid clock offset.
       await this.#refuseMissing(node);
       throw error;
     }

@@ -67,8 +67,8 @@ export async function devnetRun(file: string, flags: ScenarioFlags): Promise<voi
 }
 
 /**
- * Checks before the run that the file of `--junit` can be opened for writing. A failure at the end would lose the
- * results of a long run.
+ * Checks before the run that the file of `--junit` can be opened for writing. Without this check, the results of a long
+ * run would be lost if the file could not be opened at the end.
  *
  * @throws ProtocolError `USAGE`
  */

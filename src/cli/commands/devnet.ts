@@ -144,7 +144,7 @@ function refuseSourceInside(directory: string, { path, chain }: ForkSource): voi
 }
 
 /**
- * Copies the chain of the source to the nodes, unless an earlier run in this folder has copied the chain. Returns the
+ * Copies the chain of the source to the nodes, unless an earlier run in `directory` has copied the chain. Returns the
  * facts about the fork.
  */
 async function forkInto(

@@ -74,8 +74,8 @@ async function follow(flags: EventsFlags, print: PrintEvent): Promise<never> {
 }
 
 /**
- * Returns the id of the event after which the list begins; by default, an id before the oldest event. Returns undefined
- * if `--from-height` sets the beginning.
+ * Returns the id of the event after which the output begins; by default, an id before the oldest event. Returns
+ * undefined if only `--from-height` sets the first event of the output.
  */
 function beginningOf({ since, fromHeight }: EventsFlags): string | undefined {
   return since ?? (fromHeight === undefined ? BEGINNING : undefined);

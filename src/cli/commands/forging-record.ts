@@ -246,7 +246,10 @@ function markAll(journal: JournalFile, { network, folder, movedAtS }: Marking): 
   }
 }
 
-/** Returns the folder for watermarks of the node that is started with these flags; undefined if it stores none. */
+/**
+ * Returns the folder for watermarks of the node that is started with these flags; undefined if this node stores no
+ * watermarks.
+ */
 function watermarkFolderFor(network: Network, { config: file }: ForgingImportFlags): string | undefined {
   const { forging } = loadConfig({ network, environment: process.env, ...(file === undefined ? {} : { file }) });
   return watermarkFolderOf(forging.watermarkFolder, process.env);
@@ -279,8 +282,8 @@ function readText(file: string, name: string): string {
 }
 
 /**
- * Writes a new file and returns when the file is on the disk. Signing on this machine may end only when the file is on
- * the disk.
+ * Writes a new file and returns when the file is on the disk. When `forgingExport` ends the signing on this machine,
+ * the exported record must already be on the disk.
  *
  * @throws ProtocolError `SIGNING_RECORD_EXISTS` for an existing file; `SIGNING_RECORD_UNWRITABLE`
  */

@@ -26,8 +26,8 @@ async function waitingAt(source: Source, limit: number): Promise<readonly Waitin
   const waiting = new Map<string, Waiting>();
   for (const state of SEARCH_ORDER) {
     const path = `node/transactions/${state}?sort=timestamp:asc&limit=${limit}`;
-    // A transaction that moves to another queue between two of these requests can be in both answers of the node. In
-    // this case, the state from the later answer replaces the state from the earlier answer.
+    // A transaction that moves to another queue between two requests can be in both answers of the node. In this case,
+    // the state from the later answer replaces the state from the earlier answer.
     for (const transaction of await source.ask<readonly TransactionJson[]>(path, POOLED_TRANSACTIONS))
       waiting.set(transaction.id, { state, transaction });
   }

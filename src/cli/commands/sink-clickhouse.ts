@@ -22,8 +22,9 @@ export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
 const PASSWORD_VARIABLE = 'BLOOMERY_CLICKHOUSE_PASSWORD';
 
 /**
- * Reads the password from the file of `--password-file` or from the environment variable. If neither is given, the
- * function returns undefined: the URL may contain the password, or the server may need none.
+ * Reads the password from the file of `--password-file` or from the environment variable
+ * `BLOOMERY_CLICKHOUSE_PASSWORD`. If neither is given, the function returns undefined: the URL may contain the
+ * password, or the server may need none.
  */
 async function passwordOf({ url, passwordFile: file }: ClickHouseFlags): Promise<string | undefined> {
   if (hasPassword(url)) {

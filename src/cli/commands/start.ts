@@ -75,9 +75,9 @@ export async function start(flags: StartFlags): Promise<void> {
 }
 
 /**
- * Returns a text that tells the user why no block is forged on a network whose forging keys are published. Returns
- * undefined for any other network, and also if peers are configured, if `forging.force` is set, or if forging is
- * disabled.
+ * Returns a text for the user if the forging keys of the network are published. The text says that no block is forged,
+ * because no delegate forges on this node and no peer is configured. Returns undefined for any other network, and also
+ * if peers are configured, if `forging.force` is set, or if forging is disabled.
  */
 function forgingLack({ name, directory, forgers }: Network, { forging, p2p }: Config): string | undefined {
   if (forgers?.arePublished !== true || p2p.fixedPeers.length + p2p.seedPeers.length > 0) return undefined;

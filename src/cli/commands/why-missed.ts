@@ -18,8 +18,8 @@ export interface MissedSlot {
   readonly delegate: string | undefined;
   /**
    * Present only if the node's chain ends before the slot, and another round may have begun between the tip and the
-   * slot. In this case, `delegate` may be wrong: it owns the slot by the forging order for `orderOfHeight`, which is
-   * the height of the next block after the tip.
+   * slot. In this case, `delegate` may be wrong, because it comes from the forging order for the next block after the
+   * tip. The height of this block is `orderOfHeight`.
    */
   readonly orderOfHeight?: number;
   /** True when the delegate is configured on the queried node. */
@@ -43,8 +43,8 @@ interface Report {
   readonly slots: readonly { readonly slot: number; readonly facts: readonly Fact[]; readonly forger?: SlotForger }[];
   readonly switches: readonly { readonly time: string; readonly delegate: string; readonly on: boolean }[];
   /**
-   * Branches that the node left for a better branch. In the slots from `fromSlot` to `toSlot`, the node used the
-   * forging order of the branch that the node left later. The answers of nodes of earlier versions lack `branches`,
+   * Branches that the node left for a better branch. In the slots from `fromSlot` to `toSlot`, the node was still on
+   * such a branch, and used the forging order of this branch. The answers of nodes of earlier versions lack `branches`,
    * `looks` and `oldOrders`.
    */
   readonly branches?: readonly {
@@ -57,8 +57,8 @@ interface Report {
   /** Ranges of slots in which the forging scheduler of the node ran. */
   readonly looks?: readonly { readonly fromSlot: number; readonly toSlot: number }[];
   /**
-   * Ranges of slots during which the tip of the queried node stayed at the height `height - 1`. Before the end of a
-   * range, other nodes may have begun a later round, which has another forging order.
+   * Ranges of slots during which the tip of the queried node stayed at the height `height - 1`. By the last slot of
+   * such a range, other nodes may have begun a later round, which has another forging order.
    */
   readonly oldOrders?: readonly { readonly fromSlot: number; readonly toSlot: number; readonly height: number }[];
 }
@@ -100,9 +100,9 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
- * slots directly before the block at the height `place`. If there are more of these slots than a round has, the result
- * contains only the newest, as many as a round has. If `place` is above the height of the tip, the result contains only
- * the slot with the number `place`.
+ * slots directly before the block at the height `place`. The result contains at most as many slots as a round has. If
+ * more slots were missed there, the result contains the newest of them. If `place` is above the height of the tip, the
+ * result contains only the slot with the number `place`.
  *
  * @throws ProtocolError like `whyMissed`
  */
@@ -209,8 +209,8 @@ function reasonOf(gap: Gap): string {
 }
 
 /**
- * Returns the reason for a slot in which the forging scheduler of the node did not run. Returns undefined if the
- * scheduler ran in the slot, and for a node of an earlier version, which does not report `looks`.
+ * If the forging scheduler of the node did not run in the slot, returns the reason why the slot has no block. Returns
+ * undefined if the scheduler ran in the slot, and for a node of an earlier version, which does not report `looks`.
  */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;

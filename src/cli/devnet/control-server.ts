@@ -99,8 +99,8 @@ function admitted(request: IncomingMessage, { server, operations, token }: Servi
       'the control port answers to this machine alone, and to no web page',
     );
   }
-  // `timingSafeEqual` needs two values of equal length, so the function compares digests. The time of the comparison
-  // reveals nothing about the token.
+  // `timingSafeEqual` needs two values of equal length, so the function compares digests. The duration of the
+  // comparison therefore reveals nothing about the token.
   if (!timingSafeEqual(sha256(utf8(authorization)), sha256(utf8(`Bearer ${token}`)))) {
     throw new ProtocolError(
       'CONTROL_TOKEN_WRONG',

@@ -3,10 +3,10 @@
  * (`node-agent.ts`) creates this transport. `bloomery start` does not even load this file.
  *
  * Both ends of a link know the faults of the link. The sender applies the faults to each message and each request. The
- * node that receives an answer applies the faults to this answer. To the information that a peer sends about itself,
- * the receiving node applies the faults. The sender cannot do this, because one call of `announce` sends this
- * information to all peers. The faults do not affect heartbeats and measurements of latency, so connections stay open.
- * A dial fails if the link is cut, and is delayed if the link is slow.
+ * node that receives an answer applies the faults to this answer. The receiving node also applies the faults to the
+ * information that a peer sends about itself. The sender cannot apply faults to this information, because one call of
+ * `announce` sends the information to all peers. The faults do not affect heartbeats and measurements of latency, so
+ * connections stay open. A dial fails if the link is cut, and is delayed if the link is slow.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -122,7 +122,7 @@ export class FaultyTransport implements Transport {
     refuseCut();
     const { delayMs } = this.#faults.get(address.wsPort) ?? NONE;
     if (delayMs > 0) {
-      // A dial takes a request and an answer, and both are delayed.
+      // A dial consists of a request and an answer, and the link delays each of the two.
       await new Promise<void>((resolve) => void this.#options.clock.after(2 * delayMs, resolve));
       refuseCut();
     }

@@ -13,7 +13,7 @@ import { CONTROL_FILE } from './control-file.ts';
 import type { ChosenNetwork } from './network.ts';
 import type { PlannedNode } from './plan.ts';
 
-/** Settings that must be equal in all runs on the same data. */
+/** Settings that must be equal in all runs of a devnet in the same folder. */
 interface DevnetRecord {
   readonly nodes: number;
   readonly blockTimeS: number;

@@ -39,9 +39,9 @@ export interface AgentOptions extends AgentStart {
   readonly host?: AgentHost;
 }
 
-/** The folder of the node, and the functions that close and open the node. */
+/** The data folder of the node, and the functions that close and open the node. */
 export interface AgentHost {
-  /** Folder of the network's chain and journals, inside the data folder of the node. */
+  /** Data folder of the node, with the chain and the journals. */
   readonly dataDirectory: string;
   close(): Promise<void>;
   /** Builds and starts the node. */

@@ -65,7 +65,7 @@ export class NodeLinks {
   /**
    * Sends a request to all running nodes. A node that does not answer, or answers with an error, is skipped.
    *
-   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers without an error
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when all nodes are skipped
    */
   askAll(request: AgentRequest): Promise<readonly AgentState[]> {
     return this.ask(this.all(), request);

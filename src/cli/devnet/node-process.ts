@@ -120,8 +120,9 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 const LOG_END_BYTES = 64 * 1024;
 
 /**
- * Searches the last 20 lines of the log since `logStart` for lines that begin with `bloomery: `. Returns the last such
- * line, without this prefix. If there is no such line, returns a text with the exit code or the signal.
+ * Searches the part of the log after the position `logStart`. The function looks in the last 20 lines of this part for
+ * lines that begin with `bloomery: `. Returns the last such line, without this prefix. If there is no such line,
+ * returns a text with the exit code or the signal.
  */
 function reasonOf(logFile: string, logStart: number, exitCode: number | null, signal: NodeJS.Signals | null): string {
   const lastWord = endOf(logFile, logStart)

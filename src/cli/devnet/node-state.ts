@@ -19,7 +19,7 @@ const POOL_FILE = 'pool.json';
 const JOURNAL_FILE = 'forging-journal';
 const TRANSACTIONS_FILE = 'transaction-journal';
 
-/** Files in the folder of a node, with their names in a snapshot. */
+/** The files with the chain and the journals in the data folder of a node, each with its name in a snapshot. */
 function filesOf(dataDirectory: string): readonly (readonly [name: string, file: string])[] {
   return [
     [DATA_FILE, join(chainDirectory({ dataDirectory }), DATA_FILE)],

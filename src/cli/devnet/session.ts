@@ -139,8 +139,8 @@ class Session {
       clock: systemClock,
       mode: options.mode,
       intervalMs: options.intervalMs,
-      // The nodes start with the clock setting of an earlier run. A node needs the chain time already before
-      // `Timekeeper.begin` is called: the node restores transactions to its pool, and judges the age of these
+      // If an earlier run saved a clock setting, the nodes start with this setting. A node needs the chain time already
+      // before `Timekeeper.begin` is called: the node restores transactions to its pool, and judges the age of these
       // transactions.
       earlier: readClock(options.directory),
       links: () =>

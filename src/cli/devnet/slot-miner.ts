@@ -18,8 +18,8 @@ export interface SlotMinerOptions {
 
 export interface Mined {
   /**
-   * State of the node that forged the last block of the mined slots. If no node forged, the state of the node that had
-   * the greatest height before the mining.
+   * State of the node that forged the last block of the mined slots, after this block. If no node forged, the state
+   * that the node with the greatest height had before the mining.
    */
   readonly state: AgentState;
   readonly emptySlots: number;
@@ -85,9 +85,9 @@ export class SlotMiner {
   }
 
   /**
-   * Returns the newest slot among the tips of the nodes, but ignores tips in future slots. Returns -1 if no other tip
-   * exists. A node whose clock is ahead may have a tip in a future slot. Such a tip does not show whether the slots
-   * before the tip are filled.
+   * Returns the newest slot among the tips of the nodes, but ignores tips in future slots. Returns -1 if all tips are
+   * in future slots, or if `states` is empty. A node whose clock is ahead may have a tip in a future slot. If such a
+   * tip counted, the miner would skip all slots between the devnet's time and this tip.
    */
   #filledBy(states: readonly AgentState[]): number {
     const { params, clock } = this.#options;

@@ -24,8 +24,8 @@ export interface DevnetStart {
 }
 
 /**
- * Operations that need the clock or the blocks of the devnet, and therefore wait. Other operations (stopping nodes,
- * setting faults such as a delay) also work during a start.
+ * Operations that need the clock or the blocks of the devnet, and therefore wait. All other operations, for example
+ * `kill` and `delay`, also work during a start.
  */
 const WAITING = ['mine', 'mode', 'warp', 'freeze', 'resume', 'snapshot', 'revert', 'fund', 'send', 'impersonate'];
 const WAIT_MS_MAX = 60_000;

@@ -48,8 +48,9 @@ export function bannerLines({ network, nodes, directory, mode, blockTimeS, fork 
 }
 
 /**
- * Returns the end of the line with the commands: the flag that each command needs to find the devnet. The result is
- * empty for a devnet of generation 3 in the default folder, because commands use this devnet by default.
+ * Returns the text that follows the commands in the line `next` of the banner: the flag that each of these commands
+ * needs to find the devnet. The text is empty for a devnet of generation 3 in the default folder, because commands use
+ * this devnet by default.
  */
 function placeWords(directory: string): string {
   return directory === devnetDirectory({}, devnetNetworkName(3))
@@ -76,7 +77,8 @@ function accountLines(network: Network, httpPort: number): readonly string[] {
   try {
     accounts = readAccounts(network.directory);
   } catch {
-    // The folder of a network that the user made may lack a file with passphrases. The banner then shows no accounts.
+    // The user may have created the network, and its folder may then lack a file with passphrases. Without this file,
+    // the banner shows no accounts.
     return [];
   }
   const node = httpPort === HTTP_PORT ? '' : ` --node http://${DEVNET_HOST}:${httpPort}`;

@@ -85,12 +85,12 @@ export function processParts(
 
 /**
  * Runs the nodes until `stop` is aborted (the result is then undefined), or until all nodes have the same block at
- * `untilHeight`. Without `untilHeight`, there must be a check within `STARTUP_MS` in which all nodes answer. After this
- * check, a node that does not answer does not end the run, and the option `restart` decides what the supervisor does if
- * a process ends. With `untilHeight`, the whole run has a deadline (`deadlineMs`), and fails when a node ends. When
- * this function returns or throws, no process of a node is left.
+ * `untilHeight`. Without `untilHeight`, the run fails unless all nodes answer in the same check within `STARTUP_MS`.
+ * After this check, a node that does not answer does not end the run, and the option `restart` decides what the
+ * supervisor does if a process ends. With `untilHeight`, the whole run has a deadline (`deadlineMs`), and fails when a
+ * node ends. When this function returns or throws, no process of a node is left.
  *
- * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, and when
+ * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, or when
  *   all nodes are `dead` (`SupervisedNode.stateName`); `DEVNET_TOO_LATE` after `STARTUP_MS` or at the deadline, with
  *   the height of each node
  */

@@ -57,9 +57,9 @@ export interface MinedSlots {
 const PEERS_WAIT_MS = 5000;
 const PEERS_POLL_MS = 20;
 /**
- * Maximum number of slots that the devnet mines in the mode `instant` when transactions arrive. The mining ends
- * earlier after a block without transactions, after a block that leaves the pool empty, or after a round of empty
- * slots.
+ * Maximum number of slots that the devnet mines in a row in the mode `instant`, after transactions have arrived. The
+ * mining ends earlier after a block without transactions, after a block that leaves the pool empty, or after a whole
+ * round of consecutive empty slots.
  */
 const INSTANT_SLOTS_MAX = 1_000;
 
@@ -115,7 +115,7 @@ export class Timekeeper {
   /**
    * Starts the devnet. The caller must call this method when all nodes run. If the clock is behind the newest block,
    * the method sets the clock to the time of this block. In the mode `interval`, if the clock is not frozen, the method
-   * waits until the nodes are connected, but at most `peersWaitMs`, and then mines a slot.
+   * waits until the nodes are connected to their peers, but at most `peersWaitMs`, and then mines a slot.
    */
   begin(): Promise<void> {
     return this.#queue.run(async () => {
@@ -230,7 +230,10 @@ export class Timekeeper {
     return this.#nodes.askHighest(request);
   }
 
-  /** From now on, all running nodes accept any signature for these keys as valid. */
+  /**
+   * Makes all running nodes accept any signature for these keys as valid. A node that starts later receives the keys in
+   * another way (`impersonated` in `messages.ts`).
+   */
   impersonate(publicKeys: readonly string[]): Promise<void> {
     return this.#queue.run(async () => void (await this.#nodes.askAll({ op: 'impersonate', publicKeys })));
   }

@@ -81,8 +81,8 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
 /**
  * Returns the location of the chain to check. If the request does not determine a chain, returns undefined, and in most
  * cases adds a finding with the reason. One case gets no finding: the request names neither a network nor a data
- * folder, and there is no chain or there are several chains. The user may then want to check only the answers of a
- * node.
+ * folder, and the default folder contains either no chain or several chains. In this case, the user may want to check
+ * only the answers of a node.
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
@@ -180,7 +180,8 @@ async function checkStore(location: ChainLocation, findings: Finding[]): Promise
   } catch (error) {
     const code = error instanceof ProtocolError ? error.code : '';
     // A missing store is not a fault, because a new node has no store yet. The doctor cannot read a store that a node
-    // in another container uses. Users must run the doctor in the container of the node.
+    // in another container uses, and reports no fault of such a store. To check this store, users must run the doctor
+    // in the container of the node.
     if (code === 'STORE_MISSING' || code === 'STORE_IN_USE_ELSEWHERE') return;
     findings.push(finding(STORE_FAULTS[code] ?? 'STORE_DAMAGED', messageOf(error)));
   }

@@ -16,7 +16,7 @@ const RECENT_MS = 15 * 60_000;
 const TIMES_MIN = 3;
 /**
  * Minimum length, in rounds, of the period in which the doctor counts missed slots. A delegate has only one slot in a
- * round, so a node with few delegates misses few slots in a short period.
+ * round, so a node with few delegates has too few slots in a short period.
  */
 const RECENT_ROUNDS = 3;
 const TIMES_MIN_PER_DELEGATE = 2;
@@ -103,7 +103,7 @@ function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ende
   return diagnostics.filter(({ code, number }) => code === begun && number > end);
 }
 
-/** Findings about receivers of notifications that have failed for at least `UNDELIVERED_MS_MIN`. */
+/** Findings about each receiver of notifications that has failed for at least `UNDELIVERED_MS_MIN`. */
 export function judgeAlerts({ samples, diagnostics }: NodeAnswers): readonly Finding[] {
   const nowMs = samples.at(-1)?.currentTime ?? 0;
   const channels = new Set(

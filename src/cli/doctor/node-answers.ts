@@ -72,8 +72,8 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     await sleep(sampleAgainMs);
     samples.push(await ask<StatusSample>('node/status'));
   }
-  // Read the diagnostics after the answers above, so that the diagnostics include failures that happen during the
-  // earlier requests.
+  // The doctor requests the diagnostics after all answers above, so that the diagnostics include failures that happen
+  // during these earlier requests.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const [tip] = blocks;
   const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);

@@ -36,7 +36,7 @@ const WITHOUT_NEW_BLOCKS: readonly FaultCode[] = [
 ];
 /**
  * For each fault, the other faults that this fault can cause. If the doctor reports a fault, it does not report the
- * faults in its list, because they would distract from the cause.
+ * other faults that stand in the list of this fault, because they would distract from the cause.
  */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // A node whose clock is behind refuses new blocks as future blocks.

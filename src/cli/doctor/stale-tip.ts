@@ -63,8 +63,8 @@ export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined,
   const from = earlier ?? tip;
   const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);
   const unused = slots - (tip.height - from.height);
-  // Adds one empty slot and one used slot to the observed slots. Without these two slots, the share of empty slots
-  // would be 0 if no observed slot is empty.
+  // Adds one empty slot and one slot with a block to the observed slots. Without these two slots, the share of empty
+  // slots could be 0 or 1, and the formula below does not work for these two values.
   const share = (unused + 1) / (slots + 2);
   const slotsMin = Math.ceil(Math.log(CHANCE) / Math.log(share));
   return Math.min(UNUSED_SLOTS_MAX, Math.max(UNUSED_SLOTS_MIN, slotsMin));

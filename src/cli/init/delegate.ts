@@ -17,7 +17,7 @@ import type { Interview } from './interview.ts';
 export interface DelegatePlan {
   readonly publicKey: string;
   readonly address: string;
-  /** Entry for `forging.delegates`. */
+  /** The member `encryptedPassphrase` of the delegate's entry in `forging.delegates`. */
   readonly encryptedPassphrase: string;
   /** File for the passphrase of a new account. For an existing account, this value and `passphrase` are undefined. */
   readonly passphraseFile: string | undefined;

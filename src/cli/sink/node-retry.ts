@@ -128,7 +128,8 @@ async function* withoutSilence(body: AsyncIterable<Uint8Array>, silenceMs: numbe
       yield next.value;
     }
   } finally {
-    // `iterator.return` may wait for a pending read that never ends, so the code does not await it.
+    // `iterator.return` may wait for a pending read that never ends, so the code does not await the result of
+    // `iterator.return`.
     void iterator.return?.().catch(() => undefined);
   }
 }

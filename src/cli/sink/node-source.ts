@@ -38,7 +38,7 @@ export interface NodeSourceOptions {
    * In a generation without finality, a block counts as final when it is at least this number of blocks below the tip.
    */
   readonly depth: number;
-  /** Signal that ends a wait for the node. The function that waits then throws the reason of the signal. */
+  /** Signal that ends a wait for the node. After the signal, the waiting function throws the reason of the signal. */
   readonly signal: AbortSignal;
   /** Pause after the first failed request to the node, in milliseconds. */
   readonly pauseMs?: number;
@@ -195,7 +195,8 @@ async function* abortable<T>(events: AsyncIterable<T>, signal: AbortSignal): Asy
     }
   } finally {
     signal.removeEventListener('abort', abort);
-    // `iterator.return` may wait for a pending read that never ends, so the code does not await it.
+    // `iterator.return` may wait for a pending read that never ends, so the code does not await the result of
+    // `iterator.return`.
     void iterator.return?.();
   }
 }

@@ -9,9 +9,9 @@ import type { ChainChange } from '../../sinks/source.ts';
 
 export class StreamedChain {
   /**
-   * Block ids by height: the id of the newest final block, and the ids of all blocks above this block. Before a block
-   * is final, the map contains the ids of all blocks that the stream has sent. The heights are ascending and without a
-   * gap.
+   * Block ids by height: the id of the newest final block, and the ids of all blocks above this block. As long as no
+   * block of the stream is final, the map contains the ids of all blocks that the stream has sent. The heights are
+   * ascending and without a gap.
    */
   readonly #ids = new Map<number, string>();
   readonly #depth: number | undefined;

@@ -19,7 +19,7 @@ import type { WalletNetwork } from './network.ts';
 
 /**
  * Finds the passphrase of an account in the network folder that `--network` names (`chosen`). Without `--network`, the
- * function looks in two folders for the devnet of the network's generation. The first is the folder of this devnet in
+ * function reads two folders of the devnet that has the network's generation. The first is the folder of this devnet in
  * the package. The second is the folder `<devnet>/network` in `BLOOMERY_HOME`, into which a devnet copies its network
  * folder.
  *

@@ -1,4 +1,4 @@
-/** Finds the network of a transaction, from a network folder or from a node. */
+/** Finds the network for which the wallet signs a transaction, from a network folder or from a node. */
 
 import { bloomeryHome, findNetworkDirectory, loadNetwork } from '../../config/network.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -11,7 +11,10 @@ import type { NetworkChoiceFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 
 export interface WalletNetwork extends SigningNetwork {
-  /** Name to show to the user: the name of the network, or the start of its nethash or network identifier. */
+  /**
+   * Name to show to the user: the name of the network that `--network` names. Without this option, the name contains
+   * the first 12 digits of the nethash, or of the network identifier if the node reports no nethash.
+   */
   readonly name: string;
   /** The node to query; undefined when the user works offline. */
   readonly node: NodeAsker | undefined;

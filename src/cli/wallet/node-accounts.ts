@@ -1,4 +1,4 @@
-/** Queries that the wallet sends to a node: accounts, delegates and transactions. */
+/** The wallet's queries to a node, for accounts, delegates and transactions. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isCanonicalHex } from '../../primitives/bytes.ts';

@@ -21,7 +21,7 @@ export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | P
 
 /**
  * Signs a transaction. With `--offline`, the function prints the transaction. Without `--offline`, the function sends
- * it after the user's confirmation; `--yes` and `--from` skip the confirmation.
+ * it after the user's confirmation; either of `--yes` and `--from` skips the confirmation.
  *
  * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; `FUNDS_MISSING`;
  *   `SECOND_PASSPHRASE_WRONG`; errors of `walletNetwork`, `passphraseOf`, `payloadOf`, `readPassphrase`,
@@ -37,8 +37,8 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   const json = signer.toJson(
     signer.sign({ payload, timestamp, keyPair, ...(secondKeyPair === undefined ? {} : { secondKeyPair }) }),
   );
-  // The wallet parses the transaction in the same way as a node. For invalid content, the user therefore gets the error
-  // message of a node.
+  // The wallet parses the transaction in the same way as a node. For invalid content, the wallet therefore throws the
+  // error that a node would send.
   const transaction = signer.read(json);
   if (network.node === undefined) {
     printJson(json);

@@ -39,7 +39,7 @@ export function Accounts(route: HashRoute) {
               empty="No accounts."
               columns={[
                 {
-                  // The position is a rank only if the list starts with the richest account.
+                  // The number of a row is the rank of the account only if the list starts with the richest account.
                   name: isByWealth ? 'Rank' : 'Number',
                   isFigure: true,
                   cell: ({ rank }) => countText((page - 1) * PAGE_ROWS + rank),

@@ -26,8 +26,8 @@ interface ChartProps {
    */
   readonly kind: 'bars' | 'time-bars' | 'steps';
   /**
-   * True for counts: the y axis of a step line starts at 0, and the y axis has grid lines at whole numbers only. The y
-   * axis of bars always starts at 0.
+   * True for counts: the y axis of a step line starts at 0, and the y axis of `steps` and `time-bars` has grid lines at
+   * whole numbers only. The y axis of bars of both kinds always starts at 0.
    */
   readonly isFromZero?: boolean;
   /** End of the last step of a step line. Without `endX`, the last step has no width. */

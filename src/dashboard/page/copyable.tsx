@@ -1,4 +1,4 @@
-/** Components that show a text with a button to copy the text, and the JSON of an answer of the node. */
+/** `Copied` shows a text with a button that copies the text. `Raw` shows the JSON of an answer of the node. */
 
 import { useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
@@ -10,7 +10,7 @@ const SHOWN_MS = 1500;
 export function Copied({ text, children }: { text: string; children?: ComponentChildren }) {
   const [isCopied, setCopied] = useState(false);
   const shown = children ?? <code>{text}</code>;
-  // `navigator.clipboard` is undefined if the dashboard came from another machine without TLS.
+  // `navigator.clipboard` is undefined if the browser loaded the dashboard from another machine over plain HTTP.
   const clipboard: Clipboard | undefined = navigator.clipboard;
   if (clipboard === undefined) return <>{shown}</>;
   const copy = async (): Promise<void> => {

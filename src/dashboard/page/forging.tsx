@@ -252,9 +252,10 @@ interface ForgingResult {
 const NO_RESULTS: ReadonlyMap<string, ForgingResult> = new Map();
 
 /**
- * Requests the blocks, missed slots and earnings of delegates, and returns them by public key. Both members of a result
- * are undefined if no delegate has the key, or if `ASKED_MAX` prevented the request for the delegate. `earnings` is
- * also undefined if the request for the earnings failed, or if `ASKED_MAX` prevented this request.
+ * Requests the results of delegates, and returns them by public key. A result contains the numbers of forged and missed
+ * blocks, and the earnings. Both members of a result are undefined if no delegate has the key, or if `ASKED_MAX`
+ * prevented the request for the delegate. `earnings` is also undefined if the request for the earnings failed, or if
+ * `ASKED_MAX` prevented this request.
  */
 async function resultsOf(keys: readonly string[]): Promise<Answer<ReadonlyMap<string, ForgingResult>>> {
   const { meta, data } = await ask<Delegate[]>(`delegates?limit=${DELEGATES_ASKED}`);

@@ -117,8 +117,8 @@ function Figures({ live }: { live: LiveState }) {
 }
 
 /**
- * Age of the tip, in slots. If the tip is older, the dashboard marks the height as bad, because either no delegate
- * forges or the node receives no blocks.
+ * Limit for the age of the tip, in slots. If the tip is older than this limit, the dashboard marks the height as bad,
+ * because either no delegate forges or the node receives no blocks.
  */
 const STALE_SLOTS = 5;
 

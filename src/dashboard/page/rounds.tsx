@@ -158,8 +158,8 @@ interface ReportedSlot {
 
 /**
  * Requests the owners of slots, and returns their public keys by slot. The result lacks owners that the node does not
- * know. The result also lacks the owners of slots for which more than `SLOT_REQUESTS_MAX` requests are necessary. The
- * result is empty if the node denies access to this browser.
+ * know. The function sends at most `SLOT_REQUESTS_MAX` requests. The result also lacks the owners of slots that these
+ * requests do not cover. The result is empty if the node denies access to this browser.
  */
 async function forgersOf(slots: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const forgers = new Map<number, string>();

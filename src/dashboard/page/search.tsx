@@ -1,6 +1,7 @@
 /**
- * The search field. While the user types, the field suggests items that the text may name. Enter opens the suggestion
- * that the user chose with the arrow keys. Without a choice, Enter opens the first item that the text names.
+ * The search field. While the user types, the field suggests blocks, transactions, accounts, delegates and views of the
+ * dashboard that the text may name. Enter opens the suggestion that the user chose with the arrow keys. If the user has
+ * chosen no suggestion, Enter opens the first of these things that the field finds for the text.
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -157,9 +158,9 @@ async function listed(sought: Sought): Promise<readonly Suggestion[]> {
 }
 
 /**
- * Suggests delegates. The function requests the delegate with exactly this name separately, because a search by the
- * node may list this delegate after many others. This delegate comes first. Then come names that begin with `name`, and
- * then other names that contain `name`.
+ * Suggests delegates. One request asks the node for the delegate whose name is exactly `name`, because the node's
+ * answer to a search for `name` may list this delegate after many others. This delegate comes first. Then come names
+ * that begin with `name`, and then other names that contain `name`.
  */
 async function delegatesNamed(name: string): Promise<readonly Suggestion[]> {
   const asked = encodeURIComponent(name);

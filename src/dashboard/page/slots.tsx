@@ -1,6 +1,6 @@
 /**
- * The part of the overview with the slots of the present round, each as a square. The arrow keys move the focus between
- * the squares.
+ * The part of the overview that shows the slots of the present round, each as a square. The arrow keys move the focus
+ * between the squares.
  */
 
 import { useRef, useState } from 'preact/hooks';

@@ -226,7 +226,7 @@ function TransactionFacts({ transaction, state }: Found) {
 
 /**
  * Returns true if transactions of this type register a multisignature group. Such a transaction contains the members of
- * the group, so the view does not request the group.
+ * the group, so the view of the transaction does not request the group from the node.
  */
 function isRegistration(type: number): boolean {
   return type === 4 || type === 12;

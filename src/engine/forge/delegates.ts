@@ -59,7 +59,7 @@ export class ForgingDelegates {
    * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of a delegate. Either the password does not
    *   decrypt the passphrase of the delegate, or the passphrase belongs to another public key. No delegate is then
    *   enabled
-   * @throws ProtocolError from `SigningJournal.hold`. This call has then enabled only the delegates that precede the
+   * @throws ProtocolError from `SigningJournal.hold`. `enableAll` has then enabled only the delegates that precede the
    *   failing delegate in the configuration
    */
   async enableAll(password: string): Promise<void> {

@@ -52,8 +52,8 @@ const GENESIS_HEIGHT = 1;
 const FIRST_FORGED_HEIGHT = 2;
 
 /**
- * A slot that a delegate leaves unused on this node, and the id of the block in the delegate's watermark when the guard
- * refused the slot.
+ * A slot that a delegate leaves unused on this node, and the id of the block that was in the delegate's watermark when
+ * the guard refused the slot.
  */
 interface WatchedRecall {
   readonly slot: number;

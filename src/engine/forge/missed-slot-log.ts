@@ -1,7 +1,8 @@
 /**
  * Logs the reasons why our delegates did not forge in their slots. A reason is logged only after the end of the slot,
- * because the delegate may still forge before the end. Two reasons are logged earlier: an error of an attempt to forge
- * is logged immediately (`logFailure`), and the stored reason is logged when forging stops (`logPending`).
+ * because the delegate may still forge before the end. There are two exceptions. An error of an attempt to forge is
+ * logged immediately (`logFailure`). When the node stops, the forging scheduler logs the reason for a slot that has not
+ * ended yet (`logPending`).
  */
 
 import { hexOf } from '../../primitives/bytes.ts';

@@ -4,7 +4,7 @@
  * height of the later block determines the order of forgers, so the owner of the empty slot is certain. If slots passed
  * while this node was behind, the node finds their outcomes when it gets the later blocks. Empty slots from before the
  * start of the node count as missed only on two conditions: the notifier (`node/notify/notifier.ts`) runs, and an
- * earlier run stored the height up to which the notifier had examined the chain (`node/notify/start.ts`).
+ * earlier run of the node stored the height up to which the notifier had examined the chain (`node/notify/start.ts`).
  */
 
 import type { Observer } from '../../ports/observer.ts';
@@ -48,7 +48,7 @@ export interface OwnSlotsEvent {
 export class OwnSlotOutcomes implements ChainListener {
   readonly #dependencies: OwnSlotOutcomesDependencies;
   readonly #listeners: ((event: OwnSlotsEvent) => void)[] = [];
-  /** Empty slots up to this slot do not count as missed. */
+  /** This slot and all earlier slots do not count as missed if they are empty. */
   #skippedTo = -1;
 
   constructor(dependencies: OwnSlotOutcomesDependencies) {
@@ -64,8 +64,8 @@ export class OwnSlotOutcomes implements ChainListener {
   }
 
   /**
-   * Ignores empty slots up to this slot. The node calls this method when the node starts. A devnet also calls this
-   * method after each change of the chain clock.
+   * After this call, this slot and all earlier slots do not count as missed if they are empty. The node calls this
+   * method when the node starts. A devnet also calls this method after each change of the chain clock.
    */
   skipTo(slot: number): void {
     this.#skippedTo = Math.max(this.#skippedTo, slot);

@@ -21,7 +21,7 @@ export function createSigningJournal(
 
 /**
  * Returns a journal that lets a delegate contradict its watermark. The journal still updates existing watermarks,
- * because a later run without `riskDoubleForging` needs them.
+ * because the node needs them if it later runs without `riskDoubleForging`.
  *
  * @param firstBlockId returns the id of block 2 of the chain; undefined if the chain has no block 2
  */

@@ -49,9 +49,9 @@ export class WatermarkedJournal implements SigningJournal {
     this.#journal = journal;
     this.#firstBlockId = firstBlockId;
     this.#watermarks = watermarks;
-    // If at least one delegate of the journal has a watermark, the node has already written to this folder of
-    // watermarks. Therefore a delegate without a watermark and without a header in the journal has signed nothing on
-    // this machine.
+    // If at least one delegate of the journal has a watermark, the node has already written to the folder that contains
+    // the watermarks. Therefore a delegate without a watermark and without a header in the journal has signed nothing
+    // on this machine.
     const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);

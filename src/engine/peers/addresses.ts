@@ -33,8 +33,8 @@ export function isLoopback(ip: string): boolean {
 }
 
 /**
- * The key under which the node stores the verification budget of a peer. Peers at one IP address share a key, except
- * peers at loopback addresses.
+ * The key under which the node stores the verification budget of a peer. All peers at one IP address share a key.
+ * However, each peer at a loopback address has its own key.
  */
 export function sourceOf(peerId: PeerId): string {
   const ip = ipOf(peerId);

@@ -3,7 +3,7 @@
  * this node has dialled with success, except seeds. At its start, the node also adds to `tried` the fixed and
  * whitelisted peers that are not in the book yet. The list `new` has all other peers. Each list consists of buckets.
  * The bucket of a peer depends on a secret number, so that an attacker cannot choose which peers to displace from a
- * list. Every list has a maximum size.
+ * list. The two lists and the list of bans each have a maximum size.
  */
 
 import { hexOf, utf8 } from '../../primitives/bytes.ts';
@@ -136,8 +136,9 @@ export class PeerBook {
   }
 
   /**
-   * Records that the node could not reach a peer. Removes a peer of the list `new`. Moves a peer of the list `tried` to
-   * the list `new` after `FAILURES_MAX` failures in a row. A pinned peer stays in its list.
+   * Records that the node could not reach a peer. If this peer is in the list `new`, the method removes it from the
+   * book. If this peer is in the list `tried`, the method moves it to the list `new` after `FAILURES_MAX` failures in a
+   * row. A pinned peer stays in its list.
    */
   fail(peerId: PeerId): void {
     const known = this.#entries.get(peerId);

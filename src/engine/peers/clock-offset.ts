@@ -30,14 +30,14 @@ const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
  * Two clocks agree if they differ by less than this number of milliseconds. Even if the clocks are equal, a block may
  * arrive up to two seconds after the start of its slot, so a smaller delay does not show a wrong clock. A delegate
- * begins to miss slots if its clock differs by more than two seconds.
+ * begins to miss slots if its clock differs from the clocks of the other nodes by more than two seconds.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
 /**
- * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. After
- * somebody has set our clock, `wasSet` may drop all samples. A peer then counts again only after `SAMPLES_MIN` blocks
- * have arrived from the peer. Until all peers count again, the verdict may be wrong.
+ * Time in milliseconds for which a verdict of kind `peer` or `unclear` must hold before `verdict` returns it. If
+ * somebody sets our clock and the change is unknown, `wasSet` drops all samples. After that, a peer counts again only
+ * after `SAMPLES_MIN` blocks have arrived from the peer. Until all peers count again, the verdict may be wrong.
  */
 const LASTING_MS = 120_000;
 
@@ -92,9 +92,9 @@ export class ClockOffset {
   }
 
   /**
-   * Records the arrival of a block from a peer. The caller reports each arrival of a block that this node has imported
-   * or forged. The caller also reports a block that this node refused because of its timestamp, because the refusal may
-   * be the fault of our clock.
+   * Records the arrival of a block from a peer. The caller reports each block that a peer sends by gossip and that this
+   * node has imported or forged, even if the node already had the block. The caller also reports a block that this node
+   * refused because of its timestamp, because the refusal may be the fault of our clock.
    *
    * @param slotStartMs start of the block's slot; Unix time in milliseconds
    * @param receivedMs arrival of the block; Unix time in milliseconds
@@ -128,10 +128,10 @@ export class ClockOffset {
   }
 
   /**
-   * Estimated offset of the peers' clocks in milliseconds; positive if the peers are ahead. If our clock is wrong
-   * (verdict of kind `own`), the result is the median offset of the peers' clocks that agree with each other.
-   * Otherwise, the result is the median offset of the peers' clocks that agree with ours. Undefined if fewer than
-   * `PEERS_MIN` peers have enough samples, or if it is unclear whose clock is wrong.
+   * Estimated offset of the peers' clocks in milliseconds; positive if the peers are ahead. Undefined if fewer than
+   * `PEERS_MIN` peers have at least `SAMPLES_MIN` recent samples, or if it is unclear whose clock is wrong. If our
+   * clock is wrong (verdict of kind `own`), the result is the median offset of the peers' clocks that agree with each
+   * other. In all other cases, the result is the median offset of the peers' clocks that agree with ours.
    */
   estimateMs(): number | undefined {
     const verdict = this.#judge();
@@ -186,8 +186,9 @@ export class ClockOffset {
    * than half of the peers that count, are all ahead, or all behind, by more than `limitMs`. As in `verdict`, all peers
    * at one IP address count as one peer.
    *
-   * The node does not forge while the result is defined, so an outdated result would cost slots. Therefore, a peer's
-   * offset falls below the limit as soon as one block of this peer arrives on time.
+   * The node does not forge while the result is defined, so an outdated result would cost slots. The method therefore
+   * computes offsets in such a way that a peer's offset falls below the limit as soon as one block of this peer arrives
+   * on time.
    *
    * @param peers the caller passes only peers that the node dialled or the operator named, because all other peers may
    *   belong to one attacker

@@ -1,9 +1,10 @@
 /**
- * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer whenever the peer is
- * not connected, and waits about 1 to 60 s after each failure. Every `populateMs` milliseconds, a new round starts, in
- * which the node dials other peers of the peer book. The node dials seeds to get their lists of peers. Every
- * `shuffleMs` milliseconds, if `outboundMax` allows no further outbound connection, the node disconnects one peer that
- * it dialled. The node can then dial another peer in the next round.
+ * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer again and again until
+ * the peer is connected. After a failed dial or the end of a connection, the node waits about 1 to 60 s before it dials
+ * the fixed peer again. Every `populateMs` milliseconds, a new round starts, in which the node dials other peers of the
+ * peer book. The node dials seeds to get their lists of peers. Every `shuffleMs` milliseconds, if `outboundMax` allows
+ * no further outbound connection, the node disconnects one peer that it dialled. The node can then dial another peer in
+ * the next round.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';

@@ -137,8 +137,8 @@ export class PeerManager {
   /**
    * Opens the transport, and begins to dial peers.
    *
-   * @throws ProtocolError `PORT_IN_USE` if the port is in use; `LISTEN_FAILED` if the transport cannot listen for
-   *   another reason
+   * @throws ProtocolError `PORT_IN_USE` if the port is in use; `LISTEN_FAILED` if another error prevents the transport
+   *   from listening
    */
   async start(handlers: PeerHandlers): Promise<void> {
     assert(this.#stopped, 'peers start once');
@@ -356,7 +356,7 @@ export class PeerManager {
   /**
    * Whether this node may send an address to other peers. An address of the scope `special`, such as a link-local
    * address, may lead each peer to a different machine, or to no machine. The node therefore sends such an address only
-   * if the operator named the peer.
+   * if the operator named the peer at this address.
    */
   #mayShare(info: PeerAddress): boolean {
     return !isSpecial(info.ip) || this.isNamed(peerIdOf(info));

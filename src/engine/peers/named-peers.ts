@@ -1,6 +1,6 @@
 /**
- * Stores the peers that the operator named in the configuration, with the roles of each peer, and the blacklisted IP
- * addresses.
+ * Stores the peers that the operator named in the configuration, and the roles of each of these peers. Also stores the
+ * blacklisted IP addresses.
  */
 
 import type { PeerRole } from '../../ports/node-api.ts';

@@ -88,8 +88,8 @@ export class PeerScoring {
 
   /**
    * Disconnects a peer that sent too many useless signatures. Named peers stay connected. The peer loses no points,
-   * because an honest node of lisk-sdk may pass on a copy of a transaction with false members' signatures. The id of a
-   * transaction does not cover these signatures.
+   * because an honest node of lisk-sdk may pass on a copy of a transaction in which signatures of members of a
+   * multisignature account are false. The id of a transaction does not cover these signatures.
    */
   cutWasteful(peerId: PeerId): void {
     const { named, observer, transport } = this.#dependencies;

@@ -25,7 +25,10 @@ export class SavedBook {
     this.#dependencies = dependencies;
   }
 
-  /** Loads the saved book. If there is no note, or if the note cannot be read, the book does not change. */
+  /**
+   * Loads the saved note into the peer book. If there is no note, or if the note cannot be read, the peer book in
+   * memory does not change.
+   */
   load(): void {
     const { store, book, observer } = this.#dependencies;
     const note = store.note(PEER_BOOK_NOTE);

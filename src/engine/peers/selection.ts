@@ -153,10 +153,11 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
  * trips (`latencyMs`). The third group has the connections on which this node answered the largest share of the peer's
  * recent requests without an error (`responsiveness`). The fourth group is the older half of the remaining connections.
  *
- * Among the connections that are not safe, the function chooses a random connection of the netgroup that has the most
- * inbound connections. An attacker with many connections from one netgroup therefore usually loses one of its own
- * connections. If all connections are safe, the function chooses the youngest connection. The result is undefined if
- * there is no connection.
+ * The function compares the netgroups of the connections that are not safe, by the number of all inbound connections of
+ * each netgroup. From the netgroup with the most inbound connections, the function chooses a random connection that is
+ * not safe. An attacker with many connections from one netgroup therefore usually loses one of its own connections. If
+ * all connections are safe, the function chooses the youngest connection. The result is undefined if there is no
+ * connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup; only this node knows these numbers
  */
@@ -180,9 +181,9 @@ export function selectToEvict(
 }
 
 /**
- * Compares the netgroups of the candidates by the number of their connections in `all`. Returns the candidates of the
- * netgroup with the largest number. If several netgroups have this number, returns the candidates of all these
- * netgroups.
+ * Counts the connections of each netgroup in `all`. Among the netgroups of the candidates, the function finds the
+ * netgroup with the most connections, and returns the candidates of this netgroup. If several of these netgroups have
+ * the most connections, the function returns the candidates of all of them.
  */
 function largestGroup(
   all: readonly Connection[],

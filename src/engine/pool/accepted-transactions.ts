@@ -2,9 +2,9 @@
  * Keeps the transactions that this node has accepted from clients, so that a restart of the node does not lose them.
  * The node writes each of these transactions to the transaction journal (`TransactionJournal`) before it answers the
  * client. A transaction leaves the journal when its block is final or at least one round below the tip. A transaction
- * also leaves the journal if it has waited too long for a block, or if a node that has caught up with the network finds
- * that it has become invalid. If the journal is full, transactions that are in the chain leave the journal to make
- * room.
+ * also leaves the journal if it has waited too long for a block. A transaction that has become invalid leaves the
+ * journal only after the node has caught up with the network. If the journal is full, transactions that are in the
+ * chain leave the journal to make room.
  *
  * After a start, the node rechecks the transactions of the journal that are not in the chain. The node puts the valid
  * transactions into the pool and announces them. The journal has no transactions from peers, with one exception: a

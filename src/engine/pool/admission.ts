@@ -35,18 +35,18 @@ export function admitFromClient(
 }
 
 /**
- * Makes all checks of a peer's transaction for which the node does not need the accounts. Then puts the transaction
- * into the queue `received`. A later step of the pool (`steps.ts`) verifies the transaction against the state. The
- * later step charges its signature checks to no verification budget. If the transaction has members' signatures, this
- * function therefore verifies the transaction against the state immediately, and charges these signature checks to the
- * peer's budget.
+ * Checks a peer's transaction. Makes all checks that read no account from the state. Then puts the transaction into the
+ * queue `received`. A later step of the pool (`steps.ts`) verifies the transaction against the state. The later step
+ * charges its signature checks to no verification budget. If the transaction has members' signatures, this function
+ * therefore verifies the transaction against the state immediately, and charges these signature checks to the peer's
+ * budget.
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */
 export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
   const transaction = context.rules.codec.transactionFromJson(json);
-  // Peers can send far more transactions than the steps of the pool process. If the queue `received` is full, the node
-  // refuses a new transaction without checking its signature.
+  // Peers can send far more transactions than the pool can process in its steps. If the queue `received` is full, the
+  // node refuses a new transaction without checking its signature.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);
   checkedNew(context, queues, payer, transaction);
   if (transaction.signatures.length > 0) refuseJunkSignatures(context, transaction);
@@ -55,17 +55,21 @@ export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: P
 }
 
 /**
- * Refuses a transaction that is invalid in the state, in particular a transaction with false members' signatures. The
- * id does not cover members' signatures, so anybody can copy a good transaction and put false signatures into the copy.
- * If the pool accepted the false copy, it would then refuse the good transaction as known. Most peers announce a
- * transaction only once, so the node would not get the good transaction later.
+ * Refuses a transaction that is invalid in the state, in particular a transaction in which signatures of members of a
+ * multisignature account are false. The id does not cover the members' signatures, so anybody can copy a good
+ * transaction and put false signatures into the copy. If the pool accepted the false copy, it would then refuse the
+ * good transaction as known. Most peers announce a transaction only once, so the node would not get the good
+ * transaction later.
  */
 function refuseJunkSignatures(context: PoolContext, transaction: Transaction): void {
   const verdict = verifyAtTip(context, transaction);
   if (verdict.status === 'fail') throw new TransactionRejected('TRANSACTION_NOT_APPLICABLE', verdict.errors);
 }
 
-/** Returns whether the sending peer is at fault, because it could have known that the transaction is invalid. */
+/**
+ * Returns true if the sending peer could have known that the transaction is invalid. In this case, the peer is at
+ * fault.
+ */
 export function isFaultOfSender(rejection: TransactionRejected): boolean {
   return (
     rejection.code === 'TRANSACTION_INVALID' ||
@@ -109,7 +113,7 @@ function isSignedAlike({ rules }: PoolContext, known: Transaction, copy: Transac
 }
 
 /**
- * Makes all checks of a new transaction for which the node does not need the accounts.
+ * Checks a new transaction. Makes all checks that read no account from the state.
  *
  * The reference (lisk-sdk) checks the signature before it checks whether the id is known. This node looks for the id in
  * the pool first, so a repeated transaction costs no signature check. A peer notices no difference, because a peer does

@@ -23,9 +23,9 @@ const DEMOTIONS: readonly (readonly [from: PoolState, to: PoolState])[] = [
 
 /**
  * Removes the transactions that the blocks confirmed. If the sender of a confirmed transaction has other transactions
- * in the pool, moves them back to earlier queues, so that the pool verifies them again. If a confirmed transaction has
- * unique data, such as a delegate name, also moves back all transactions of the same type, because they may contain the
- * same data.
+ * in the pool, the function moves these transactions back to earlier queues, so that the pool verifies them again. If a
+ * confirmed transaction has unique data, such as a delegate name, the function also moves back all transactions of the
+ * same type, because they may contain the same data.
  */
 export function demoteAfterApply({ rules }: PoolContext, queues: PoolQueues, blocks: readonly Block[]): void {
   const senders = new Set<Address>();

@@ -84,8 +84,8 @@ export function isTooOld(receivedAtMs: number, isOfGroup: boolean, nowMs: number
 
 /**
  * Maximum number of confirmed transactions whose time of arrival the pool stores. When the map with these times
- * (`LruMap`) is full, it takes about 2 MB. The map always keeps the 10,000 times that were set or read last. With 25
- * transactions every 10 s, these times cover over an hour.
+ * (`LruMap`) is full, it takes about 2 MB. A full map drops old times, but always keeps the 10,000 times that were set
+ * or read last (half of the maximum). With 25 transactions every 10 s, these times cover over an hour.
  */
 export const CONFIRMED_TIMES_MAX = 20_000;
 
@@ -143,8 +143,9 @@ export class TransactionPool {
   /**
    * Checks the transactions of a peer (`admitFromPeer`), and puts each accepted transaction into the queue `received`.
    * Later, `verifyReceived` or `step` verifies the transactions in this queue. The reference (lisk-sdk) stops at the
-   * first refused transaction. This node stops only if the peer is at fault or has used up its verification budget,
-   * because an honest peer may send a known transaction before new ones.
+   * first refused transaction. This node stops only if the peer is at fault or has used up its verification budget.
+   * After any other refusal, this node reads the next transaction, because an honest peer may send a known transaction
+   * before new ones.
    *
    * @param payer the peer as payer; when its verification budget is used up, the pool does not read the remaining
    *   transactions
@@ -176,8 +177,8 @@ export class TransactionPool {
   /**
    * Verifies new transactions of a peer directly after `receive`, so that the node announces them without delay. If the
    * payer's budget is used up, or the queue `verified` is full, the remaining transactions of `ids` stay in the queue
-   * `received`, and `step` verifies them later. For each transaction that is valid in the state, the method calls
-   * `Payer.wasUseful`.
+   * `received`, and `step` verifies them later. For each transaction that is valid in the state or lacks only members'
+   * signatures, the method calls `Payer.wasUseful`.
    *
    * @param ids the transactions that `receive` accepted
    */
@@ -400,7 +401,8 @@ function transactionsOf(pooled: readonly Pooled[]): readonly Transaction[] {
 
 /**
  * Returns the list `errors` of a `TransactionRejected`. If this list is empty, or if the error is of another class (for
- * example `SIGNATURE_MALFORMED`), the result has a single entry with the message of the error.
+ * example a `ProtocolError` with the code `SIGNATURE_MALFORMED`), the result has a single entry with the message of the
+ * error.
  */
 function errorsOf(error: ProtocolError): readonly TransactionError[] {
   if (error instanceof TransactionRejected && error.errors.length > 0) return error.errors;

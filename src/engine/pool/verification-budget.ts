@@ -49,10 +49,10 @@ const SOURCE: BucketSize = { capacityMs: 200, refillMsPerS: 50 };
 const GROUP: BucketSize = { capacityMs: 300, refillMsPerS: 100 };
 /**
  * The last `GROUP_RESERVE_MS` of a group's budget are reserved for addresses that have used little time. For each
- * address, a bucket of size `MODEST` measures the used time. The budget of a group refills by 100 ms per second. A
- * hundred addresses that stay within `MODEST` together use at most 50 ms per second, which is half of the refill.
- * During an attack from up to a hundred addresses, the node therefore still verifies the transactions of an address
- * that stays within `MODEST`.
+ * address, a bucket of size `MODEST` measures the used time. The budget of a group refills by 100 ms per second. If
+ * each of a hundred addresses stays within `MODEST`, the hundred addresses use at most 50 ms per second in total, which
+ * is half of the refill. During an attack from up to a hundred addresses, the node therefore still verifies the
+ * transactions of an address that stays within `MODEST`.
  */
 const GROUP_RESERVE_MS = 100;
 const MODEST: BucketSize = { capacityMs: 6, refillMsPerS: 0.5 };
@@ -77,7 +77,7 @@ interface Source {
   readonly bucket: CostBucket;
   /**
    * Measures whether the address has used little time. While this bucket is not empty, the address may use the reserve
-   * of its group, `GROUP_RESERVE_MS`.
+   * (`GROUP_RESERVE_MS`) of its group.
    */
   readonly modest: CostBucket;
   /** Limits the time for checks between two valid transactions or signatures of the address (see `WASTE`). */

@@ -12,8 +12,9 @@ import type { PeerId } from '../../ports/transport.ts';
  */
 const BATCHES_MAX = 12;
 /**
- * Size of the batches in memory, in bytes of JSON, at which the download pauses. A batch of 34 blocks with 25 transfers
- * each takes about 400,000 bytes. `BATCHES_MAX` such batches stay below this size, so only larger batches reach it.
+ * Total size of all batches in memory, in bytes of JSON, at which the download pauses. A batch of 34 blocks with 25
+ * transfers each takes about 400,000 bytes. `BATCHES_MAX` such batches stay below this size, so only larger batches
+ * reach it.
  */
 const PAUSE_BYTES = 9_000_000;
 /** Maximum number of batches that `take` joins into one. */
@@ -82,8 +83,8 @@ export class ArrivedBatches {
    * Waits for the next blocks. Call only when the consumer no longer needs the blocks of the previous call, because
    * this call releases them.
    *
-   * @param joins whether to join up to `JOINED_MAX` waiting batches into one, if they follow each other and come from
-   *   one peer
+   * @param joins whether to join the first waiting batches into one, at most `JOINED_MAX`; the method stops before the
+   *   first batch from another peer
    * @returns undefined after the last batch
    * @throws the error that ended the download
    */

@@ -46,18 +46,19 @@ export class Candidates {
 
   /**
    * Considers the dialled peers that are neither in `excluded` nor in their backoff. If some of these peers announce a
-   * better tip than ours, returns the peers that announce the best tip. If none does, and `rivalsAtOurHeight` is true,
-   * returns the peers that have another chain at our height.
+   * better tip than ours, the method returns the peers that announce the best tip. If none does, and
+   * `rivalsAtOurHeight` is true, the method returns the peers that have another chain at our height.
    */
   dialled(excluded: ReadonlySet<PeerId>): readonly Connection[] {
     return this.#better(excluded, isOutbound);
   }
 
   /**
-   * Chooses the next sync peer among the peers that claim the best chain (see `#better`) and are not in `excluded`.
-   * These peers may announce several different tips that are equally good. Peers that announce the same tip form a
-   * group, and the result is a random peer from the largest group. The result is undefined if no peer outside
-   * `excluded` claims a better chain.
+   * Chooses the next sync peer. The method ignores the peers in `excluded`. Among the other peers, the method finds the
+   * peers that claim the best chain (see `#better`), and chooses one of them. The peers that claim the best chain may
+   * announce several different tips that are equally good. Peers that announce the same tip form a group, and the
+   * result is a random peer from the largest group. The result is undefined if no peer outside `excluded` claims a
+   * better chain.
    *
    * @param preferDialled if true, and if a dialled peer claims a better chain, the method chooses only among dialled
    *   peers; otherwise it chooses among all peers. The caller alternates between true and false. If the caller always
@@ -117,8 +118,9 @@ export class Candidates {
 
   /**
    * Considers the connections for which `among` returns true, without the peers in `excluded` and the peers in their
-   * backoff. If some of these peers announce a better tip than ours, returns the connections of the peers that announce
-   * the best tip. If none does, and `rivalsAtOurHeight` is true, returns the result of `#rivals`.
+   * backoff. If some of these peers announce a better tip than ours, the method returns the connections of the peers
+   * that announce the best tip. If none does, and `rivalsAtOurHeight` is true, the method returns the result of
+   * `#rivals`.
    */
   #better(
     excluded: ReadonlySet<PeerId>,

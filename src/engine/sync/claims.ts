@@ -32,9 +32,9 @@ export interface ClaimDependencies {
 }
 
 /**
- * Times in milliseconds for which the node doubts claims after a first failed claim. Both times double with each
- * further failed claim in a row. `NETGROUP_DOUBT_MS` applies to the peers of one netgroup, and `KIND_DOUBT_MS` applies
- * to all inbound or all outbound peers.
+ * Times in milliseconds for which the node doubts claims after a first failed claim. `NETGROUP_DOUBT_MS` applies to the
+ * peers of one netgroup, and `KIND_DOUBT_MS` applies to all inbound or all outbound peers. The time of a group doubles
+ * with each further failed claim of a peer of the group. A true claim of a peer of the group resets the time.
  */
 const NETGROUP_DOUBT_MS = 30_000;
 const KIND_DOUBT_MS = 10_000;
@@ -74,9 +74,9 @@ export class Claims {
   }
 
   /**
-   * Whether the node should check the claim of a peer that its chain is better. After a failed claim, the node ignores
-   * all claims with the signer of this claim until the next round. The node also ignores the claim of an inbound peer
-   * while the node doubts the claims of the peer's netgroup.
+   * Whether the node should check a peer's claim to have a better chain. After a failed claim, the node ignores all
+   * claims with the signer of this claim until the next round. The node also ignores the claim of an inbound peer while
+   * the node doubts the claims of the peer's netgroup.
    */
   isHeard({ peerId, direction, signer }: Claim): boolean {
     if (signer !== undefined && this.#failedSigners.get(signer) === this.#dependencies.round()) return false;

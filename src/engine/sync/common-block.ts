@@ -3,7 +3,10 @@
 import type { ChainReader } from '../../ports/store.ts';
 import type { PeerId, Transport } from '../../ports/transport.ts';
 
-/** The request for the highest common block contains the ids of this many of our newest blocks, without gaps. */
+/**
+ * Number of our newest blocks whose ids are all in the request for the highest common block. Of our older blocks, the
+ * request contains only some ids.
+ */
 const DENSE_BLOCKS = 34;
 
 /**

@@ -55,7 +55,7 @@ export interface DownloadSource {
   /**
    * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
    * download does not ask the failed peer again. If the sync peer fails but stays connected, and no other peer sends
-   * the batch, the previous batch may belong to another branch (see `isSyncPeerConnected`). The download then also
+   * the batch, the previous batch may belong to another branch (see `isSyncPeerConnected`). In this case, the download
    * calls this function for the same-tip peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
@@ -121,7 +121,8 @@ interface End {
 
 /**
  * Requests one batch, and adds it to `arrived`. The caller `fetchAll` gets only the new end, and holds no reference to
- * the batch. While the next request is open, a stopped download therefore keeps no blocks in memory.
+ * the batch. If the download stops while the next request is open, the open request therefore keeps no blocks in
+ * memory.
  *
  * @returns the new end; undefined if no batch follows
  * @throws the error of `Download.fetch`

@@ -8,8 +8,8 @@ import type { SyncProgress } from '../../ports/node-api.ts';
  */
 const WINDOW_MS = 30_000;
 /**
- * Number of samples that are stored in `WINDOW_MS` if a new sample arrives every few milliseconds. If the samples
- * arrive at longer intervals, the number can be larger, but at most twice as large.
+ * Number of samples that the meter keeps for a time of `WINDOW_MS` if a new sample arrives every few milliseconds. If
+ * the samples arrive at longer intervals, the number can be larger, but at most twice as large.
  */
 const SAMPLES_MAX = 60;
 

@@ -15,7 +15,7 @@ export interface SyncFailuresDependencies {
   readonly backoff: Backoff;
   /** See `GenerationProfile.rivalsAtOurHeight`. */
   readonly rivalsAtOurHeight: boolean;
-  /** Reports a peer that lied, or that sent an invalid branch, to the peer manager. */
+  /** Tells the peer manager that a peer lied or sent an invalid branch. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
 }
 
@@ -44,8 +44,8 @@ export class SyncFailures {
     const wasByClock = cause instanceof BlockRejected && isByClock(cause);
     const fields = { peer: peerId, reason, ...(wasByClock ? { isByClock: true } : {}) };
     observer.log('warn', code, 'could not synchronise with a peer', fields);
-    // Our own chain has changed during the sync, so the peer is not at fault. The peer gets no backoff, so the node may
-    // soon sync from the peer again.
+    // During the sync, another job of the node has changed our chain, so the peer is not at fault. The peer gets no
+    // backoff, so the node may soon sync from the peer again.
     if (code === 'TIP_MOVED') return;
     // The sync peer did not answer within `PROOF_MS` (see `synchronizer.ts`), and another peer also claims a better
     // chain. The sync peer may be honest and have a slow connection.

@@ -207,8 +207,8 @@ async function changeBranch(
     for (const block of batch.blocks) {
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
-      // For heights far below the tip, the request for the common block has only some of the block ids. The peer may
-      // therefore begin with blocks that we already have.
+      // For heights far below the tip, the request for the common block has only some of the block ids. The first
+      // blocks that the peer sends may therefore be blocks that we already have.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else {
         branch.push(block);

@@ -43,8 +43,8 @@ const FAILURES_TRUSTED = 1;
 /**
  * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
  * sending blocks that this node applies. Until the sync peer has proved its claim, the answer to each request of the
- * sync must arrive within this time if another peer also claims a better chain. If we dialled the peer that must
- * answer, the claims of inbound peers do not count.
+ * sync must also arrive within this time. This second limit applies only if a peer other than the asked peer also
+ * claims a better chain. If we dialled the asked peer, the claims of inbound peers do not count.
  */
 const PROOF_MS = 3000;
 /**
@@ -79,7 +79,7 @@ export interface SynchronizerDependencies {
   readonly broadhash: () => string;
   /** Returns the number of a peer's netgroup. All peers of one netgroup have the same number. */
   readonly netgroupOf: (peerId: PeerId) => number;
-  /** Reports a peer that lied, or that sent an invalid branch, to the peer manager. */
+  /** Tells the peer manager that a peer lied or sent an invalid branch. */
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /** Called when a run has ended, whether it succeeded or failed. */
   readonly onSyncEnd: () => void;

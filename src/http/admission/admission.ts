@@ -38,8 +38,9 @@ const SUSPENDED_MS = 2 * SWEEP_MS;
 /**
  * Times in milliseconds for which a stranger's new connection waits for another connection to close, if the maximum
  * number of connections of strangers is reached. One process counts the connections of all processes that answer HTTP.
- * After each wait, this process asks the counting process again. The waits are short, because a process that is not
- * busy closes an idle connection within a few milliseconds.
+ * If the maximum is reached, the counting process may ask one of these processes to close an idle connection. After
+ * each wait, this process asks the counting process again. The waits are short, because a process that is not busy
+ * closes the idle connection within a few milliseconds.
  */
 const ROOM_WAITS_MS = [20, 100];
 

@@ -60,8 +60,8 @@ export class FairScheduler {
   /**
    * Runs `work` now, or in a later turn of `address`. Each connection adds at most one waiting task at a time.
    *
-   * @param read starts reading the bytes that `work` handles. After this call, the event loop polls for input once, and
-   *   `work` runs then
+   * @param read starts reading the bytes that `work` handles. After the call of `read`, the event loop polls for input
+   *   once, and `work` runs after the poll
    */
   take(address: string, work: Work, read?: Work): void {
     const task = { work, read };

@@ -117,9 +117,9 @@ export const ACCEPT_MS = 0.1;
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 
 /**
- * Minimum of `arrivalsPerAddressMax`. Some clients open a connection for each request. `arrivalsPerAddressMax` is
- * therefore at least twice the number of requests that the rate limit allows in `WINDOW_MS`. Without a rate limit,
- * there is no limit on new connections.
+ * Smallest value of `arrivalsPerAddressMax`. Some clients open a connection for each request. The value of
+ * `arrivalsPerAddressMax` is therefore twice the number of requests that the rate limit allows in `WINDOW_MS`, or
+ * `ARRIVALS_MIN` if `ARRIVALS_MIN` is the greater number. Without a rate limit, there is no limit on new connections.
  */
 const ARRIVALS_MIN = 400;
 

@@ -1,4 +1,7 @@
-/** Shows the chain as it was after one record of the event log, even if blocks were applied or reverted since then. */
+/**
+ * Shows the chain as it was when one record of the event log had just been written, even if blocks were applied or
+ * reverted since then.
+ */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';
 import type { NodeApi } from '../../ports/node-api.ts';
@@ -29,10 +32,10 @@ export class ChainAsOf {
   }
 
   /**
-   * The block at a height, in the chain as it was after the record; undefined if the log no longer contains the block.
+   * The block at a height, in the chain as it was when the record had just been written; undefined if the log no longer
+   * contains the block.
    *
-   * @param height at most `tipHeight()`; for a greater height, the result may be a block that was applied after the
-   *   record
+   * @param height at most `tipHeight()`; for a greater height, the result may be a block that was applied later
    */
   block(height: number): Block | undefined {
     const { chain, log } = this.#api;

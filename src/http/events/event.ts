@@ -48,8 +48,8 @@ export interface EventPlace {
   /** Tag of the record (`tagOf`); undefined if the tag is unknown, for example if a client sent an id without a tag. */
   readonly tag?: number | undefined;
   /**
-   * The height of a block in the chain as it was after the record `sequence`. Present while the stream sends blocks
-   * from a height that the client requested.
+   * The height of a block in the chain as it was when the record `sequence` had just been written. Present only while a
+   * stream that started at a requested height sends blocks that it reads from the chain.
    */
   readonly height?: number;
   /**

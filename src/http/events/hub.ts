@@ -3,8 +3,8 @@
  * the event log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
  * hub disconnects a subscriber that takes no data for `stallMs`. The subscriber can connect again and resume at its
  * place. The time that the hub spends on strangers (clients that are not trusted) counts towards their share of the
- * main thread's time (`FairScheduler`). The time for sending events that are not in the log also counts towards this
- * share, even for trusted subscribers.
+ * main thread's time (`FairScheduler`). Sending events that are not in the log also counts towards this share, even if
+ * the receiver is a trusted subscriber.
  */
 
 import type { ForgingDelegate, Live, NodeApi, PeerEntry } from '../../ports/node-api.ts';
@@ -56,8 +56,8 @@ export interface EventHub {
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
-   * Returns the place at which a stream must start, so that it sends all blocks from a height on, and then the events
-   * of the log.
+   * Returns the place at which a stream must start, so that it first sends all blocks of the chain from a height on,
+   * and then the events that the log records after them.
    *
    * @returns undefined when the chain has no block at `height - 1` yet, or if `finality` is `final` and that block is
    *   not final yet
@@ -87,7 +87,7 @@ export interface EventHubOptions {
 
 /**
  * The hub serves the subscribers of one client for about this time in milliseconds, and then serves the subscribers of
- * the next client. The time is short, because forging must not wait.
+ * the next client. The time is short, because other work of the main thread, such as forging, must not wait.
  */
 const SERVING_MS = 5;
 /** Share of `subscribersMax` that the hub reserves for trusted subscribers. */
@@ -99,8 +99,8 @@ interface Subscriber extends FedSubscriber {
   readonly response: EventSink;
   readonly client: EventClient;
   /**
-   * True for a stranger that must receive old events (see `RECORDS_CACHED_MAX`), until it reaches the end of the log.
-   * Such a subscriber counts as a replay.
+   * True for a stranger that starts with old events (see `RECORDS_CACHED_MAX`), until the hub has sent the stranger the
+   * last event of the log. While this member is true, the subscriber counts as a replay.
    */
   isReplaying: boolean;
   isFull: boolean;
@@ -203,8 +203,8 @@ class Hub implements EventHub {
   /**
    * Sends a subscriber its next events.
    *
-   * @returns true when the feed reached its limit on records or on time before the end of the log, so that the hub must
-   *   call this method again
+   * @returns true when the feed stopped at its limit on records or on time, and has not reached the end of the log; the
+   *   hub must then call this method again
    */
   #feed(subscriber: Subscriber, untilMs: number): boolean {
     const result = this.#log.feed(subscriber, untilMs);
@@ -240,8 +240,8 @@ class Hub implements EventHub {
   #serveSubscribers(key: string): void {
     const untilMs = performance.now() + SERVING_MS;
     const served = this.#waiting.get(key) ?? new Set();
-    // The loop also visits subscribers that are added to the set during the loop. A subscriber with more events is
-    // therefore served again after all other subscribers of the set.
+    // The loop also visits subscribers that are added to the set during the loop. If `#feed` stopped at a limit for a
+    // subscriber, the loop therefore serves this subscriber again after all other subscribers of the set.
     for (const subscriber of served) {
       served.delete(subscriber);
       if (!subscriber.isFull && this.#feed(subscriber, untilMs)) served.add(subscriber);
@@ -293,8 +293,9 @@ class Hub implements EventHub {
 
   /** Starts timers and listeners; they run only while there are subscribers. */
   #beginToLook(): void {
-    // The first check (`#look`) that succeeds only stores the connected peers and the forging of the delegates. A check
-    // can fail in a reading process (which answers HTTP for the node), because this process asks the node for the data.
+    // The first check (`#look`) that succeeds sends no events. It only stores which peers are connected, and for which
+    // delegates forging is enabled. A check can fail in a reading process (which answers HTTP for the node), because
+    // this process asks the node for the data.
     this.#peers.forget();
     this.#forging = undefined;
     this.#look();
@@ -325,7 +326,7 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // The client may already have events, from another process, that this process has not read from the log yet.
+    // Another process may already have sent the client events that this process has not read from the log yet.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
     // The place after all events of the last record. A subscriber that requests no other place starts here.
     const last = endOfLog(this.#api);

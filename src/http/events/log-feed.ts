@@ -1,7 +1,7 @@
 /**
- * Sends subscribers the events of the event log, in the order of the log. The feed caches the events of recently used
- * records with their texts, because most subscribers want the same records. For a stream from a requested height, the
- * feed first sends the events of blocks that it reads from the chain.
+ * Sends subscribers the events of the event log, in the order of the log. For recently used records, the feed caches
+ * the events and the text of each event, because most subscribers want the same records. For a stream from a requested
+ * height, the feed first sends the events of blocks that it reads from the chain.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -18,10 +18,10 @@ import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
  */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
- * Maximum number of records whose events the feed caches with their texts. A stranger (a client that is not trusted)
- * that wants events of the log counts as a replay (`replays.ts`) if its place is more than this number of records
- * before the end of the log. Such a stranger also counts as a replay if its place is a requested height or belongs to
- * another log.
+ * Maximum number of records for which the feed caches the events and the text of each event. A stranger (a client that
+ * is not trusted) that wants events of the log counts as a replay (`replays.ts`) if its place is more than this number
+ * of records before the end of the log. Such a stranger also counts as a replay if its place is a requested height, or
+ * seems to belong to another log (`isOfOtherLog` in `chain-as-of.ts`).
  */
 export const RECORDS_CACHED_MAX = 64;
 
@@ -61,7 +61,8 @@ export class LogFeed<S extends FedSubscriber> {
    *
    * @param untilMs time of `performance.now` after which this call sends the events of no further record
    * @returns `end` when the last record of the log was sent completely, `full` when the connection cannot take more
-   *   data, `more` when the call reached `RECORDS_PER_SUBSCRIBER` or `untilMs` before the end of the log
+   *   data, `more` when the call stopped at `RECORDS_PER_SUBSCRIBER` or at `untilMs`, and has not reached the end of
+   *   the log
    */
   feed(subscriber: S, untilMs: number): 'end' | 'full' | 'more' {
     const floor = this.#api.log.floor();

@@ -35,7 +35,7 @@ export class Replays {
   }
 }
 
-/** A limit on replays. `begin` returns a promise if another process decides. */
+/** A limit on replays. `begin` returns a promise if another process decides whether the replay may begin. */
 export interface LiveReplays {
   begin(key: string): Live<boolean>;
   end(key: string): void;

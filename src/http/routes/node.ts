@@ -194,7 +194,8 @@ const DIGEST_ROUTE: Route = {
   handle: (api, request) => {
     const wanted = request.number('height');
     const tipHeight = api.chain.tip()?.height;
-    // The height is checked before the digest is computed, because computing the digest takes time.
+    // The function compares the requested height with the tip before it computes the digest, because computing the
+    // digest takes time.
     if (wanted !== undefined && wanted !== tipHeight) throw notAtTip(wanted, tipHeight);
     const { height, blockId, digest } = api.stateDigest();
     return { meta: {}, data: { height, blockId, digest } };

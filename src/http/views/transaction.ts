@@ -16,7 +16,7 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** What the node knows about a confirmed transaction in addition to the data of its block. */
+/** Data about a confirmed transaction that the node has in addition to the block of the transaction. */
 export interface Remarks {
   /** True if the transaction registers a multisignature group or has signatures of members; otherwise undefined. */
   readonly ready: boolean | undefined;

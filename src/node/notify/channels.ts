@@ -27,8 +27,8 @@ const COMMAND_MS_MAX = 30_000;
 /**
  * Posts the notice as JSON. The receiver accepts the notice if it answers with a status from 200 to 299 within
  * `WEBHOOK_MS_MAX`. With a secret (`notify.webhookSecretFile`), the header `Bloomery-Signature: t=T,v1=H` proves the
- * origin of the notice. T is the Unix time in seconds, so that receivers can refuse old notices. H is the HMAC-SHA-256
- * of `<T>.<body>`, as hexadecimal digits.
+ * origin of the notice. T is the Unix time of this delivery in seconds, so that receivers can refuse old notices. H is
+ * the HMAC-SHA-256 of `<T>.<body>`, as hexadecimal digits.
  */
 export function webhook(url: string, options: { readonly secret?: string; readonly nowMs: () => number }): Channel {
   return {

@@ -2,9 +2,9 @@
  * Sends events to the receivers (a webhook, a command) that the operator has configured. An event is a diagnostic of
  * the node (`Diagnostic`), missed or reverted slots of a delegate (`OwnSlotsEvent`), or the start of the node. The
  * notifier selects events by their codes (`notify.events`), and keeps the selected events on the disk until they are
- * delivered. The notifier delivers the events to each receiver in order, and repeats a failed delivery until the
- * receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the notifier drops the oldest of
- * these events.
+ * delivered. The notifier delivers the events to each receiver one after another, oldest first. It repeats a failed
+ * delivery until the receiver accepts the event. If more than `EVENTS_MAX` events wait for one receiver, the notifier
+ * drops the oldest of these events.
  */
 
 import { SLOT_CODES, type OwnSlotsEvent } from '../../engine/forge/own-slot-outcomes.ts';
@@ -66,7 +66,8 @@ export class Notifier {
   }
 
   take({ code, timeMs, message, fields }: Pick<Diagnostic, 'code' | 'timeMs' | 'message' | 'fields'>): void {
-    // `takeSlots` sends the slot events, because it leaves out the slots that an earlier run of the node has reported.
+    // This method ignores slot events. `takeSlots` sends them, and leaves out the slots that an earlier run of the node
+    // has reported.
     if (!this.#isSubscribed(code) || Object.values(SLOT_CODES).some((each) => each === code)) return;
     this.#count += 1;
     const id = `${code}-${this.#options.nonce}-${this.#count}`;
@@ -133,8 +134,8 @@ class Delivery {
   readonly #ending = new AbortController();
   #failures = 0;
   /**
-   * Unix time in milliseconds of the first of the latest failures in a row. `#loggedMs` (the last report of a failure)
-   * and `#deliveredMs` (the last delivery) are also Unix times in milliseconds.
+   * Unix time in milliseconds of the first failure after the last successful delivery. `#loggedMs` (the last report of
+   * a failure) and `#deliveredMs` (the last delivery) are also Unix times in milliseconds.
    */
   #failingSinceMs = 0;
   #loggedMs = 0;

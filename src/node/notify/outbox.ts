@@ -1,9 +1,9 @@
 /**
  * Stores the events of the notifier (`notifier.ts`) that wait for delivery to one receiver, in an append-only file.
  * Each line of the file has a checksum. Unless the disk fails, an event is on the disk before its first delivery. The
- * outbox records only successful deliveries, so a kill of the node loses no event that was on the disk. If the node is
- * killed after a delivery, but before the delivery is recorded, the notifier delivers the event again after the
- * restart, with the same id.
+ * outbox records a delivery only after the receiver has accepted the event, so a kill of the node loses no event that
+ * was on the disk. If the node is killed after a delivery, but before the delivery is recorded, the notifier delivers
+ * the event again after the restart, with the same id.
  */
 
 import { renameSync, statSync } from 'node:fs';
@@ -27,9 +27,9 @@ export const EVENTS_MAX = 1000;
 export const EVENT_BYTES_MAX = 8 * 1024;
 const FILE_BYTES_MAX = 4 * EVENTS_MAX * EVENT_BYTES_MAX;
 /**
- * The file may have `EVENT_BYTES_MAX` bytes for each waiting event, and this number of bytes in addition. If a write
- * would exceed the sum of both, the outbox instead rewrites the file with only the notifier's position and the waiting
- * events.
+ * The file may have `EVENT_BYTES_MAX` bytes for each waiting event, and this number of bytes in addition. If an append
+ * would make the file larger than the sum of both, the outbox does not append, but rewrites the file with only the
+ * notifier's position and the waiting events.
  */
 const SPARE_BYTES = 256 * 1024;
 const FILE_MODE = 0o600;
@@ -134,7 +134,7 @@ export class Outbox {
   }
 
   /**
-   * Resolves when all changes are on the disk.
+   * Writes the outstanding changes to the file. Resolves when these changes are on the disk.
    *
    * @throws errors of the system; the next call then rewrites the whole file
    */

@@ -1,7 +1,7 @@
 /**
  * Gives a reader (a process that answers HTTP for the node) access to the limits that all readers share. For all
- * readers together, the node counts HTTP requests, connections and replays (subscribers that receive old events of the
- * event stream). A question of the reader to the node about these limits is called a limit check. The reader sends its
+ * readers together, the node counts HTTP requests, connections and replays (event streams that still send old events to
+ * a stranger). A question of the reader to the node about these limits is called a limit check. The reader sends its
  * limit checks to the node in batches. Each batch waits for the answers to the batch before it, so that a flood of
  * requests takes only a small part of the node's time. A limit check without an answer fails after
  * `LIMIT_ANSWER_MS_MAX`. If a limit check fails after the reader has sent it, the reader regards the node as silent:
@@ -122,8 +122,8 @@ export class LimitClient implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // The code that gets an answer below may report closed connections or refusals at once. While `#isPausing` is true,
-    // the reader collects these reports and sends them with the next batch.
+    // The callers whose limit checks get their answers below may immediately report closed connections or refusals.
+    // While `#isPausing` is true, the reader collects these reports and sends them with the next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;

@@ -1,7 +1,7 @@
 /**
  * Runs in the node, and applies the limits that all readers (processes that answer HTTP for the node) share. For all
- * readers together, the node counts HTTP requests, connections and replays (subscribers that receive old events of the
- * event stream). If a client gets too many refusals, the node shuts the client out: each reader then refuses all
+ * readers together, the node counts HTTP requests, connections and replays (event streams that still send old events to
+ * a stranger). If a client gets too many refusals, the node shuts the client out: each reader then refuses all
  * connections of this client. The node tells all readers which clients are shut out, and whether the readers together
  * have the maximum number of connections.
  */
@@ -47,8 +47,8 @@ export class LimitServer {
   }
 
   /**
-   * Adds the closed connections, ended replays, refusals and shut-out clients of a report to the counters. Then it
-   * answers the limit checks of the report in their order.
+   * Updates the counters with the changes in a report: connections of trusted clients, closed connections, ended
+   * replays, refusals and shut-out clients. Then it answers the limit checks of the report in their order.
    *
    * @param reader id of the reader that sent the report
    */

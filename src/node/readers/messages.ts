@@ -48,8 +48,8 @@ export const READS_WAITING_MAX = 500;
 /** Maximum number of unanswered writes of a reader. */
 export const WRITES_AT_ONCE = 100;
 /**
- * The node sends the transactions that its pool accepts to a reader, in updates (`NodeUpdate`). This is the maximum
- * number of these transactions that wait for the next update. If there are more, the node drops the oldest one.
+ * In updates (`NodeUpdate`), the node sends each reader the transactions that the pool has accepted. This is the
+ * maximum number of these transactions that wait for the next update. If there are more, the node drops the oldest one.
  */
 export const UPDATES_WAITING_MAX = 10_000;
 
@@ -99,8 +99,8 @@ export interface LimitReport {
   /**
    * Each entry of the next three lists has the key of a client and a number: how often an event has happened since the
    * last report. The event of `left` is a closed connection of a stranger. The event of `replaysEnded` is the end of a
-   * replay. The event of `refused` is a refusal. `shutOut` has the keys of the clients that the reader has shut out
-   * since the last report.
+   * replay. The event of `refused` is a refusal of the client. `shutOut` has the keys of the clients that the reader
+   * has shut out since the last report.
    */
   readonly left: readonly (readonly [string, number])[];
   readonly replaysEnded: readonly (readonly [string, number])[];
@@ -243,7 +243,10 @@ export function silent(): ProtocolError {
   );
 }
 
-/** Returns the members that are neither objects nor functions, so that the result can be sent to another process. */
+/**
+ * Returns the members whose values are neither objects nor functions, so that the result can be sent to another
+ * process.
+ */
 function plain(data: ErrorData): ErrorData {
   return Object.fromEntries(
     Object.entries(data).filter(([, value]) => typeof value !== 'object' && typeof value !== 'function'),

@@ -32,8 +32,8 @@ export class NodeRpcServer {
   #isUpdateUnconfirmed = true;
   #isChainChanged = false;
   /**
-   * State of the first update after the latest call of `indexesCompleted`: not sent, not confirmed by the reader, or
-   * confirmed. Before the first call of `indexesCompleted`, the value is `confirmed`.
+   * State of the first update after the latest call of `indexesCompleted`: not sent yet, sent but not confirmed by the
+   * reader, or confirmed. Before the first call of `indexesCompleted`, the value is `confirmed`.
    */
   #move: 'unsent' | 'unconfirmed' | 'confirmed' = 'confirmed';
   #times: ReceivedTime[] = [];
@@ -61,8 +61,9 @@ export class NodeRpcServer {
   }
 
   /**
-   * If the reader is ready, this value tells whether the reader shows the chain as of the last backfill, or a newer
-   * chain. While this value is false, the node must not begin to defer indexing.
+   * For a ready reader, this value is true when the reader shows the chain as of the last backfill or a newer chain. It
+   * is false when the reader still shows an older chain. While this value is false, the node must not begin to defer
+   * indexing.
    */
   get hasMoved(): boolean {
     return this.#move === 'confirmed';

@@ -57,8 +57,8 @@ interface View {
 
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
-  // Times at which the pool of the node received confirmed transactions. A reader needs no times of other transactions,
-  // because its chain data contain only confirmed transactions.
+  // For each confirmed transaction, the time at which the pool of the node received it, before a block contained it. A
+  // reader needs no times of other transactions, because its chain data contain only confirmed transactions.
   const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });

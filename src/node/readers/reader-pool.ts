@@ -210,7 +210,7 @@ export function createReaderPool({
 
   const lost = (reader: Reader, how: string): void => {
     if (isClosed || ports === undefined) return;
-    // If a drained reader ends with exit code 0, nothing is lost, because its replacement already runs.
+    // The pool does not log that a drained reader has ended with exit code 0, because the replacement already runs.
     if (!reader.isDraining || reader.process.exitCode !== 0) {
       const { pid } = reader.process;
       observer.log('warn', 'HTTP_READER_LOST', 'A process that answers HTTP ended, and is replaced', { pid, how });

@@ -5,9 +5,10 @@ import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
   /**
-   * Maximum of `Sample.ownBytes`. Above this number, the watchdog requests a garbage collection. If the memory stays
-   * above the number, the watchdog ends the process. The watchdog ends the process immediately if the memory is far
-   * above the number (`FLOOD_SHARE`), or if the main thread cannot start a collection.
+   * Maximum of `Sample.ownBytes`. Above a share of this number (`COLLECT_SHARE`), and again above the number itself,
+   * the watchdog requests a garbage collection. If the memory stays above the number, the watchdog ends the process.
+   * The watchdog ends the process immediately if the memory is far above the number (`FLOOD_SHARE`), or if the memory
+   * is above the number and the main thread cannot start a collection.
    */
   readonly memoryLimitBytes: number;
   /**
@@ -72,8 +73,8 @@ const UNRESPONSIVE_MS = 1000;
 const HEAP_FULL_SHARE = 0.95;
 const HEAP_FULL_MS = 2000;
 /**
- * The watchdog ends the process if garbage collection takes at least this share of a period of `blockedMsMax` or more.
- * At such a share, the node cannot do its work.
+ * The watchdog ends the process if garbage collection takes at least this share of the time in a period. The period is
+ * at least `blockedMsMax` long. At such a share, the node cannot do its work.
  */
 const GC_SHARE_MAX = 0.8;
 /**
@@ -104,8 +105,8 @@ export class Health {
   #beatMs = 0;
   #heapFullSinceMs: number | undefined;
   /**
-   * Value of `#nowMs` at the first of the latest samples that all exceed the memory limit; undefined if the last sample
-   * does not exceed the limit.
+   * Value of `#nowMs` at the sample in which the memory rose above the memory limit; undefined if the memory in the
+   * last sample is not above the limit.
    */
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;

@@ -7,7 +7,7 @@ const STATUS_FILE = '/proc/self/status';
 /** Size of the buffer for the content of `STATUS_FILE`, which usually has about 1,500 bytes. */
 const STATUS_BYTES_MAX = 16_384;
 
-/** Descriptor of the open `STATUS_FILE`; `undefined` before the first use, `null` if the system has no such file. */
+/** Descriptor of `STATUS_FILE`; `undefined` while the file is not yet open, `null` if the system has no such file. */
 let status: number | null | undefined;
 let last = 0;
 const buffer = Buffer.alloc(STATUS_BYTES_MAX);
@@ -38,7 +38,7 @@ function ownOfLinux(): number | undefined {
   return anonymous === undefined ? undefined : (anonymous + (kibOf(text, 'VmSwap') ?? 0)) * KIB;
 }
 
-/** @throws Error if the file exists, but cannot be opened; the next call tries again */
+/** @throws Error if the file exists, but cannot be opened; the next measurement tries to open it again */
 function openStatus(): number | null {
   try {
     return openSync(STATUS_FILE, 'r');

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 
 export interface ProcessorTime {
   /**
-   * Time in milliseconds for which the main thread has waited for a processor; 0 if the system does not report this
-   * time.
+   * Time in milliseconds for which the main thread has waited for a processor since the start of the process; 0 if the
+   * system does not report this time.
    */
   readonly waitedMs: number;
-  /** Processor time of all threads of the process, in milliseconds. */
+  /** Processor time of all threads since the start of the process, in milliseconds. */
   readonly usedMs: number;
 }
 

@@ -11,7 +11,7 @@ const COLLECTIONS_WANTED = 3;
 const END_WANTED = 4;
 /** The number of integers is even, because the fractional numbers must begin at a multiple of 8 bytes. */
 const INTEGERS = 6;
-/** Positions of the fractional numbers, which follow the integers. */
+/** Positions of the fractional numbers, counted from the end of the integers. */
 const HEAP_USED = 0;
 const HEAP_LIMIT = 1;
 const GC_MS = 2;

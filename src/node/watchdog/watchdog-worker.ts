@@ -16,7 +16,7 @@ import type { WatchdogData } from './watchdog.ts';
 
 /**
  * Signal that ends a process whose main thread does not react. The process has no handler for this signal, so the
- * kernel ends the process even if its threads are blocked. The kernel writes no core dump.
+ * kernel ends the process even if its threads are blocked. For this signal, the kernel writes no core dump.
  */
 const SIGNAL = 'SIGALRM';
 /**

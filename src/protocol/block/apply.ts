@@ -19,8 +19,8 @@ export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' |
 /**
  * Checks that a block follows the tip, and returns the header of the block's parent.
  *
- * @param text returns the generation's message for a block that does not follow the tip; `parent` is the header of the
- *   node's own chain one height below the block, and undefined if the chain has no such header
+ * @param text returns the generation's message for a block that does not follow the tip; `parent` is the header that
+ *   the node's own chain has one height below the block; undefined if the chain has no header at this height
  * @throws BlockRejected `BLOCK_KNOWN` if the chain already has the block; `BLOCK_PREVIOUS_INVALID` if the block does
  *   not follow the tip
  */

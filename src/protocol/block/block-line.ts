@@ -62,8 +62,9 @@ function jsonOf(line: string): unknown {
   try {
     const json = JSON.parse(line) as unknown;
     const isOurs = TOTALS.every((name) => typeof member(json, name) !== 'number');
-    // Lines that this program wrote contain totals as text only, so they need no conversion. The conversion would also
-    // change a number in an asset to text if its member has a name like `amount` or `fee`.
+    // A line that this program wrote contains all totals as text, so `withAmountsAsText` is not necessary. In such a
+    // line, `withAmountsAsText` could even do harm: it would change a number in an asset to text if the member of the
+    // number has a name like `amount` or `fee`.
     return isOurs ? json : (JSON.parse(withAmountsAsText(line)) as unknown);
   } catch {
     // The message of the parser is not shown, because it quotes the line. If the user names a wrong file, the line may

@@ -49,8 +49,8 @@ const FORGE_ERRORS: Partial<Record<BlockRejectionCode, string>> = {
 
 /**
  * Builds and signs the block after `tip`. The function leaves out requested transactions that would make the block
- * invalid, and transactions for which `mayBeForged` is false. If the request contains more transactions than a block
- * may have, the function also leaves out the last ones. The function never signs a block that `applyBlock` would
+ * invalid, and transactions for which `mayBeForged` is false. If more of the requested transactions remain than a block
+ * may have, the function also leaves out the last of them. The function never signs a block that `applyBlock` would
  * refuse.
  *
  * @throws ProtocolError `FORGER_LEAVES`, `FORGER_NOT_IN_TURN`, `FORGING_CONTRADICTS`, `FORGER_SLOT_TAKEN`, or

@@ -72,7 +72,8 @@ export function headerId(header: BlockHeader): string {
 }
 
 /**
- * Returns the signed bytes, then the signature, then four bytes of the height if the signed bytes do not contain it.
+ * Returns the signed bytes, followed by the signature. If the signed bytes do not contain the height, the height
+ * follows as four bytes.
  */
 export function encodeHeader(header: BlockHeader): Buffer {
   const parts = [headerBytes(header), bytesOfHex(header.blockSignature)];

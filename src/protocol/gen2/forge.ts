@@ -13,8 +13,8 @@ import { BLOCK_VERSION } from './block-json.ts';
 /**
  * Builds and signs the block after `tip`.
  *
- * @throws ProtocolError `FORGING_CONTRADICTS` if the delegate has already signed a block for this slot, for a later
- *   slot, or at this height; or an error of `buildBlock`
+ * @throws ProtocolError `FORGING_CONTRADICTS` if the last header that the delegate signed (`request.previouslyForged`)
+ *   has the slot of the new block, a later slot, or the height of the new block; or an error of `buildBlock`
  */
 export function forgeBlock(state: StateReader, tip: BlockHeader, request: ForgeRequest, parts: BuildParts): Block {
   const { params } = parts;
@@ -39,7 +39,8 @@ type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 /**
  * The reason why a delegate that signed the header `last` must not sign `next`; undefined if the delegate may sign it.
  * Generation 2 does not punish contradictions. But a delegate that signs two blocks for one slot or height splits the
- * network. The function knows only the last signed header of the delegate, so all earlier slots count as used.
+ * network. The function knows only the last signed header of the delegate, so the function treats all slots before the
+ * slot of this header as used.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

@@ -2,10 +2,10 @@
  * Implements the fork choice of generation 2. Generation 2 has no finality, and the longer chain wins. If two blocks
  * follow the same parent, the block with the earlier timestamp wins. If the timestamps are equal, the block with the
  * smaller id wins; ids are compared as text. All nodes decide in this way, so the order in which the blocks arrive does
- * not matter (fork cause 5 of lisk-sdk).
+ * not matter. In lisk-sdk, two blocks with the same parent are fork cause 5.
  *
- * A received block may be one height above the tip and follow another parent (fork cause 1 of lisk-sdk). If the
- * timestamp of the received block is earlier than the timestamp of the tip, lisk-sdk reverts two blocks. If the
+ * A received block may be one height above the tip although its parent is not the tip (fork cause 1 of lisk-sdk). If
+ * the timestamp of the received block is earlier than the timestamp of the tip, lisk-sdk reverts two blocks. If the
  * timestamp of the received block is later, lisk-sdk keeps its tip, and syncs only after 20 s without a new block. In
  * both cases, this node immediately syncs from a peer that has the block. This node reverts blocks of its own chain
  * only after the blocks from the peer have proved that the peer's chain is better.

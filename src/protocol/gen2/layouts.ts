@@ -98,7 +98,7 @@ function recipientNumber(recipientId: Address | undefined): bigint {
 
 /**
  * Returns the text of a recipient as the detail of a transaction (`TransactionLayout.detail`); undefined if the text
- * can be computed from the bytes of the transaction.
+ * can be computed from the bytes of the transaction. For a transaction without a recipient, the detail is empty.
  */
 function recipientDetail({ recipientId }: { readonly recipientId?: Address }): Buffer | undefined {
   const known = recipientId !== undefined && recipientId === `${recipientNumber(recipientId)}L`;

@@ -63,10 +63,10 @@ const STATIC_FEES = [
 ];
 
 /**
- * Reads a transaction, and makes all checks that need neither the state nor a block, except the checks of its
- * signature, id and fee. Id and fee come from the document. The node checks id, fee and signature together later
- * (`validateTransaction`), as lisk-sdk does. The function accepts a malformed transaction if the network has an
- * exception for it.
+ * Reads a transaction, and makes all checks that need neither the state nor a block, except the checks of the
+ * transaction's signature, id and fee. Id and fee come from the document. The node checks id, fee and signature
+ * together later (`validateTransaction`), as lisk-sdk does. The function accepts a malformed transaction if the network
+ * has an exception for it.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
  *   is empty where lisk-sdk throws a single `Error` instead of a list of errors
@@ -312,7 +312,8 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
 }
 
 /**
- * Returns the decimal text of a number, or of a string of digits. Returns undefined for any other value.
+ * For a number, returns its decimal text. For a string of decimal digits, returns the digits without leading zeros, or
+ * with an exponent if there are more than 21 of them (`digitsText`). Returns undefined for any other value.
  *
  * @throws TransactionRejected for a number whose text has no exponent and more than 15 significant digits; lisk-sdk's
  *   number library refuses such a number
@@ -328,7 +329,7 @@ function numberText(value: unknown): string | undefined {
 
 /**
  * Writes digits like the number library of lisk-sdk. The library writes an integer of more than 21 digits with an
- * exponent (`1.5e+22`). A shorter integer stays unchanged.
+ * exponent (`1.5e+22`). An integer of at most 21 digits stays unchanged.
  */
 function digitsText(digits: string | undefined): string | undefined {
   if (digits === undefined || digits.length <= DIGITS_IN_FULL_MAX) return digits;

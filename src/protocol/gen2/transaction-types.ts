@@ -282,9 +282,9 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: errors.all, payload: undefined };
     }
-    // A record of this node's store has one byte for the length of the application's id, so the id has at most 255
-    // characters. This limit refuses no id that lisk-sdk can store, because the database of lisk-sdk limits an id to 20
-    // characters.
+    // The store of this node keeps a transfer out of an application with one byte for the length of the application's
+    // id, so the id has at most 255 characters. This limit refuses no id that lisk-sdk can store, because the database
+    // of lisk-sdk limits an id to 20 characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: errors.all, payload: undefined };
     }

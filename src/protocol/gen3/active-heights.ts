@@ -1,7 +1,7 @@
 /**
  * Finds the height since which a delegate has been active without interruption: the delegate is in the frozen list of
- * each round from this height on (see `../rounds.ts`). The finality protocol counts the votes of the delegate only from
- * this height.
+ * each round from this height on (see `../rounds.ts`). The finality protocol counts no prevote and no precommit of the
+ * delegate for a block below this height.
  */
 
 import { firstHeightOf, listIndexOf, type RoundLength } from '../rounds.ts';
@@ -9,9 +9,9 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * `minHeightActive` searches the active list (the list from which the forgers of the round come), and at most this
- * number of earlier frozen lists. Still earlier lists have no effect, because a header votes only for heights in its
- * own round and in the three rounds before this round.
+ * `minHeightActive` searches the active list (the list from which the forgers of round `newestList` come), and at most
+ * this number of earlier frozen lists. Still earlier lists have no effect, because a header votes only for heights in
+ * its own round and in the three rounds before this round.
  */
 const LISTS_LOOKED_BACK = 3;
 

@@ -1,8 +1,8 @@
 /**
  * Implements the finality protocol of generation 3 (LIP-0014). Each voting header is a prevote for its own block and
- * for blocks before it. A header whose `maxHeightPreviouslyForged` is its own height or above does not vote. A block
- * with enough prevotes can receive precommits. A block with enough precommits is final. A BFT state is an immutable
- * value. Adding a header creates a new BFT state.
+ * for a limited number of blocks before this block. A header whose `maxHeightPreviouslyForged` is its own height or
+ * above does not vote. A block with enough prevotes can receive precommits. A block with enough precommits is final. A
+ * BFT state is an immutable value. Adding a header creates a new BFT state.
  *
  * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
  * the delegate in the BFT state gives both. The last prevote is the height of this header. The last precommit is stored
@@ -22,8 +22,8 @@ export interface BftLimits {
    */
   readonly threshold: number;
   /**
-   * The range is 3N-1. The votes of a header reach at most this number of heights below the header. `headerFault`
-   * searches the same number of headers for an earlier header of the delegate.
+   * The range is 3N-1. The votes of a header reach at most this number of heights below the header. For a new header,
+   * `headerFault` searches the last `range` headers for a header of the same delegate.
    */
   readonly range: number;
   /**
@@ -57,7 +57,7 @@ interface HeaderLists {
   readonly precommits: Uint8Array;
 }
 
-/** The newest consecutive headers, and the number of votes for the height of each header. */
+/** The newest consecutive headers, and the numbers of prevotes and precommits for the height of each header. */
 export interface BftState extends HeaderLists {
   readonly firstHeight: number;
   readonly generators: readonly PublicKey[];
@@ -89,7 +89,7 @@ export function lastHeightIn(bftState: BftState): number {
 /**
  * Checks a new header in two ways. If the BFT state has at least `range` headers, the `maxHeightPrevoted` of the header
  * must be the `maxPrevoted` of the BFT state. If the delegate of the header made any of the last `range` headers, the
- * new header must not contradict the delegate's newest header.
+ * new header must not contradict the newest of these headers of the delegate.
  *
  * @returns the message of lisk-sdk; undefined if the header passes both checks
  */
@@ -126,8 +126,8 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a block gets the full reward. The header of the block must follow the BFT state. The height that the header
- * names as `maxHeightPreviouslyForged` decides, by the first rule that applies:
+ * Whether a block gets the full reward. The argument `bftState` is the BFT state directly before the block. The height
+ * that the header names as `maxHeightPreviouslyForged` decides, by the first rule that applies:
  *
  * 1. If the named height is 0, the block gets the full reward.
  * 2. If the named height is not in the BFT state, or is the height of the header or above, the block gets the reduced
@@ -201,8 +201,8 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
 
 /**
  * The lowest of the last `range` heights for which a header may precommit. From this height on, all blocks that the
- * delegate forged are in this chain, according to the `maxHeightPreviouslyForged` of its headers. `addHeader` applies
- * further limits.
+ * delegate of the header forged are in this chain, according to the `maxHeightPreviouslyForged` of the delegate's
+ * headers. `addHeader` applies further limits.
  */
 function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(bftState.firstHeight, header.height - limits.range);

@@ -20,8 +20,8 @@ import { headerId } from '../block/header.ts';
  * Reads a block. The function computes the id of the block, and ignores the member `id` and unknown members. If
  * `totalAmount`, `totalFee`, `reward`, `version` or `payloadLength` is missing or null, it counts as 0.
  * `numberOfTransactions` of the result is the length of the list `transactions`. The function ignores the member
- * `numberOfTransactions` of the JSON. If the generator signed another number than this length, the signature of the
- * result is invalid.
+ * `numberOfTransactions` of the JSON. If the generator signed a header with another `numberOfTransactions`, the
+ * signature of the result is invalid.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, `BLOCK_UNSTORABLE`, `BLOCK_VERSION_INVALID` or `BLOCK_TRANSACTION_INVALID`
  */

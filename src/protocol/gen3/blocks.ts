@@ -46,7 +46,7 @@ export interface BlockRulesOptions {
   /**
    * If true, the node refuses the last block of a round if the generator of this block is not active in the next round.
    * Release 3.0.2 of lisk-sdk also refuses such a block. Later releases of lisk-sdk look up the generator in the
-   * block's own round instead, and do not refuse the block.
+   * delegate list of the block's own round instead, and do not refuse the block.
    */
   readonly refuseLeavingForgers: boolean;
 }
@@ -61,7 +61,7 @@ export interface BlockRules extends Pick<
   | 'applyGenesis'
   | 'forgers'
 > {
-  /** The reward, in beddows, of a header that follows the tip of the state. */
+  /** The reward, in beddows, of the block with this header. The block must follow the tip of the state. */
   rewardOwed(state: StateReader, header: BftHeader): bigint;
 }
 
@@ -147,7 +147,7 @@ export function createBlockRules(
 
   /**
    * Applies the genesis block, and counts the prevote of its header for the genesis block itself. The reference
-   * (lisk-sdk) counts this prevote when the node starts, which is always before the second block.
+   * (lisk-sdk) counts this prevote when the node starts, so always before the node applies the second block.
    */
   function applyGenesis(state: StateWriter, genesis: Block): void {
     transactionRules.applyGenesisTransactions(state, genesis);
@@ -190,9 +190,9 @@ export function createBlockRules(
 }
 
 /**
- * The BFT state before the block at this height. Except for the genesis header, the BFT state contains no headers of
- * older versions. If the BFT state lacks the header directly below this height, the result contains no headers, because
- * no header votes for heights below a missing header.
+ * The BFT state before the block at this height. Except for the genesis header, the BFT state contains only headers of
+ * version 2. If the BFT state lacks the header directly below this height, the result contains no headers, because no
+ * header votes for heights below a missing header.
  */
 function bftStateBelow(state: StateReader, height: number): BftState {
   const bftState = loadBftState(state) ?? emptyBftState(FINALIZED_AT_START);

@@ -26,8 +26,9 @@ const MONTH_S = 30 * 86_400;
  */
 const STANDING_TIMES = 2;
 /**
- * Height of the first block that a delegate forged. The node counts missed slots only from this block on, because block
- * 1 has the time of the epoch, even if the network began much later.
+ * Height of the block after the genesis block, which is the first block that any delegate forged. The node counts
+ * missed slots only from this block on, because block 1 has the time of the epoch, even if the network began much
+ * later.
  */
 const FIRST_FORGED_HEIGHT = 2;
 

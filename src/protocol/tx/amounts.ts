@@ -56,8 +56,8 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
 /**
- * Returns whether the asset has an unknown member `amount`, which no signature covers, and whether its value counts as
- * something other than 0. A value that is no number gives the result true.
+ * Returns true if the asset has an unknown member `amount` (which no signature covers) whose value counts as something
+ * other than 0. A value that is no number also gives the result true.
  */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);

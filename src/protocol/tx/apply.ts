@@ -24,7 +24,7 @@ const OK: TransactionVerdict = { status: 'ok' };
  * `applyTransaction` does not change vote weights; `applyVoteWeight` changes them. If a transaction of a block sets the
  * public key of an account, the key keeps its letter case until the end of the block, as in lisk-sdk. Later
  * transactions of the account in the block must state the key in this letter case. After the block, `lowerKeys`
- * converts the keys of accounts to lower case.
+ * converts such keys to lower case.
  */
 export function applyTransaction(
   state: StateWriter,

@@ -2,8 +2,9 @@
  * Checks and encodes the recipients of transactions. The network accepts addresses and the text `NaNL` as recipients.
  * To check an address, lisk-sdk parses the text before the `L` to a number, writes the number as text again, and
  * compares the two texts. For `NaN`, the two texts are equal. In the bytes of a transfer, lisk-sdk writes `NaNL` as the
- * number 10. A transfer to `NaNL` therefore has the id and the signature of a transfer to `10L`, but credits the
- * separate account `NaNL`. No node accepts a transfer to `NaNL` over HTTP, but peers pass such transfers on.
+ * number 10. A transfer to `NaNL` therefore has the same id and the same signature as an otherwise equal transfer to
+ * `10L`, but credits the separate account `NaNL`. No node accepts a transfer to `NaNL` over HTTP, but peers pass such
+ * transfers on.
  */
 
 import { addressFault } from '../../crypto/keys.ts';
@@ -32,8 +33,8 @@ export function recipientNumberOf(recipientId: Address): bigint {
 }
 
 /**
- * Returns the text `NaNL` for this recipient, and undefined for every other recipient. The node stores the text beside
- * the bytes of a transfer to `NaNL`, because the bytes do not show this recipient.
+ * Returns the text `NaNL` if the recipient is `NaNL`; undefined for every other recipient. The node stores the text
+ * beside the bytes of a transfer to `NaNL`, because the bytes do not show this recipient.
  */
 export function recipientTextBeside(recipientId: Address): Buffer | undefined {
   return recipientId === NAN_ADDRESS ? Buffer.from(NAN_ADDRESS, 'utf8') : undefined;

@@ -180,8 +180,8 @@ function isLooseId(text: string): boolean {
 }
 
 /**
- * Returns whether a text has only decimal digits, and whether their number fits into 64 bits. Leading zeros are
- * allowed.
+ * Returns true if a text has only decimal digits, and if the number that the text states fits into 64 bits. Leading
+ * zeros are allowed.
  */
 export function isDigitId(text: string): boolean {
   return isUpTo(text, 18_446_744_073_709_551_615n);

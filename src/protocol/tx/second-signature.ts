@@ -30,9 +30,10 @@ export function createSecondSignatureReader(compiler: ShapeCompiler): (asset: un
 }
 
 /**
- * Returns whether the schema check can treat the asset as an object. The result is true for each object that is not an
- * array. The result is also true if the asset is missing, or is a value that counts as false in JavaScript, because the
- * schema check then gets an empty object. The schema check refuses every other asset because of its type.
+ * Returns whether the callers pass a new object to the schema check instead of the asset. The result is true for each
+ * object that is not an array. The result is also true if the asset is missing, or is a value that counts as false in
+ * JavaScript; the new object then has no values. The result is false for every other asset. The callers pass such an
+ * asset unchanged to the schema check, and the schema check refuses it because of its type.
  */
 export function isPlainAsset(asset: unknown): boolean {
   return !asset || (typeof asset === 'object' && !Array.isArray(asset));

@@ -1,4 +1,6 @@
-/** Verifies the second signature and the signatures of group members, but not the primary signature. */
+/**
+ * Verifies the second signature and the signatures of members of multisignature groups, but not the primary signature.
+ */
 
 import { bytesEqual, bytesOfHex } from '../../primitives/bytes.ts';
 import type { Account } from '../state.ts';
@@ -13,7 +15,7 @@ export interface GroupSignatureStatus {
    * `none`: the transaction needs no members' signatures, and has none. `pending`: there are fewer signatures than
    * needed, and the node has verified none of them. `ready`: there are enough signatures, and each is valid. `fail`: a
    * signature is invalid, or occurs twice without an exception of the network. The status is also `fail` if the
-   * transaction has members' signatures although its sender is no group.
+   * transaction has members' signatures although it registers no group and its sender is no multisignature account.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
@@ -137,10 +139,10 @@ const matches = new WeakMap<Transaction, ReadonlyMap<Signature, Match>>();
  * first signature without a matching member; undefined if all signatures match.
  *
  * A signature does not show its signer. The function therefore tries the keys of all members that have no matching
- * signature yet, until one key matches. A signature without a match takes at most 15 checks, and ends the search.
- * Fifteen valid signatures in the worst order take 120 checks. The reference (lisk-sdk) checks all signatures, which
- * takes up to 225 checks, and reports each signature without a match. This node and lisk-sdk accept the same
- * transactions.
+ * signature yet, until one key matches. A group has at most 15 members. A signature without a match therefore takes at
+ * most 15 checks, and ends the search. Fifteen valid signatures in the worst order take 120 checks. The reference
+ * (lisk-sdk) checks all signatures, which takes up to 225 checks, and reports each signature without a match. This node
+ * and lisk-sdk accept the same transactions.
  */
 export function firstUnmatchedSignature(
   transaction: Transaction,

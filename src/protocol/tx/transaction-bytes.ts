@@ -12,11 +12,12 @@ import { SENDER_AT, type BasicFields, type TransactionLayout } from './transacti
 export interface TransactionBytes {
   /** Returns the layout of a transaction type. The caller must pass a type that the codec has accepted. */
   layoutOf(type: number): TransactionLayout;
-  /** Returns the bytes that the primary signature covers, without the network identifier. */
+  /** Returns the basic bytes: all bytes that the primary signature covers, except the network identifier. */
   basicBytes(fields: BasicFields): Buffer;
   /**
-   * Returns the bytes of a transaction from which its id and the payload hash of its block are computed. The bytes
-   * include the primary and the second signature, but not members' signatures.
+   * Returns the bytes of a transaction. The id of the transaction is computed from these bytes, and the payload hash of
+   * a block is computed from the bytes of all its transactions. The bytes include the primary and the second signature,
+   * but not members' signatures.
    */
   transactionBytes(transaction: Transaction): Buffer;
   /**
@@ -29,23 +30,23 @@ export interface TransactionBytes {
   /** Returns the digest that the holder of the second key signs. This digest also covers the primary signature. */
   secondSigningDigest(transaction: Transaction, networkIdentifier: string): Buffer;
   /**
-   * Returns the check of the primary signature. All calls for one transaction return the same check object until a call
-   * of `forget`, or a call with another network identifier. The signature cache finds the result of the check by this
-   * object.
+   * Returns the check of the primary signature. All calls for one transaction return the same check object until
+   * `forget` is called, or until `primaryCheck`, `signingDigest` or `secondSigningDigest` is called for this
+   * transaction with another network identifier. The signature cache finds the result of the check by this object.
    */
   primaryCheck(transaction: Transaction, networkIdentifier: string): SignatureCheck;
   /** Computes the id of a transaction from its bytes, even if the transaction states another id. */
   computedId(transaction: Transaction): TransactionId;
-  /** Returns the transaction with the id that is computed from its bytes. */
+  /** Computes the id from the bytes of `draft`, and returns a copy of `draft` with this id. */
   withId(draft: Transaction): Transaction;
   /** Drops the cached results of all transactions. Later calls compute dropped results again. */
   forget(): void;
 }
 
 /**
- * The cached results for one transaction. The results are objects of a class, because V8 may allocate the objects of a
- * frequently used object literal in the old generation of its heap. Objects in the old generation stay in memory long
- * after their last use.
+ * The cached results for one transaction. `Known` is a class and no object literal, because V8 may allocate the objects
+ * of a frequently used object literal in the old generation of its heap. Objects in the old generation stay in memory
+ * long after their last use.
  */
 class Known {
   /**
@@ -60,8 +61,8 @@ class Known {
   readonly bytes: Buffer;
   readonly basicLength: number;
   /**
-   * The network identifier of the last call for this transaction. If the signatures cover the identifier, this call has
-   * written the identifier into `whole`. The next call for the same network does not write the identifier again.
+   * The network identifier of the last call of `boundTo` for this transaction. If the signatures cover the identifier,
+   * `whole` begins with this identifier. The next call with the same identifier does not write it again.
    */
   networkIdentifier: string | undefined;
   digest: Buffer | undefined;
@@ -198,7 +199,7 @@ function upToSignature({ whole, bytes, basicLength }: Known, more = 0): Buffer {
   return whole.subarray(0, whole.length - bytes.length + basicLength + more);
 }
 
-/** @throws ProtocolError `HEX_INVALID` */
+/** @throws ProtocolError `HEX_INVALID` if `hex` is not the hexadecimal text of whole bytes */
 function writeHex(bytes: Buffer, hex: string, at: number): void {
   // `write` stops without an error at the first character that is not hexadecimal.
   if (bytes.write(hex, at, 'hex') * 2 !== hex.length) throw new ProtocolError('HEX_INVALID', { hex: hex.slice(0, 80) });

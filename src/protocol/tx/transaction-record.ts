@@ -1,14 +1,16 @@
 /**
  * Defines the stored form (record) of a transaction. A record has four parts: the bytes from which the id is computed,
- * the members' signatures, additional data, and two final bytes. The final bytes are the number of members' signatures,
- * and flags that state which optional parts are present. The additional data consist of these items, in this order.
- * Each item is present only if the node could not restore the transaction without it:
+ * the members' signatures, additional data, and two final bytes. The first final byte is the number of members'
+ * signatures. The second final byte contains flags: they state whether the transaction has a second signature, and
+ * which items of the additional data are present. The additional data consist of these items, in this order. Each item
+ * is present only if the node could not restore the transaction without it:
  *
  * - the fee, if it is not the usual fee of the transaction type, for example in a genesis block;
  * - the id, if it is not the computed id (only for layouts that are not `networkBound`);
  * - the recipient's key (`recipientPublicKey`);
- * - the data of the payload that the bytes do not contain (`TransactionLayout.detail`);
- * - a JSON text with all parts that the sender wrote in another form than nodes write them.
+ * - the data of the payload that the first part of the record does not contain (`TransactionLayout.detail`);
+ * - a JSON text with those of the members `senderPublicKey`, `asset` and `signatures` of the transaction that the
+ *   sender wrote in another form than nodes write them.
  *
  * The node reads a record from its end. The bytes from which the id is computed can therefore stand unchanged at the
  * beginning of the record.
@@ -167,8 +169,8 @@ function extrasOf(record: Buffer, flags: number): Extras {
 }
 
 /**
- * Returns the JSON text of the members of `written`. If a member's signature has upper-case letters, the JSON text also
- * contains all members' signatures. Returns undefined if the JSON text would be empty.
+ * Returns the JSON text of `written`. If the signature of a group member has upper-case letters, the JSON text also
+ * contains the signatures of all group members who signed. Returns undefined if the JSON text would be empty.
  */
 function writtenBytes({ written, signatures }: Transaction): Buffer | undefined {
   const isUsual = signatures.every((signature) => isCanonicalHex(signature, SIGNATURE_BYTES));

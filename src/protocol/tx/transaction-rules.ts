@@ -21,7 +21,7 @@ import { amountOf } from './amounts.ts';
 import { applyVoteWeight, noUnfinishedWeights, finishWeights } from './vote-weight.ts';
 import { isLowerCase, poolFault, lowerKeys } from './unsigned-json.ts';
 
-/** The parts of the rules that each generation provides. */
+/** The parts of the rules that are different in each generation. */
 export interface TransactionRuleParts {
   readonly dialect: TransactionDialect;
   readonly bytes: TransactionBytes;

@@ -62,7 +62,7 @@ export interface TransactionLayout {
    * @param bytes the basic bytes, possibly followed by other bytes
    * @param length length of the basic bytes
    * @param detail the stored result of `detail` for this transaction
-   * @throws ProtocolError `TRANSACTION_BYTES_INVALID`
+   * @throws ProtocolError `TRANSACTION_BYTES_INVALID` if the layout cannot decode `bytes`
    */
   decodeBasic(bytes: Buffer, length: number, detail?: Buffer): BasicFields;
 }
@@ -70,9 +70,9 @@ export interface TransactionLayout {
 /** Adds to a layout the functions that convert assets of generation 3 from and to JSON. */
 export interface TransactionType extends TransactionLayout {
   /**
-   * Returns the value that the base schema checks as the asset. The value is an empty object if the asset is missing or
-   * falsy, or if the codec rebuilds assets of this type from their known members. Otherwise, the value is the asset
-   * itself.
+   * Returns the value that the codec passes as `asset` to the base schema (the schema that all transaction types
+   * share). The value is an empty object if the asset is missing or falsy, or if the codec rebuilds assets of this type
+   * from their known members. Otherwise, the value is the asset itself.
    */
   assetForBaseCheck(asset: unknown): unknown;
   /** @param senderId address of the sender; empty if the sender's key is malformed */

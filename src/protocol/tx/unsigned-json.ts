@@ -40,7 +40,10 @@ export function keyAsWritten({ senderPublicKey, written }: Transaction): string 
   return written?.senderPublicKey ?? senderPublicKey;
 }
 
-/** Converts the public keys of accounts to lower case after a block, because lisk-sdk stores these keys as bytes. */
+/**
+ * Converts the public keys of the given accounts to lower case after all transactions of a block have been applied,
+ * because lisk-sdk stores these keys as bytes.
+ */
 export function lowerKeys(state: StateWriter, addresses: Iterable<Address>): void {
   for (const address of addresses) {
     const account = state.account(address);
@@ -131,8 +134,8 @@ function couldExist(counted: Decimal | undefined): boolean {
 }
 
 /**
- * Upper limit, in beddows, for the supply of any network. The limit is low enough that the total of a block with the
- * largest amounts fits into 64 bits.
+ * Upper limit, in beddows, for the supply of any network. The limit is so low that the total amount of a block fits
+ * into 64 bits even if each transaction of the block has this amount.
  */
 const SUPPLY_MAX = 20_000_000_000_000_000n;
 

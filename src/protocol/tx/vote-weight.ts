@@ -44,8 +44,8 @@ export function noUnfinishedWeights(): UnfinishedWeights {
 /**
  * Subtracts the amounts in `pendingAmounts` from the vote weights at the end of a block.
  *
- * @returns a delegate whose weight lisk-sdk cannot store, which makes the block invalid; undefined if lisk-sdk can
- *   store all weights
+ * @returns a delegate whose weight lisk-sdk cannot store (the block is then invalid); undefined if lisk-sdk can store
+ *   all weights
  */
 export function finishWeights(
   state: StateWriter,
@@ -64,8 +64,8 @@ export function finishWeights(
 
 /**
  * Creates a function that returns the negated sum of a list of amounts, or undefined if the sum is not a whole number.
- * All delegates with the same voters have the same list, and an amount may have a million digits. Lists with the same
- * amounts are therefore summed up only once.
+ * Delegates with the same voters have lists with the same amounts, and an amount may have a million digits. The created
+ * function therefore sums up equal lists only once.
  */
 function negatedSums(): (amounts: readonly Decimal[]) => bigint | undefined {
   const numbers = new Map<Decimal, number>();
@@ -144,7 +144,7 @@ export function applyVoteWeight(
  *
  * @param by beddows to add; may be negative
  * @returns the vote weight that is in effect now
- * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE`
+ * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` if `publicKey` belongs to no delegate
  */
 export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigint, mode: VoteWeightMode): bigint {
   const delegate = state.delegate(publicKey);

@@ -214,11 +214,12 @@ export class ClickHouseSink implements Sink {
 
   async revertTail(toHeight: number): Promise<void> {
     await this.#lease.keep();
-    // In the table `sink_tail`, each partition contains the markers of the blocks of one range. The server stores the
-    // rows of one insert partition by partition, in ascending order, and refuses an insert into more than 100
-    // partitions. Therefore each insert contains only the markers that revert the blocks of one range. The first insert
-    // is for the highest range, and each later insert is for the next lower range. The tail then has no gap after any
-    // of the inserts. A gap would be visible to queries between two inserts, and after a crash.
+    // In the table `sink_tail`, each partition contains the markers of the blocks of one range. If the rows of one
+    // insert belong to several partitions, the server fills these partitions one after another, in ascending order. The
+    // server refuses an insert into more than 100 partitions. Therefore each insert contains only the markers that
+    // revert the blocks of one range. The first insert is for the highest range, and each later insert is for the next
+    // lower range. The tail then has no gap after any of the inserts. A gap would be visible to queries between two
+    // inserts, and after a crash.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;

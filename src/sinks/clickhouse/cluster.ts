@@ -17,7 +17,8 @@ const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
 /**
  * Checks the name of a cluster, because the sink puts the name into SQL statements.
  *
- * @throws ProtocolError `USAGE`
+ * @throws ProtocolError `USAGE` if the name is empty, has more than 100 characters, or contains a character other than
+ *   letters, digits, `_`, `-` and `.`
  */
 export function checkClusterName(cluster: string): void {
   if (NAME.test(cluster)) return;
@@ -232,7 +233,7 @@ export async function dropUnmarkedOnCluster(
  * was down during an insert lacks the inserted rows until it has fetched them from another replica. Until then, a query
  * that reads this replica returns too few rows, but no error.
  *
- * @param height the function compares the ranges that end above this height
+ * @param height the function counts only the rows of ranges that end above this height
  * @returns true if queries find all blocks and balance changes of these ranges
  */
 export async function hasRowsAbove(server: ClickHouseServer, height: number): Promise<boolean> {
@@ -251,7 +252,7 @@ export async function hasRowsAbove(server: ClickHouseServer, height: number): Pr
     return found?.count;
   };
   // Earlier versions of the sink had no table of attempts. For the ranges that those versions wrote, this code compares
-  // only the blocks.
+  // only the number of blocks.
   return (
     (await stored('blocks', ranges)) === marked?.blocks &&
     (await stored('balance_changes', attempts)) === noted?.changes

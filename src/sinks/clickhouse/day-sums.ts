@@ -30,7 +30,7 @@ const REPLICA_LOOKS_MAX = 600;
 
 const DAY_OF_BLOCK = "toDate(time, 'UTC')";
 
-/** The members of a ClickHouse sink that `DaySums` uses. */
+/** Those members of a ClickHouse sink that `DaySums` uses. */
 export interface DaySumsSink {
   readonly server: ClickHouseServer;
   readonly cluster: string | undefined;
@@ -93,8 +93,7 @@ export class DaySums {
 
   /**
    * Computes the missing sums of all days whose blocks are all in complete ranges. The function does nothing if the
-   * block at `finalHeight` is of the day that the newest final block had when the function last looked for missing
-   * sums.
+   * block at `finalHeight` is of the same day as the newest final block at the previous search for missing sums.
    *
    * @param finalHeight last height of the complete ranges
    * @param timeS Unix time of the block at `finalHeight`, in seconds
@@ -117,7 +116,10 @@ export class DaySums {
     }
   }
 
-  /** Waits until queries find all rows. From a replica that lacks rows, the server would compute wrong sums. */
+  /**
+   * Waits until queries find all rows of the ranges above `#height`. From a replica that lacks rows, the server would
+   * compute wrong sums.
+   */
   async #waitForReplicas(): Promise<void> {
     const { cluster } = this.#sink;
     if (cluster === undefined) return;

@@ -3,9 +3,10 @@
  * with the token of the process, and the time at which the lease ends. This time is a time of the server's clock. Of
  * several rows with the same token, only the row with the highest `turn` is valid. A fence is a table that accepts only
  * rows with the token of the lease's holder (`schema.ts`). The sink inserts all markers, which make rows visible,
- * through fences. On a single server, the sink also inserts the rows of final blocks through fences; on a cluster, it
- * does not. With a fence, one statement checks the lease and inserts the rows. The server therefore refuses an insert
- * through a fence if the lease of the process has ended, for example because the process was paused.
+ * through fences. On a single server, the sink also inserts the rows of final blocks through fences. On a cluster, the
+ * sink inserts these rows without a fence. With a fence, one statement checks the lease and inserts the rows. The
+ * server therefore refuses an insert through a fence if the lease of the process has ended, for example because the
+ * process was paused.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';

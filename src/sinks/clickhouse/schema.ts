@@ -267,7 +267,7 @@ function viewOf(database: string, table: SinkTable, cluster: string | undefined)
 }
 
 /**
- * SELECT of the rows of a table that readers may see.
+ * SELECT of those rows of a table that readers may see.
  *
  * @param condition SQL text of an extra condition on the rows, with ` AND ` at the beginning; empty for all rows
  */

@@ -59,9 +59,9 @@ function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickH
 }
 
 /**
- * Settings that the sink sends with its statements. They replace the settings of the ClickHouse user, because with some
- * other values the sink would lose or misread data without an error. An old server does not know all of these settings,
- * so the sink sends only those that the server knows.
+ * Settings that the sink sends with its statements. For these statements, they take precedence over the settings of the
+ * ClickHouse user, because with some other values the sink would lose or misread data without an error. An old server
+ * does not know all of these settings, so the sink sends only those that the server knows.
  */
 const PINNED: Readonly<Record<string, string>> = {
   // An insert must not end before its rows are stored. A row that the server cannot parse must make the insert fail.
@@ -81,8 +81,8 @@ const PINNED: Readonly<Record<string, string>> = {
       'throw',
     ]),
   ),
-  // The answer of a failed statement must not look like a short answer of a successful statement. A statement of a
-  // migration that fails on one server of a cluster must not look successful.
+  // The answer of a failed statement must not look like a short answer of a successful statement. If a statement of a
+  // migration fails on one server of a cluster, the statement must not look successful.
   http_write_exception_in_output_format: '0',
   distributed_ddl_output_mode: 'throw',
   // A SELECT reads only one replica of each shard, so it reads each row once. The server that receives an INSERT with a
@@ -124,7 +124,7 @@ export function hasPassword(url: string): boolean {
  * if no ClickHouse server answers, and `CLICKHOUSE_REFUSED` if the server reports an error. The messages of the errors
  * never contain the password.
  *
- * @param url URL of the server, which may contain a user name and a password
+ * @param url URL of the server; the URL may contain a user name and a password
  * @param database name of the database, which need not exist yet
  * @param givenPassword password that replaces the password in the URL
  * @throws ProtocolError `USAGE` if the URL or the name of the database cannot be used
@@ -227,7 +227,9 @@ export function openServer(
   };
 }
 
-/** The error contains this reason if an answer is cut off, or if no ClickHouse server would send such an answer. */
+/**
+ * The error contains this reason if an answer is cut off, or if an answer has a form that no ClickHouse server sends.
+ */
 const NO_ANSWER = 'the answer is not of ClickHouse';
 
 /** @throws ProtocolError `USAGE` for a URL that the client refuses */

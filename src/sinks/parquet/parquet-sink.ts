@@ -36,7 +36,7 @@ export interface SinkManifest {
   readonly identity: SinkIdentity;
 }
 
-/** The methods of a folder lock that a sink needs. */
+/** Those methods of a folder lock that a sink needs. */
 export interface FolderLock {
   isHeld(): boolean;
   release(): void;

@@ -64,8 +64,9 @@ async function snapshotOf(folder: string): Promise<Snapshot> {
   // tail to a new range before the function lists the tail. These blocks would then be in neither list.
   const tail = await partsIn(join(folder, TAIL));
   const ranges = await wholeRanges(folder);
-  // The views (`views.ts`) look for files in all folders whose names begin with a digit. A folder of another program
-  // with such a name could add rows to the views, so this function refuses the folder.
+  // The views (`views.ts`) look for files in all folders whose names begin with a digit. If a folder with such a name
+  // belongs to another program, the files of this folder could add rows to the views. This function therefore refuses
+  // the folder.
   for (const kind of [RANGES, TAIL]) {
     const other = (await readdir(join(folder, kind))).find((name) => /^[0-9]/.test(name) && partOf(name).length === 0);
     if (other !== undefined) throw foreign(join(folder, kind, other));

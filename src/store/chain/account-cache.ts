@@ -16,8 +16,8 @@ import type { OverwrittenAccount } from './undo.ts';
  */
 export const VOTERS_CACHED_MAX = 2048;
 /**
- * Maximum number of cached accounts without votes, each of which takes about 600 bytes. A large commit of an import
- * reads or changes about this number of accounts.
+ * Maximum number of cached accounts without votes. An account without votes takes about 600 bytes. A large commit of an
+ * import reads or changes about this number of accounts.
  */
 export const ACCOUNTS_CACHED_MAX = 32_768;
 

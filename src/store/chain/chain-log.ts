@@ -1,7 +1,7 @@
 /**
- * Logs each change of the chain. The transaction of the store that applies or reverts a block also adds a numbered
- * record to the log. The chain and the log therefore agree, unless a tool changes the chain without opening the log.
- * The record of a revert also contains the reverted block itself, because the chain no longer has the block.
+ * Keeps a log of the changes of the chain. The database transaction that applies or reverts a block also adds a
+ * numbered record to the log. The chain and the log therefore agree, unless a tool changes the chain without opening
+ * the log. The record of a revert also contains the reverted block itself, because the chain no longer has the block.
  */
 
 import type { ChainLog, ChainRecord } from '../../ports/chain-log.ts';

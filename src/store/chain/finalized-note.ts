@@ -8,7 +8,7 @@ import { TABLES } from '../tables/layout.ts';
 import { withChecksum, verifiedContent } from '../tables/checksummed.ts';
 
 const KEY = TABLES.notes.key(FINALIZED_NOTE);
-/** Size in bytes of a note from an earlier version of Bloomery, which stored the height without a checksum. */
+/** Size in bytes of a note without a checksum. In an earlier version of Bloomery, the note had no checksum. */
 const NO_CHECKSUM_BYTES = 4;
 
 /** Text of the error for a note of the finalized height that does not match its checksum. */

@@ -1,6 +1,7 @@
 /**
  * Opens a chain store. This module refuses a database that is not a chain store, and a store with a damaged state. It
- * also refuses a store with another network, another generation, other consensus parameters or an unknown layout.
+ * also refuses a store with an unknown layout, and a store whose network, generation or consensus parameters differ
+ * from the `params` of the caller.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -133,7 +134,7 @@ export async function openChainSnapshot(
 }
 
 /**
- * Creates a chain store over a read-only view of its keys.
+ * Creates a chain store that reads its keys from `keyValue`, a read-only view of a database.
  *
  * @param options `directory` is the folder that error messages name
  * @throws ProtocolError like `openChainSnapshot`

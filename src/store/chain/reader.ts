@@ -11,8 +11,9 @@ import type { StoredChain } from './stored-chain.ts';
 import { openedStore, readChainStore, type ChainStoreOptions, type MemoryChainStoreOptions } from './open.ts';
 
 /**
- * Longest time for which an old snapshot stays open, so that the queries that began in this snapshot can end. After
- * this time, these queries fail, and the database can reuse the pages of the old snapshot.
+ * Longest time for which an old snapshot stays open after the reader has moved to a newer snapshot. In this time, the
+ * queries that began in the old snapshot can end. After this time, these queries fail, and the database can reuse the
+ * pages of the old snapshot.
  */
 const SNAPSHOT_MS_MAX = 30_000;
 
@@ -60,8 +61,8 @@ export class ChainReader {
   /**
    * Moves this reader to a snapshot of the last commit of the node. The reader moves only if the indexes of the
    * snapshot are complete and `isWanted` accepts the snapshot. While queries of an old snapshot run, the old snapshot
-   * stays open, and the database cannot reuse its pages. If untrusted clients can trigger calls of `move`, the caller
-   * must therefore limit the number of moves with `isWanted`.
+   * stays open, and the database cannot reuse the pages of the old snapshot. If untrusted clients can trigger calls of
+   * `move`, the caller must therefore use `isWanted` to limit the number of moves.
    *
    * @param isWanted decides whether to move to the new snapshot; by default always
    * @returns true if this reader moved
@@ -73,8 +74,8 @@ export class ChainReader {
     try {
       isTaken = store.indexLag === 0 && isWanted(store);
     } finally {
-      // If `isWanted` returns false or throws, the reader closes the new snapshot. If the snapshot stayed open, the
-      // database could not reuse its pages.
+      // If `isWanted` returns false or throws, the reader closes the new snapshot. If the new snapshot stayed open, the
+      // database could not reuse the pages of this snapshot.
       if (!isTaken) void store.close();
     }
     if (!isTaken) return false;

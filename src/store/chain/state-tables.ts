@@ -1,5 +1,5 @@
 /**
- * Stores the consensus state in tables, with indexes and a cache of decoded values. During a transaction of the store,
+ * Stores the consensus state in tables, with indexes and a cache of decoded values. During a database transaction,
  * changed accounts, changed delegates and the BFT state stay in memory until `write`. Reads of these values therefore
  * look in memory first. A call of `write` writes each of these values only once, even if many blocks changed the value.
  * `save` writes votes, new delegates, usernames, round lists and facts immediately.
@@ -128,8 +128,9 @@ export class StateTables implements StateReader {
   }
 
   /**
-   * Stores the changes of a block, and returns the overwritten values. Changes of accounts, of existing delegates and
-   * of the BFT state stay in memory until `write`. All other changes are written to the tables immediately.
+   * Stores the changes of a block, and returns the overwritten values. Changes of accounts (except votes), of existing
+   * delegates and of the BFT state stay in memory until `write`. All other changes are written to the tables
+   * immediately.
    */
   save(keys: KeyValueWriter, changes: StateChanges): OverwrittenValues {
     const accounts: OverwrittenAccount[] = [];
@@ -159,7 +160,7 @@ export class StateTables implements StateReader {
 
   /**
    * Writes the changes that wait in memory, and updates the index entries of the changed accounts. Called at the end of
-   * a transaction of the store, and before a block is reverted.
+   * a database transaction, and before a block is reverted.
    */
   write(keys: StateKeys): void {
     let newAccounts = 0;

@@ -9,8 +9,8 @@ import { isStateKey, META_STATE_CHECKSUM, STATE_RANGE, TABLES } from '../tables/
 import { StateChecksum } from './state-checksum.ts';
 
 /**
- * Compares the state with its checksum, in as many steps as the caller wants. Transactions of the store may run between
- * two steps. The comparison reads from the store only during a step.
+ * Compares the state with its checksum, in as many steps as the caller wants. Database transactions may run between two
+ * steps. The comparison reads from the store only during a step.
  */
 export interface StateCheck {
   /** Reads the entries of the state from the end of the last step up to `key` (exclusive). */
@@ -36,7 +36,7 @@ export class StoredStateChecksum {
   readonly #keys: KeyValueReader;
   readonly #checksum: StateChecksum;
   #saved: Buffer | undefined;
-  /** Resets the checksum to its value before the running transaction. */
+  /** Resets the checksum to its value before the running database transaction. */
   #reset: (() => void) | undefined;
 
   constructor(keys: KeyValueReader) {
@@ -47,7 +47,10 @@ export class StoredStateChecksum {
     this.#checksum = new StateChecksum(this.#saved);
   }
 
-  /** Returns a writer for the running transaction. The writer updates the checksum with each write to the state. */
+  /**
+   * Returns a writer for the running database transaction. The writer updates the checksum with each write to the
+   * state.
+   */
   begin(writer: CountedWriter): StateKeys {
     const [checksum, saved] = [this.#checksum, this.#saved];
     const resetChecksum = checksum.mark();
@@ -73,7 +76,7 @@ export class StoredStateChecksum {
     };
   }
 
-  /** Writes the checksum at the end of the running transaction. */
+  /** Writes the checksum at the end of the running database transaction. */
   write(writer: CountedWriter): void {
     const bytes = this.#checksum.bytes();
     if ((this.#saved ?? NO_STATE).equals(bytes)) return;
@@ -81,7 +84,9 @@ export class StoredStateChecksum {
     this.#saved = bytes;
   }
 
-  /** Called after the commit of the running transaction. A later `rollback` then does not reset the checksum. */
+  /**
+   * Called after the commit of the running database transaction. A later `rollback` then does not reset the checksum.
+   */
   commit(): void {
     this.#reset = undefined;
   }

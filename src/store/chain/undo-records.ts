@@ -55,7 +55,7 @@ export class UndoRecords {
     for (const key of Array.from(writer.keys({ gte, lt }))) writer.remove(key);
   }
 
-  /** Writes the records of the running transaction at its end. */
+  /** Writes the undo records of the running database transaction at the end of this transaction. */
   write(writer: KeyValueWriter): void {
     for (const [height, overwritten] of this.#unsaved) {
       const key = TABLES.undo.key(height);
@@ -64,7 +64,7 @@ export class UndoRecords {
     this.#unsaved.clear();
   }
 
-  /** Drops the records of a failed transaction. */
+  /** Drops the undo records of a failed database transaction. */
   rollback(): void {
     this.#unsaved.clear();
   }

@@ -135,11 +135,11 @@ export interface ReadingOptions {
 
 /**
  * Opens the environment for reading. Another process of the same container may write to the folder at the same time.
- * But if the medium is read-only for this process, LMDB cannot write to `lock.mdb` which pages it reads, so a writer
- * could overwrite these pages. In this case, the function throws an error if a process holds the lock on the folder.
- * After opening, the function checks the pages of the store, unless `arePagesChecked` is true. If the store has more
- * than `PAGES_CHECKED_BEFORE_READING` pages, the function checks only a part of the store. The check takes about 5 s
- * for each million pages if the operating system has the file in memory.
+ * But if the medium is read-only for this process, LMDB cannot record in `lock.mdb` which commit this process reads. A
+ * writer could then overwrite the pages of this commit. In this case, the function throws an error if a process holds
+ * the lock on the folder. After opening, the function checks the pages of the store, unless `arePagesChecked` is true.
+ * If the store has more than `PAGES_CHECKED_BEFORE_READING` pages, the function checks only a part of the store. The
+ * check takes about 5 s for each million pages if the operating system has the file in memory.
  *
  * @param clock clock with which the function finds a process of another container that writes to the folder
  * @throws ProtocolError `STORE_MISSING`, `STORE_UNREADABLE` or `STORE_DAMAGED` like `openForWriting`;
@@ -262,8 +262,9 @@ function refuseFullDisk(directory: string): void {
 }
 
 /**
- * Refuses a store if a process of another container holds its lock. The library identifies readers by their process
- * number. Processes of two containers may have the same number (often 1), so the library would mix up their readers.
+ * Refuses a store if a process of another container holds the lock on the folder of the store. The library identifies
+ * readers by their process number. Processes of two containers may have the same number (often 1), so the library would
+ * mix up their readers.
  */
 function refuseOtherContainer(directory: string, clock: Clock): void {
   const owner = existsSync(directory) ? ownerElsewhere(directory, LOCK_NAME, clock) : undefined;
@@ -314,9 +315,9 @@ function refuseSharedFile(directory: string): void {
 }
 
 /**
- * Opens or creates the file `lock.mdb` before the library does. The library would end the process with a signal if it
- * could not open that file, or if the disk had no room for it. A new file is written under another name and then linked
- * to its final name, so that no other process opens an incomplete file.
+ * Opens or creates the file `lock.mdb` before the library does. If the library could not open this file, or if the disk
+ * had no room for the file, the library would end the process with a signal. A new file is written under another name
+ * and then linked to its final name, so that no other process opens an incomplete file.
  *
  * @throws system error if the file cannot be opened or created for another reason than missing write access; Error if
  *   the file is a symbolic link without a target

@@ -308,8 +308,8 @@ interface SharedReads {
  */
 function copyOf(shared: Buffer | undefined): Buffer | undefined {
   if (shared === undefined) return undefined;
-  // For each value, the library sets only the property `length` of the shared buffer. The array itself is longer, so
-  // `subarray` selects the bytes of the value.
+  // For each value, the library sets only the property `length` of the shared buffer. The shared buffer still has more
+  // bytes than this length, so `subarray` selects the bytes of the value.
   const size = shared.length;
   const value = Buffer.allocUnsafe(size);
   value.set(shared.subarray(0, size));

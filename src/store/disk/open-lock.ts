@@ -13,13 +13,13 @@ import { takeLock, type ProcessLock } from './process-lock.ts';
 const LOCK_NAME = 'turn';
 /**
  * Longest time for which a process waits for the open lock. Opening usually takes milliseconds, so a process that holds
- * the open lock longer is probably paused or has a slow disk. After this time, the waiting process continues without
- * the open lock.
+ * the open lock for this time is probably paused or has a slow disk. After this time, the waiting process continues
+ * without the open lock.
  */
 const WAIT_MS_MAX = 5_000;
 /**
- * Pauses between two tries to take the open lock. A process uses these pauses in turn. The pauses differ, so that two
- * waiting processes do not always try at the same time.
+ * Pauses between two tries to take the open lock. A process uses these pauses one after another. The pauses differ, so
+ * that two waiting processes do not always try at the same time.
  */
 const PAUSES_MS = [1, 3, 2, 7, 5];
 

@@ -52,9 +52,9 @@ export interface PageCheckOptions {
 
 export interface PageCheck {
   /**
-   * The first damage that was found, as text. The text contains the number of the damaged page. The text contains no
-   * page number if a field of the first two pages is impossible or does not match the tree. Absent if no damage was
-   * found.
+   * The first damage that was found, as text. The text contains the number of the damaged page, with one exception: it
+   * contains no page number if a field of the first two pages is impossible or does not match the tree. Absent if no
+   * damage was found.
    */
   readonly damage?: string;
   /**

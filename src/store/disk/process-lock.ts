@@ -41,7 +41,8 @@ const ELSEWHERE_MS_MAX = 30_000;
 
 /**
  * Pattern for the part of a lock file's name that follows the name of the lock and a dot. The pattern matches the
- * process number, the start of the process (see `startOf`), and the number of the PID namespace, if the name has one.
+ * process number, the start of the process (see `startOf`), and the number of the PID namespace, if the name of the
+ * lock file contains this number.
  */
 const OWNER = /^(\d+)\.([0-9a-z]+(?:-\d+)?)(?:-in(\d+))?$/;
 

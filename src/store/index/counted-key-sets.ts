@@ -3,7 +3,8 @@
  * Each counted table is split into leaf blocks of neighbouring keys. A leaf block is one value on the disk (see
  * key-block.ts). Inner blocks form a tree above the leaf blocks. An inner block stores the number of keys in the
  * subtree of each of its child blocks. Counting a range, or skipping its first million keys, therefore reads only a few
- * blocks. Callers work with single keys, not with blocks; only `putSorted` takes a block of keys.
+ * blocks. Callers work with single keys, and not with leaf blocks or inner blocks. Only `putSorted` takes several keys
+ * in one call, as a `KeyBlock`.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -17,8 +18,9 @@ import { BLOCK_SIZES, LeafBlocks, type CachedLeaves } from './leaf-blocks.ts';
 
 /**
  * If more than this number of leaf blocks of a table have unwritten changes, `putSorted` writes these leaf blocks. Up
- * to this number, `putSorted` leaves the changed leaf blocks in memory until the end of the transaction. For each
- * table, these blocks take up to 12 MB, because a changed leaf block can take three times its packed size in memory.
+ * to this number, `putSorted` leaves the changed leaf blocks in memory until the end of the database transaction. For
+ * each table, these blocks take up to 12 MB, because a changed leaf block can take three times its packed size in
+ * memory.
  */
 export const LEAVES_CHANGED_MAX = 512;
 /** Maximum number of cached leaf blocks. A leaf block has up to 8,000 bytes. */
@@ -41,7 +43,7 @@ export class CountedKeySets implements KeyValue {
   readonly #inner: KeyValue;
   /**
    * Maps the number of each counted table to the leaf blocks of the table. The leaf blocks are undefined before the
-   * first use of the table, and after a failed transaction.
+   * first use of the table, and after a failed database transaction.
    */
   readonly #tables = new Map<number, LeafBlocks | undefined>();
   readonly #read: CachedLeaves = new LruMap(LEAVES_CACHED_MAX);

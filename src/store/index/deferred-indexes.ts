@@ -1,7 +1,7 @@
 /**
  * Writes the indexes of transactions. While many blocks are appended, the indexes may lag behind the chain. The
- * processes that answer HTTP requests (reading processes) then keep their last snapshot with complete indexes. A
- * reading process that starts waits for complete indexes.
+ * processes that answer HTTP requests (reading processes) then keep their last snapshot with complete indexes. A new
+ * reading process first waits until the indexes are complete.
  *
  * Writing the entries of many blocks together is faster than writing them block by block. The reason: the entries of a
  * hundred blocks are mostly far apart in an index, but the entries of several thousand blocks form groups of about ten
@@ -119,10 +119,10 @@ export class DeferredIndexes {
   }
 
   /**
-   * The store calls this method at the end of each of its transactions. If indexing is not deferred, the method writes
+   * The store calls this method at the end of each database transaction. If indexing is not deferred, the method writes
    * all missing entries. If indexing is deferred, the method writes the index watermark, but only if entries are
-   * missing and the indexes had no lag before this transaction. Between two steps of a backfill, the method writes
-   * nothing.
+   * missing and the indexes had no lag before this database transaction. Between two steps of a backfill, the method
+   * writes nothing.
    */
   flush(keys: CountedWriter): void {
     if (this.#isBackfilling) return;
@@ -139,7 +139,7 @@ export class DeferredIndexes {
     }
   }
 
-  /** Writes the missing entries within a running transaction of the store. */
+  /** Writes the missing entries within a running database transaction. */
   backfillWithin(keys: CountedWriter): void {
     assert(!this.#isBackfilling, 'one backfill runs at a time');
     if (this.#watermark !== undefined) this.#loadAllPending();
@@ -149,9 +149,9 @@ export class DeferredIndexes {
 
   /**
    * Writes the missing entries in steps. Each step of the returned iterable writes some of the entries in one short
-   * transaction of the store. If the store is closed or the process is killed between two steps, a later backfill
-   * completes the work. If the missing entries are not in memory, the method computes them from the blocks, in parts of
-   * about `transactionsMax` transactions. The method writes each part before it computes the next part.
+   * database transaction. If the store is closed or the process is killed between two steps, a later backfill completes
+   * the work. If the missing entries are not in memory, the method computes them from the blocks, in parts of about
+   * `transactionsMax` transactions. The method writes each part before it computes the next part.
    */
   *backfill(keyValue: CountedKeySets, limits: BackfillLimits = {}): Iterable<void> {
     const { pagesMax = PAGES_PER_TRANSACTION, transactionsMax = TRANSACTIONS_AT_ONCE } = limits;

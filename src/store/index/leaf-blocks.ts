@@ -25,8 +25,9 @@ export const BLOCK_SIZES: BlockSizes = {
   innerBytesCut: 3900,
 };
 /**
- * If at most this number of the keys of a call belong to the same leaf block, `addSorted` adds these keys to the block
- * one by one. For so few keys, merging them into a new block would take longer.
+ * `addSorted` gets keys of several leaf blocks. If at most this number of the keys belong to the same leaf block,
+ * `addSorted` adds these keys to the block one by one. For so few keys, merging them into a new block would take
+ * longer.
  */
 const KEYS_ALONE_MAX = 4;
 
@@ -36,7 +37,7 @@ const KEYS_ALONE_MAX = 4;
  */
 export type CachedLeaves = LruMap<string, KeyBlock>;
 
-/** A leaf block that includes the changes of the running transaction. */
+/** A leaf block that includes the changes of the running database transaction. */
 interface Leaf {
   readonly place: LeafPlace;
   readonly keys: KeyBlock;
@@ -59,7 +60,7 @@ export class LeafBlocks {
   readonly #read: CachedLeaves;
   readonly #tree: OrderStatisticTree;
   readonly #sizes: BlockSizes;
-  /** Leaf blocks that the running transaction has changed and not written yet. */
+  /** Leaf blocks that the running database transaction has changed and not written yet. */
   readonly #changed = new Map<string, KeyBlock>();
   #latest: Latest | undefined;
 

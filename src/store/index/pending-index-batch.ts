@@ -155,8 +155,8 @@ export class PendingIndexBatch {
   }
 
   /**
-   * Returns all rows, roughly sorted by id. The method compares only the first 21 bits of each id, because a double has
-   * room for only these bits and the 32 bits of the row number.
+   * Returns all rows, roughly sorted by id. The method compares only the highest 21 bits of each id, because a double
+   * has room for only these bits and the 32 bits of the row number.
    */
   rowsById(): Uint32Array {
     const { idHigh } = this.#columns;
@@ -187,8 +187,8 @@ export class PendingIndexBatch {
   }
 
   /**
-   * Finds the position in the hash table of the row that has the given id. If no row has this id, the result is the
-   * free position for a row with this id.
+   * Finds the row that has the given id, and returns the position of this row in the hash table. If no row has this id,
+   * the result is the free position for a row with this id.
    */
   #slotOf(high: number, low: number): number {
     const { idHigh, idLow } = this.#columns;

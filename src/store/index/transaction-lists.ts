@@ -1,9 +1,10 @@
 /**
- * Reads and writes the indexes of transactions. There are indexes of ids, of the data of transfers, and of all
- * transactions by amount, fee and timestamp. Each transaction type has a list of its transactions in the order of the
- * chain. Each address has two such lists, one of its sent and one of its received transactions. New entries wait in a
- * pending batch. A commit or a backfill writes the pending entries sorted and list by list, because writing each key
- * alone takes several times as long. Removals of entries do not wait in the batch.
+ * Reads and writes the indexes of transactions. There are indexes of ids and of the data of transfers. Three more
+ * indexes contain all transactions: one index is sorted by amount, one by fee, and one by timestamp. Each transaction
+ * type has a list of its transactions in the order of the chain. Each address has two such lists, one of its sent and
+ * one of its received transactions. New entries wait in a pending batch. A commit or a backfill writes the pending
+ * entries sorted and list by list, because writing each key alone takes several times as long. Removals of entries do
+ * not wait in the batch.
  *
  * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
  * the chain only, because each further sort order would need one more entry for each transaction of the list. A query
@@ -35,7 +36,10 @@ import { TRANSACTIONS_PER_VALUE } from '../tables/stored-transactions.ts';
  * are counted together.
  */
 export const SHORT_LIST_ITEMS_MAX = 256;
-/** Maximum number of addresses whose number of transactions is cached. An address takes about 150 bytes. */
+/**
+ * Maximum number of addresses whose number of transactions is cached. Each cached address takes about 150 bytes of
+ * memory.
+ */
 export const ADDRESSES_CACHED_MAX = 65_536;
 /**
  * Maximum number of types whose number of transactions is cached. A generation has fewer transaction types than this
@@ -167,8 +171,8 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // When lists become long, the chunks first write the old entries of these lists in the other sort orders, and then
-    // the new entries in all orders.
+    // When lists become long, the chunks first write entries for the transactions that are already in these lists, in
+    // every sort order except the order of the chain. Then the chunks write the new entries in all orders.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));
@@ -226,7 +230,7 @@ export class TransactionLists {
   }
 
   *#idChunks(stored: number): Iterable<IndexChunk> {
-    // Ids that share a disk page are written together.
+    // `rowsById` roughly sorts the rows by id, so that the ids of one disk page are written close together.
     const rows = this.#pending.rowsById();
     const pagesPerId = Math.min(1, stored / IDS_PER_PAGE / rows.length);
     for (let at = 0; at < rows.length; at += IDS_PER_CHUNK) {

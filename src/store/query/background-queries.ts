@@ -59,7 +59,7 @@ export class BackgroundQueries {
    * first.
    *
    * @param name the key of the list among the lists in memory
-   * @param find makes the list. This function awaits `pause` after each chunk of some milliseconds
+   * @param find makes the list. `find` awaits `pause` after each chunk of some milliseconds
    * @param read returns the wanted part of the list, with data from `store`. If the list was in memory, `store` is the
    *   chain store. Otherwise, `store` is the snapshot from which `find` has just made the list
    * @throws ProtocolError `QUERIES_BUSY` if the list is not in memory and `WAITING_MAX` queries already wait or run.

@@ -1,6 +1,6 @@
 /**
  * Makes sets of candidates. A candidate is the place of a transaction that may match a query. A set of candidates for a
- * query includes all transactions that match the query.
+ * query includes the places of all transactions that match the query, and perhaps the places of other transactions.
  */
 
 import type { TransactionPlace } from '../../ports/store.ts';

@@ -1,6 +1,7 @@
 /**
  * Combines the filters of a query for transactions. The results are a predicate, lists that each contain all matching
- * transactions, bounds of the sort value, and the smallest known set of candidates (`candidates.ts`).
+ * transactions, bounds of the value by which the query sorts, and a set of candidates (`candidates.ts`). This set is
+ * the smallest of several sets of candidates for the query.
  */
 
 import { assert } from '../../primitives/errors.ts';

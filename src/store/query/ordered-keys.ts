@@ -45,7 +45,7 @@ export class OrderedKeys {
   constructor(keys: KeyValueReader, { prefixes, twice, valueEnd, bounds = {} }: OrderedKeysOptions) {
     this.#keys = keys;
     const parts = prefixes.map((prefix) => partOf(prefix, bounds));
-    // The constructor leaves out indexes without keys in the bounds, because the keys of a single index need no merge.
+    // The constructor leaves out indexes without keys in the bounds. If only one index is left, its keys need no merge.
     // If no index has keys in the bounds, the first index stays.
     const filled = parts.length === 1 ? parts : parts.filter((part) => sizeOf(keys, part) > 0);
     this.#parts = filled.length === 0 ? parts.slice(0, 1) : filled;

@@ -1,5 +1,6 @@
 /**
- * Answers queries for blocks. The timestamps of blocks rise with their heights, so each time span is a span of heights.
+ * Answers queries for blocks. The timestamps of blocks rise with their heights, so the blocks of a time span have
+ * consecutive heights.
  */
 
 import { assert, ProtocolError } from '../../primitives/errors.ts';

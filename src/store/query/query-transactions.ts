@@ -1,9 +1,10 @@
 /**
  * Answers queries for transactions. If an index contains exactly the matching transactions in the requested order, the
- * query reads the requested page from this index. If there is no such index, the query reads the candidates: the
- * smallest known set that contains all matching transactions, and perhaps others. The query filters and sorts a small
- * set in one step, and a larger set in chunks (background-queries.ts). If the set is too large for sorting, the query
- * reads an index in the requested order, in chunks, and filters the transactions of the index.
+ * query reads the requested page from this index. If there is no such index, the query chooses a set of candidates. The
+ * set contains all matching transactions, and perhaps other transactions. If there are several such sets, the query
+ * chooses the smallest set. The query filters and sorts a small set in one step, and a larger set in chunks
+ * (background-queries.ts). If the set is too large for sorting, the query reads an index in the requested order, in
+ * chunks, and filters the transactions of the index.
  */
 
 import { assert } from '../../primitives/errors.ts';

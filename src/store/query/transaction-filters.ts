@@ -39,8 +39,8 @@ interface ContainingList {
 }
 
 /**
- * A range of sort values, bounds included. A transaction matches the filter if and only if its sort value is in the
- * range.
+ * The range of sort values that a filter of an amount or of a timestamp allows, bounds included. A transaction matches
+ * this filter if and only if its sort value is in the range.
  */
 export interface ValueRange {
   readonly order: TransactionSort;

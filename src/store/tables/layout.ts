@@ -1,8 +1,8 @@
 /**
- * Declares the tables of the store. The page docs/store-layout.md is generated from this file. The store is one
- * database of binary keys. The first byte of a key is the number of its table. Integers in keys are big-endian, so that
- * keys sort like these integers. A change of the form of a key or value needs a new `LAYOUT_VERSION`, unless the
- * changed code also reads the earlier form.
+ * Declares the tables of the store. `layout-docs.ts` makes the page docs/store-layout.md from this file and from the
+ * declarations of the key parts and the notes. The store is one database of binary keys. The first byte of a key is the
+ * number of its table. Integers in keys are big-endian, so that keys sort like these integers. A change of the form of
+ * a key or value needs a new `LAYOUT_VERSION`, unless the changed code also reads the earlier form.
  */
 
 import { TRANSACTION_SORTS, type BlockAmountSort, type TransactionSort } from '../../ports/queries.ts';
@@ -226,8 +226,9 @@ export interface TransactionOrder {
   /** Number of the order in the keys of long lists. The number must never be used for another order. */
   readonly number: number;
   /**
-   * Table of all transactions in this order. This member is undefined for the order by type, because this order needs
-   * no table of its own. The lists of all types, one after the other, contain all transactions in this order.
+   * Table of all transactions in this order. This member is undefined for the order by type, because the order by type
+   * needs no table of its own. The lists of all types, one after the other, contain all transactions in the order by
+   * type.
    */
   readonly table: TableName | undefined;
   /** Form of the sort value (for example, the amount) in a key. The place of the transaction follows the sort value. */

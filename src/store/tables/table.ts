@@ -8,10 +8,11 @@ import { PARTS, type KeyPart, type PartName, type PartValue } from './key-parts.
 import { afterPrefix } from './key-value.ts';
 
 /**
- * The role of a table. `state` is consensus state, which is covered by the state digest, by the checksum of the state
- * and by undo records. A table of the role `chain` contains headers or transactions of the chain, each with the bytes
- * that were signed. A table of the role `index` can be rebuilt from the tables of the roles `state` and `chain`. A
- * table of the role `local` contains data that belong to this node alone.
+ * The role of a table. A table of the role `state` contains a part of the consensus state. The digest and the checksum
+ * of the state cover all tables of this role. The undo record of a block stores the values of these tables that the
+ * block overwrote. A table of the role `chain` contains headers or transactions of the chain, each with the bytes that
+ * were signed. A table of the role `index` can be rebuilt from the tables of the roles `state` and `chain`. A table of
+ * the role `local` contains data that belong to this node alone.
  */
 export type TableRole = 'state' | 'chain' | 'index' | 'local';
 
@@ -77,12 +78,12 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     return this.#write(values);
   }
 
-  /** Prefix of all keys of the table whose first parts have these values. */
+  /** In this table, the common prefix of all keys whose first parts have these values. */
   prefix(...values: LeadingOf<ValuesOf<P>>): Buffer {
     return this.#write(values);
   }
 
-  /** Range of all keys of the table whose first parts have these values. */
+  /** In this table, the range of all keys whose first parts have these values. */
   range(...values: LeadingOf<ValuesOf<P>>): KeySpan {
     return spanOf(this.#write(values));
   }

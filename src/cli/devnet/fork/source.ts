@@ -22,7 +22,7 @@ const COMMUNITY_IDENTIFIER_LENGTH_MAX = 64;
 const SUFFIX = '-fork';
 
 /**
- * @param path a data folder, the folder of one chain in a data folder, or a snapshot file
+ * @param path the data folder of a chain, a folder that contains data folders of chains, or a snapshot file
  * @param network name or folder of the network; if undefined, the network that the source names
  * @throws ProtocolError `USAGE` when there is no chain to fork; `SNAPSHOT_REFUSED` when the operating system cannot
  *   read the snapshot file; errors of `locationOfData`, `findNetworkDirectory` and `loadNetwork`

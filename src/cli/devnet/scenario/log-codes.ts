@@ -11,8 +11,8 @@ export class LogCodes {
   readonly #read = new Map<string, { offset: number; rest: string; counts: Map<string, number> }>();
 
   /**
-   * Returns the number of lines in the file that have one of the codes. The number is 0 for a file that cannot be
-   * opened, for example because the file does not exist yet.
+   * Returns how many lines of the whole file have one of the codes. The number includes the lines that earlier calls
+   * have read. The number is 0 for a file that cannot be opened, for example because the file does not exist yet.
    */
   count(file: string, codes: readonly string[]): number {
     const state = this.#read.get(file) ?? { offset: 0, rest: '', counts: new Map<string, number>() };

@@ -5,7 +5,8 @@ const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
 /**
  * Returns the sum of the samples of the metric `name` that have all `labels` with the given values. The sum includes
- * samples that have further labels besides `labels`. The result is undefined if no sample has all `labels`.
+ * samples that have further labels besides `labels`. The result is undefined if no sample of this metric has all
+ * `labels` with the given values.
  */
 export function metricIn(text: string, name: string, labels: ReadonlyMap<string, string>): number | undefined {
   let sum: number | undefined;

@@ -59,7 +59,8 @@ export function readConditions(
 }
 
 /**
- * Reads the bounds of a condition: a single number, or a map with the members `equals`, `min` or `max`.
+ * Reads the bounds of a condition: a single number, or a map. The map contains either `equals`, or one or both of `min`
+ * and `max`.
  *
  * @param alone bound that a single number sets; undefined if a single number sets both bounds
  */

@@ -14,7 +14,10 @@ export interface ScenarioDevnet {
   readonly mine: MiningMode;
   readonly generation: Generation;
   readonly delegates?: number;
-  /** Seconds between two blocks. If this time is below 2 s, the chain clock runs ahead of the machine's clock. */
+  /**
+   * Seconds between two blocks, on the machine's clock. If this time is below 2 s, the chain clock runs ahead of the
+   * machine's clock.
+   */
   readonly blockTime?: number;
   /** The network of the devnet: its name or its folder. */
   readonly network?: string;
@@ -80,7 +83,9 @@ export type Condition =
    * (`expectations.ts`).
    */
   | { readonly kind: 'noPenalty' }
-  /** Bounds of a metric on each node: the sum of all samples of the metric that have all `labels`. */
+  /**
+   * Bounds of a metric on each node: the sum of all samples of the metric that have all `labels` with the given values.
+   */
   | {
       readonly kind: 'metric';
       readonly name: string;
