@@ -50,10 +50,10 @@ const FILLER = fileURLToPath(new URL('./filler.js', import.meta.url));
 const KILL_SPAN_MS = 1500;
 
 /**
- * Starts `kills` processes one after the other. Their values of `killAfterMs` differ, unless `kills` is a multiple of
- * 7. Each process continues to fill the sink of the previous process. If a process completes the sink before its kill,
- * the function removes the sink, so that the next process starts with an empty sink. At the end, one more process runs
- * without a kill and completes the sink.
+ * Starts `kills` processes one after the other. If `kills` is not a multiple of 7, no two of these processes have the
+ * same value of `killAfterMs`. Each process continues to fill the sink of the previous process. If a process completes
+ * the sink before its kill, the function removes the sink, so that the next process starts with an empty sink. At the
+ * end, one more process runs without a kill and completes the sink.
  *
  * @returns the engine of the complete sink, and the number of killed processes
  */

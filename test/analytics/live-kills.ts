@@ -39,8 +39,8 @@ export interface LiveKillsOptions {
    */
   readonly kills: number;
   /**
-   * Planned time from the start of the run to the last kill. The run fails if a kill would begin later than 1.5 times
-   * this time after the start.
+   * Planned time from the start of the run to the last kill. If more than 1.5 times this planned time has passed since
+   * the start of the run, the run begins no further kill and fails.
    */
   readonly minutes: number;
   /**

@@ -6,8 +6,9 @@
  * if there is no ClickHouse server. The program installs no engine. If an engine is missing, the program says how to
  * install it.
  *
- * - `--golden DIR` also fills the sinks with the chains in DIR that were recorded from the reference. The sums of the
- *   rows of each account must be equal to the values that the reference recorded for the account.
+ * - `--golden DIR` also fills new sinks of the same engines with the chains in DIR. These chains were recorded from the
+ *   reference. The sums of the rows of each account must be equal to the values that the reference recorded for the
+ *   account.
  * - `--kills N` also fills each sink a second time, with a sequence of processes of which up to N are killed. At the
  *   end, the program compares all rows of the sink with the rows of the chain.
  *
@@ -65,7 +66,7 @@ const HEIGHT = 103;
 const DIFFERENCES_SAID = 20;
 const GENERATED_ADDRESSES = 100_000;
 const GENERATED_RANGE_BLOCKS = 1_000;
-/** With `--store` and `--generated`: number of runs of each query. Later runs are faster if the data is in memory. */
+/** With `--store` or `--generated`: number of runs of each query. Later runs are faster if the data is in memory. */
 const QUESTION_TURNS = 3;
 /**
  * With `--golden`, the chain source of the sink reports this number of newest blocks as not final, so that the sink

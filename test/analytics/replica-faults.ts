@@ -24,7 +24,8 @@ export interface ReplicaFaultsReport {
   readonly restarts: number;
   /**
    * During a `lags` fault, for some time only the replica that lacks rows runs. Then the test restarts the other
-   * replica. This member counts the `lags` faults in which the sink had not written all blocks before this restart.
+   * replica. This member counts the `lags` faults in which the sink had not written all blocks of the step
+   * (`STEP_BLOCKS`) before this restart.
    */
   readonly waits: number;
   /** For each comparison after a fault: a text for each table that differs from the rows of the chain. */
@@ -136,8 +137,9 @@ class ReplicaTrial {
         await this.#fill(height);
         return ill.start();
       case 'lags': {
-        // While `ill` is down, the sink writes the first half of the blocks, so only `healthy` gets these rows. While
-        // `healthy` is down, the sink tries to write the second half to `ill`, which lacks the rows of the first half.
+        // While `ill` is down, the sink writes the first half of the blocks, so only `healthy` gets the rows of these
+        // blocks. While `healthy` is down, the sink tries to write the second half to `ill`, which lacks the rows of
+        // the first half.
         await ill.kill();
         await this.#fill(height - STEP_BLOCKS / 2);
         await healthy.kill();

@@ -12,8 +12,7 @@ import { text } from 'node:stream/consumers';
 import { freePorts } from '../support/ports.ts';
 
 /**
- * Name of the cluster that `startCluster` starts. The cluster keeps this name if it has more or fewer than three
- * shards.
+ * Name of the cluster that `startCluster` starts. The cluster has this name even if it does not have three shards.
  */
 export const CLUSTER = 'three';
 /** Number of replicas of each shard in the default cluster. */

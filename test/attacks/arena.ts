@@ -130,7 +130,10 @@ export class Arena {
     return `127.${10 + this.#attack}.${(number >> 8) & 255}.${number & 255}`;
   }
 
-  /** Opens a connection, by default from a new address (`newIp`). Does not send the event `#handshake`. */
+  /**
+   * Opens a connection, by default from a new address (`newIp`) to the attacked node. Does not send the event
+   * `#handshake`.
+   */
   intruder(options: Partial<IntruderOptions> & { readonly query?: Readonly<Record<string, string>> } = {}): Intruder {
     const query = new URLSearchParams({ ...this.query(), ...options.query });
     const intruder = new Intruder({
@@ -144,7 +147,10 @@ export class Arena {
     return intruder;
   }
 
-  /** Opens a connection and sends the event `#handshake`, so that the node treats the attacker as a peer. */
+  /**
+   * Opens a connection with `intruder`, and then sends the event `#handshake`, so that the node treats the attacker as
+   * a peer.
+   */
   async peer(options: Parameters<Arena['intruder']>[0] = {}): Promise<Intruder> {
     const intruder = this.intruder(options);
     await intruder.greet();

@@ -1,9 +1,10 @@
 /**
  * The attack has two victims: the attacked node (`target`), and a node that is behind (`latecomer`). Each victim has
- * its own attackers, which connect one after the other. Each attacker sends its victim signed blocks of a chain that
- * does not exist, and answers no request of the victim. The attacker disconnects when the tip of the victim changes, or
- * after `STAY_MS_MAX` at the latest. The next attacker comes from a different netgroup. The attacked node must not miss
- * a slot. The node that is behind must follow the true chain in spite of the false claims.
+ * its own attackers, which connect one after the other. Each attacker sends signed blocks to its victim. These blocks
+ * belong to a chain that does not exist. The attacker answers no request of the victim. The attacker disconnects when
+ * the tip of the victim changes, or after `STAY_MS_MAX` at the latest. The next attacker comes from a different
+ * netgroup. The attacked node must not miss a slot. The node that is behind must follow the true chain in spite of the
+ * false claims.
  */
 
 import { performance } from 'node:perf_hooks';

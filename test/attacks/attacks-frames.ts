@@ -249,8 +249,8 @@ function blocksRequest({ generation, devnet }: Arena): object {
 }
 
 /**
- * Connects three peers at a time. For each peer, calls `talk` five times, or until the node closes the connection. Then
- * a peer from another address connects. The repetition ends at `untilMs`.
+ * Connects three peers at a time. For each peer, calls `talk` at most five times, and makes no further call when the
+ * node has closed the connection. Then a peer from another address connects. The repetition ends at `untilMs`.
  */
 async function texts(
   arena: Arena,

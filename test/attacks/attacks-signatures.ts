@@ -35,8 +35,8 @@ const ANNOUNCEMENT_INTERVAL_MS = 1_000;
 const HTTP_LINES = 4;
 /**
  * In each series of this many transactions, the last has valid signatures and then a random signature. The node needs
- * less time to check each of the other transactions. For these transactions, the attacker needs less time too, because
- * all their signatures of members are random.
+ * less time to check each of the other transactions. The attacker needs less time to make each of these other
+ * transactions, because all its signatures of members are random.
  */
 const COSTLY_ONE_OF = 5;
 /**
@@ -139,8 +139,8 @@ export class Junk {
     this.#made += 1;
     const { codec } = this.#arena.rules;
     if (this.#made % COSTLY_ONE_OF !== 0) {
-      // The signature of the sender and the id do not depend on the members' signatures. The attacker therefore signs
-      // this transaction only once. Each copy of the transaction has new random signatures of members.
+      // The id and the sender's signature do not depend on the members' signatures. The attacker therefore signs this
+      // transaction only once. Each copy of the transaction has new random signatures of members.
       return codec.transactionToJson({ ...this.#cheap, signatures: MEMBERS.map(() => ofNobody()) });
     }
     const transaction = this.#transfer(MEMBERS.slice(1).reverse());

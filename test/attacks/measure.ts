@@ -32,7 +32,7 @@ export interface Attack {
 export interface Measured {
   readonly attack: string;
   readonly generation: 2 | 3;
-  /** How the node treated the attacker, as text for the table. */
+  /** How the node treated the attacker, as text for the table that `main.ts` prints. */
   readonly did: string;
   readonly slotsMissed: number;
   readonly grownBytes: number;
@@ -70,8 +70,8 @@ export interface Pace {
 /**
  * Runs the attack. If the run shows faults, and each of these faults may have another cause than the attack, the
  * function repeats the attack. A busy machine makes the node miss slots or answer late in some runs, but an effective
- * attack has these effects in every run. Memory that code and allocators keep grows only in the first run, but memory
- * that an attacker can fill grows in every run.
+ * attack has these effects in every run. The memory of the node can also grow because code and allocators keep memory,
+ * but this growth occurs only in the first run. If an attacker can fill memory, the memory grows in every run.
  *
  * @param pace `tries` is the maximum number of runs.
  */

@@ -1,6 +1,6 @@
 /**
  * Measures what the operator of an attacked node sees. Every 50 ms during the attack, `OperatorWatch` sends an HTTP
- * request from 127.0.0.1 (a probe), and reads the resident memory of the node. After the attack, five fixed requests
+ * request (a probe) from 127.0.0.1, and reads the resident memory of the node. After the attack, five fixed requests
  * must get the same status codes and the same block 1 as before the attack.
  */
 
@@ -25,8 +25,8 @@ export const KEPT = 'memory went from';
 const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const GROWTH_MAX = 1.5;
 /**
- * A probe is late if its answer takes longer than `PROBE_MS_MAX`. The times for which the node and this process wait
- * for a processor do not count. At most `LATE_SHARE_MAX` of all probes may be late.
+ * A probe is late if its answer takes longer than `PROBE_MS_MAX`. This time does not include the time for which the
+ * node or this process waits for a processor. At most `LATE_SHARE_MAX` of all probes may be late.
  */
 const PROBE_MS_MAX = 1_000;
 const LATE_SHARE_MAX = 0.01;
@@ -86,7 +86,8 @@ export class OperatorWatch {
   }
 
   async #recovers(): Promise<boolean> {
-    // `PROBE_MS_MAX` is for the requests of the last check: a normal node answers these requests within this time.
+    // The deadline includes `PROBE_MS_MAX`, because a node that has recovered may need this time to answer the requests
+    // of one check.
     const deadlineMs = performance.now() + RECOVERY_MS_MAX + PROBE_MS_MAX;
     for (;;) {
       const isWell =
@@ -155,7 +156,7 @@ function waitedMsOf(pid: number | undefined): number {
 }
 
 /**
- * Requests four existing paths and a missing path. @returns the status codes and the id of block 1 as one text
+ * Requests four existing paths and a missing path. @returns one text with the five status codes and the id of block 1
  */
 async function askedFrom(arena: Arena, localAddress: string): Promise<string> {
   const answers: string[] = [];

@@ -25,7 +25,7 @@ export interface StartFigures {
 }
 
 export interface StartOptions {
-  /** Flags of `bloomery devnet`. */
+  /** Flags of `bloomery devnet`, besides the flags that `measureDevnetStart` sets. */
   readonly args?: readonly string[];
   /** The measurement ends when each node has reported this height or a greater one. Default: 2. */
   readonly height?: number;

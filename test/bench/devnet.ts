@@ -1,4 +1,7 @@
-/** Measures the time until all nodes of a devnet answer, and the largest resident memory of a node. */
+/**
+ * Measures the time from the start of a devnet until all its nodes answer. After `IDLE_MS`, measures the resident
+ * memory of each node, and returns the largest of these values.
+ */
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Starts a devnet of one node with many subscribers to its event stream. Measures how soon the subscribers get a block,
- * and how many slots the node misses.
+ * Starts a devnet of one node with many subscribers to its event stream. Measures how long after the start of a slot
+ * the subscribers get its block, and how many slots the node misses.
  */
 
 import { get, type ClientRequest } from 'node:http';
@@ -22,8 +22,8 @@ export interface SubscriberFigures {
    */
   readonly lastReceivedMs: { readonly median: number; readonly worst: number };
   /**
-   * For each block that at least one subscriber received, the number of subscribers that did not receive the block.
-   * This field is the sum of these numbers over all blocks.
+   * Number of missing deliveries. Each subscriber that did not receive a block counts as one missing delivery of this
+   * block. Blocks that no subscriber received do not count.
    */
   readonly missing: number;
 }

@@ -1,8 +1,8 @@
 /**
  * Makes a large chain in little time: a valid genesis block, followed by blocks that `fillStore` writes to the store
- * without verification. The first of these blocks have no transactions, but `fillStore` adds accounts to the state with
- * each of them. The later blocks have transactions that do not change accounts. The store writes the same indexes as in
- * a node. A benchmark with this chain can measure reads, but not how fast a node applies blocks.
+ * without verification. The first of these blocks have no transactions, but with each of these blocks, `fillStore` adds
+ * accounts to the state. The later blocks have transactions that do not change accounts. The store writes the same
+ * indexes as in a node. A benchmark with this chain can measure reads, but not how fast a node applies blocks.
  */
 
 import { addressOf } from '../../src/crypto/keys.ts';

@@ -21,7 +21,7 @@ const CONNECTIONS = [1, 16, 64];
 export interface HttpBenchOptions extends Sizes {
   /**
    * Folder of the store that `fillStore` writes. The benchmark does not remove the folder, and the next run uses the
-   * store again. Without this option, the benchmark removes the store at its end.
+   * store again. Without this option, the store is in a temporary folder, which the benchmark removes when it ends.
    */
   readonly store?: string;
   readonly seconds: number;

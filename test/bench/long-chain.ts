@@ -1,6 +1,6 @@
 /**
- * Writes a long chain of full and empty blocks to files. Most of the time goes into signing the transactions and
- * blocks. The memory never contains the whole chain.
+ * Writes a long chain of full and empty blocks to files. `writeLongChain` spends most of its run time on the signatures
+ * of the transactions and blocks. The memory never contains the whole chain.
  */
 
 import { once } from 'node:events';
@@ -84,7 +84,7 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
   const network = makeNetwork({ accounts: ACCOUNTS, accountBalance });
   const { rules } = new ChainMaker(network);
   const { codec } = rules;
-  // The state is in memory, because this function would spend half of its time on a store on the disk.
+  // The state is in memory. With a store on the disk, this function would spend half of its time on the store.
   const state = new MemoryState({ keptBlocks: KEPT_BLOCKS });
   state.append(network.genesis, (writer) => rules.applyGenesis(writer, network.genesis));
   const forger = new Forger(network, rules, addresses, { draw, firstAmountOf });
@@ -207,7 +207,7 @@ function drawnByRank(number: number, accounts: number): number {
   return accounts - Math.min(rank, accounts);
 }
 
-/** Returns the probability with which `drawnByRank` returns an account. */
+/** Returns the probability with which `drawnByRank` returns the index `account`. */
 export function shareOf(account: number, accounts: number): number {
   const rank = accounts - account;
   return Math.log((rank + 1) / rank) / Math.log(accounts + 1);

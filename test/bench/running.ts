@@ -1,6 +1,7 @@
 /**
- * Benchmarks of running nodes: the start of a devnet, the time from the start of a slot to its block, forging with many
- * event subscribers or with busy reading processes, and snapshots with reverts.
+ * Benchmarks of running nodes: the start of a devnet, the time from the start of a slot until its block is on the disk,
+ * forging with many event subscribers or with busy reading processes, and snapshots of a devnet to which the devnet
+ * reverts.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';
@@ -19,15 +20,16 @@ const SLOTS = 1000;
 const CYCLES = 1000;
 const CYCLE_HEIGHT = 500;
 /**
- * Limit for a memory leak in `benchCycles`, which repeats a cycle of a snapshot and a revert on four nodes. The
- * benchmark divides the resident memory after the last cycle by the resident memory after a tenth of the cycles. Each
- * of the two values is that of the node with the most memory. A ratio above this limit counts as a leak. Without a
- * leak, the memory can grow by a third, because Node.js may collect garbage late.
+ * Maximum growth of the memory in `benchCycles`, as a ratio. In each cycle, this benchmark takes a snapshot of four
+ * nodes, adds blocks, and reverts the nodes to the snapshot. The benchmark divides the resident memory after the last
+ * cycle by the resident memory after a tenth of the cycles. Each of the two values is that of the node with the most
+ * memory. A ratio above this limit counts as a leak. Without a leak, the memory can grow by a third, because Node.js
+ * may collect garbage late.
  */
 const LEAK_RATIO = 1.5;
 /**
- * If the number of open file descriptors grows by at most this number, `benchCycles` does not count the growth as a
- * leak, because some connections may be open only at the end.
+ * If the number of open file descriptors at the end is at most this much greater than after a tenth of the cycles,
+ * `benchCycles` does not count the growth as a leak, because some connections may be open only at the end.
  */
 const SPARE_DESCRIPTORS = 10;
 

@@ -119,7 +119,7 @@ function listsOf(million: number, { accounts, activity }: MadeChain): readonly L
     ...(activity === 'equal' ? [] : ['senderId', 'recipientId', 'senderIdOrRecipientId']).map((filter) => ({
       path: `/api/transactions?${filter}=${busiest}&sort=amount`,
       // The number of transactions of `busiest` is random, and `total` must not exceed it. So `total` is 90 % of the
-      // expected number, which is seldom more than the real number.
+      // expected number. The real number is seldom below this value.
       total: Math.floor(transactions * shareOf(accounts - 1, accounts) * 0.9),
     })),
   ];

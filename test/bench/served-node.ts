@@ -1,6 +1,6 @@
 /**
  * Starts a Bloomery node with an imported chain, without peers and without forging. If `processes` is above 0, reading
- * processes answer its HTTP requests.
+ * processes answer the HTTP requests that the node receives.
  */
 
 import { execFileSync, spawn } from 'node:child_process';

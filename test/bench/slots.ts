@@ -24,7 +24,8 @@ export interface SlotFigures {
   readonly slots: number;
   /**
    * Median of the times from the start of a slot until its block is applied and on the disk. If the previous slot has
-   * no block, the delegate first waits for that block, so the benchmark subtracts `WAIT_MS` from the time.
+   * no block, the delegate first waits in case this block is only late, so the benchmark subtracts `WAIT_MS` from the
+   * time.
    */
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -36,8 +37,8 @@ export interface SlotFigures {
 const CHAINS = 10;
 const BLOCK_TIME_S = 1;
 /**
- * Time for which a delegate waits at the start of its slot if the block of the previous slot is missing. Only two of
- * three delegates forge, so that some slots have no block.
+ * Time for which a delegate waits at the start of its slot if the block of the previous slot is missing. Only two
+ * thirds of the delegates forge, so that some slots have no block.
  */
 const WAIT_MS = 200;
 const FORGING_OF_THREE = 2;
@@ -106,7 +107,7 @@ async function startChain(directory: string, epochMs: number, forged: (delayMs: 
       for (const { timestamp } of blocks) {
         const slot = slotAt(timestamp, params);
         const waitMs = tipSlot === slot - 1 ? 0 : WAIT_MS;
-        // The first block of the chain does not count, because its slot may have started before the engine.
+        // The first block after the genesis block does not count, because its slot may have started before the engine.
         if (tipSlot !== undefined) forged(Date.now() - slotStartMs(slot, params) - waitMs);
         tipSlot = slot;
       }

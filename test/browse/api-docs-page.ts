@@ -1,6 +1,6 @@
 /**
- * A visitor of the interactive API documentation reads an operation, tries it, and checks the answer that the page
- * shows.
+ * Acts as a visitor of the interactive API documentation: opens an operation, tries it, and checks the answer that the
+ * page shows.
  */
 
 import { strict as assert } from 'node:assert';

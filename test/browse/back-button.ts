@@ -37,8 +37,8 @@ export async function checkBackButton(page: Page): Promise<void> {
 
 /**
  * Follows a link from the page of delegates, and goes back while the node answers slowly. The page shows the last
- * rounds above the list of delegates, but receives them several seconds after the list. The visitor must see the rows
- * that were visible before the visitor followed the link.
+ * rounds above the list of delegates, but receives them several seconds after the list. When all content has arrived,
+ * the visitor must see the same rows as before following the link.
  */
 export async function checkSlowReturn(browser: Browser, devnet: TestDevnet): Promise<void> {
   const context = await browser.newContext(LOOKS['phone-dark'] ?? {});
@@ -80,8 +80,9 @@ async function leave(page: Page): Promise<number> {
     WAIT_MS,
   );
   await page.evaluate(`scrollTo(0, ${PLACE_PX})`);
-  // The page stores its scroll position when scrolling stops. The script reads the position and clicks in one step,
-  // because a new block may change the page between two steps.
+  // The page stores its scroll position when scrolling stops. So the script clicks the link only if the page has stored
+  // the current position. The script reads the position and clicks in one step, because a new block may change the page
+  // between two steps.
   let place = 0;
   const follow = `{
     const place = scrollY;

@@ -1,4 +1,7 @@
-/** Uses the controls of a devnet on the dashboard: clock, blocks, nodes, links, faucet and transfers. */
+/**
+ * Uses the controls of a devnet on the dashboard: clock, blocks, nodes, network links between nodes, faucet and
+ * transfers.
+ */
 
 import { strict as assert } from 'node:assert';
 import { spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * A visitor of the dashboard filters and sorts lists, pages through them, follows a search suggestion, and switches the
- * forging of a delegate.
+ * Acts as a visitor of the dashboard: filters and sorts lists, pages through them, follows a search suggestion, and
+ * switches the forging of a delegate off and on.
  */
 
 import { strict as assert } from 'node:assert';

@@ -1,6 +1,6 @@
 /**
- * Code that all tests of this folder share: screen sizes and colour schemes, screenshots with checks, and the problems
- * of a page.
+ * Code that all tests of this folder share: the screen sizes and colour schemes, a function that checks a page and
+ * takes a screenshot, and a function that records the errors and warnings of a page.
  */
 
 import { strict as assert } from 'node:assert';
@@ -62,7 +62,10 @@ export function photographer(
  */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** @returns a text for each violation that axe finds on the page, with selectors of the first three elements */
+/**
+ * @returns a text for each violation that axe finds on the page, with the selectors of the first three elements that
+ *   cause it
+ */
 async function accessibilityFaults(page: Page, rulesOff: readonly string[]): Promise<readonly string[]> {
   await page.evaluate(AXE);
   const rules = Object.fromEntries(rulesOff.map((rule) => [rule, { enabled: false }]));

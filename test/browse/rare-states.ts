@@ -34,8 +34,8 @@ interface RareState {
 /** Age in seconds of the tip of a chain that is still being synchronized. */
 const BEHIND_S = 7200;
 /**
- * Time limit until the overview shows the expected number of alarming figures. The number may change during this time,
- * because the page repeats its requests.
+ * Time within which the overview must show the expected number of alarming figures. The number may change during this
+ * time, because the page repeats its requests.
  */
 const SMOOTHING_MS = 15_000;
 

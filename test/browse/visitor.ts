@@ -20,7 +20,7 @@ export interface BrowseOptions {
   /** Folder for the screenshots. */
   readonly directory: string;
   readonly generation: 2 | 3;
-  /** Names of the looks (the keys of `LOOKS`) to visit, by default all. */
+  /** Names of the looks (keys of `LOOKS`) with which the test visits the dashboard; default: all looks. */
   readonly looks?: readonly string[];
   /** Path of the browser's executable. */
   readonly chromium: string;

@@ -34,7 +34,10 @@ export interface CutOffReport {
 
 const NODES = 5;
 const START_MS_MAX = 120_000;
-/** Time limit for the lone node to return, including the time to close stalled connections and to dial again. */
+/**
+ * Time limit for the lone node to get the chain of the other nodes after the cut. The limit includes the time to close
+ * stalled connections and to dial again.
+ */
 const BACK_MS_MAX = 120_000;
 
 /** @throws Error with the first failed check and the last lines of the nodes' logs */

@@ -135,7 +135,7 @@ class DevnetRun {
     };
   }
 
-  /** @throws the first failure of the run, which may come from the task of another node */
+  /** @throws the first failure of the run if any node has failed, possibly a node other than that of the caller */
   async #until(atMs: number): Promise<void> {
     const leftMs = Math.max(0, this.#startedMs + atMs - Date.now());
     const { signal } = this.#broken;

@@ -3,7 +3,8 @@
  * faster than real time. The store and the signing journal are files. The tests kill this process at random moments.
  *
  * The process has three arguments: the data folder, the real time at which the network's first slot starts (Unix time
- * in ms), and `waive` or `guard`. With `waive`, the node forges with the option `riskDoubleForging`.
+ * in ms), and `waive` or `guard`. With `waive`, the node forges with the option `riskDoubleForging`. With `guard`, the
+ * node forges without this option.
  */
 
 import { join } from 'node:path';
@@ -20,8 +21,8 @@ import { makeNetwork } from '../support/chain-maker.ts';
 
 const SPEED = 1000;
 /**
- * If the file of the signing journal has too many spare lines, the node rewrites the file. This limit for the spare
- * lines is so low that some of the kills happen during a rewrite.
+ * The file of the signing journal may have this number of lines in addition to one line for each delegate. If the file
+ * has more lines, the node rewrites the file. The limit is so low that some of the kills happen during a rewrite.
  */
 const SPARE_LINES = 400;
 

@@ -38,7 +38,10 @@ export interface ChaosFlags {
 }
 
 export interface Form {
-  /** The option that sets the number of repetitions, the duration or (for `hosts`) the number of hosts of this form. */
+  /**
+   * Name of the option of this form. The option sets the number of repetitions or the duration; for `hosts`, the option
+   * sets the number of hosts.
+   */
   readonly name: keyof ChaosFlags;
   /** @returns whether the tests passed. @throws Error with the first failed check */
   readonly run: (flags: ChaosFlags) => Promise<boolean>;

@@ -1,7 +1,7 @@
 /**
  * Repeatedly kills a node that forges alone, each time within a second after the node accepted transactions. Each
- * accepted transaction must get into a block. One of the transactions registers a multisignature group, whose members
- * sign after later restarts.
+ * accepted transaction must get into a block. One of the transactions registers a multisignature group. The members of
+ * the group sign this registration after later restarts of the node.
  */
 
 import { readFileSync } from 'node:fs';

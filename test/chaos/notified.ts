@@ -29,7 +29,7 @@ export interface NotifiedOptions {
 export interface NotifiedReport {
   /** Slots without a block between the first and the last block. */
   readonly missed: readonly number[];
-  /** Number of slots that the events report. Each event counts once, by its id. */
+  /** Number of slots that the events report. If the same event was delivered several times, its slots count once. */
   readonly reported: number;
   /** `lost`: slots that no event reports. `twice`: slots in more than one event, and reported slots with a block. */
   readonly lost: readonly number[];
@@ -142,7 +142,8 @@ function reportOf(events: readonly Notice[], missed: readonly number[]): Omit<No
   const eventsBySlot = new Map<number, number>();
   const unused = new Set(missed);
   for (const { fields } of byId.values()) {
-    // A downtime contains at most two slots of one delegate, so each event is for one or two slots.
+    // Each event reports the slots of one delegate in one downtime. A downtime contains at most two slots of one
+    // delegate, so each event is for one or two slots.
     for (const slot of new Set([Number(fields['firstSlot']), Number(fields['lastSlot'])]))
       eventsBySlot.set(slot, (eventsBySlot.get(slot) ?? 0) + 1);
   }

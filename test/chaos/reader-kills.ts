@@ -2,7 +2,7 @@
  * Tests a forging node whose two reading processes answer many HTTP requests. The test first kills the readers
  * repeatedly, and then the node. No request to a living process may be lost. In the reader table of the store (LMDB),
  * each process that reads the store has a slot. The slot of a dead process must not stay in the table, and the slot of
- * a living process must not pin old pages. The node must continue from its last block.
+ * a living process must not pin old pages. After each restart, the node must continue from its last block.
  */
 
 import { readFileSync, statSync } from 'node:fs';

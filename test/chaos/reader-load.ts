@@ -76,8 +76,9 @@ export class ReaderLoad {
       const known = socket && owners.get(socket);
       if (socket !== undefined && !openedAfter.has(socket)) openedAfter.set(socket, killsBefore);
       // `ownerOf` searches for the owner of a connection after the first answer on this connection. If the owner is
-      // killed earlier, the owner stays unknown. If a request fails on a connection with an unknown owner, the request
-      // counts in `ofKilled` if the test has killed a process since the connection was opened.
+      // killed earlier, the owner stays unknown. A failed request on a connection with an unknown owner counts in
+      // `ofKilled` if the test has killed a process since the connection was opened. Otherwise, the request counts in
+      // `lost`.
       const opened = (socket && openedAfter.get(socket)) ?? killsBefore;
       if (status === 200) {
         this.#answered += 1;

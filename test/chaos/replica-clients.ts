@@ -1,8 +1,8 @@
 /**
  * Clients of several nodes behind one address. Each client reads heights and a balance. Most requests contain the
- * highest height that the client has seen, and the client records each answer that is older than an earlier answer. As
- * a control, the client also sends requests without a height. The answers to these requests may be older than earlier
- * answers.
+ * highest height that the client has seen (`minHeight`). The client records each answer with a height or a balance
+ * below that of an earlier answer. As a control, the client also sends requests without `minHeight`. In the answers to
+ * these requests, the heights and the balance may go back.
  */
 
 import { Agent, get } from 'node:http';
@@ -17,7 +17,7 @@ export interface ReplicaClientsReport {
   readonly back: readonly string[];
   /** Number of heights and balances in answers to control requests that were lower than in an earlier such answer. */
   readonly controlBack: number;
-  /** Time until the slowest answer, in milliseconds. */
+  /** Longest time from a request to its answer, in milliseconds. */
   readonly slowestMs: number;
   readonly slow: number;
 }
@@ -128,7 +128,7 @@ class Seen {
   }
 }
 
-/** Sends requests to one address on a kept-alive connection of its own, as a browser does. */
+/** Returns a function that sends all its requests on one kept-alive connection, as a browser does. */
 export function asking(port: number): Ask {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return (path) => answerOf(agent, port, path);

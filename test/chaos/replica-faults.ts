@@ -92,8 +92,8 @@ async function pauseFor(victim: TestNode, ms: number): Promise<void> {
 }
 
 /**
- * Resolves when the node reports that it is ready and is at most the allowed number of blocks behind. Returns the
- * earlier wrong reports of readiness.
+ * Resolves when the node reports that it is ready and its tip is at most `LAG_BLOCKS_MAX` blocks below the tip of
+ * `forger`. Returns the earlier wrong reports of readiness.
  */
 async function untilReady(
   { forger }: FaultyReplicas,

@@ -120,7 +120,7 @@ async function troublesOf(
     }
     return reverted;
   };
-  // Wait for the faults and the reorgs, even if one of the two fails.
+  // Wait for both tasks (the faults and the reorgs), even if one task fails.
   const [report, reverted] = await Promise.allSettled([troubleReplicas(world, faults, isOver), reorganise()]);
   if (report.status === 'rejected') throw report.reason;
   if (reverted.status === 'rejected') throw reverted.reason;

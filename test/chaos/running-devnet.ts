@@ -46,7 +46,7 @@ export interface RunningDevnet {
    * @throws Error if a node still runs after `END_MS_MAX`
    */
   stop(): Promise<number | null>;
-  /** Ends the devnet in any state and removes its folder. */
+  /** Ends the devnet, whatever its state, and removes its folder. */
   close(): Promise<void>;
 }
 

@@ -105,7 +105,7 @@ async function setUpNode(
 
 /** Returns the codes of the findings. Checks the texts of the findings, and the processor time of the doctor. */
 async function found(t: ExecutionContext, request: DoctorRequest): Promise<readonly FaultCode[]> {
-  // Measure processor time, because other programs on the machine must not count.
+  // Measure processor time, because the time that other programs on the machine take must not count.
   const before = process.cpuUsage();
   const findings = await runChecks(request);
   const { user, system } = process.cpuUsage(before);

@@ -74,7 +74,7 @@ test.serial('a failed genesis create leaves nothing behind', async (t) => {
   const { code, stderr } = await runCli(['genesis', 'create', '--name', 'mine', '--out', join(file, 'out')]);
   t.is(code, 1);
   t.true(isProblemLine(stderr), stderr);
-  // The path comes from --out, so --data-dir alone would be a wrong remedy.
+  // The user gave the path with --out, so the message must not advise only to change --data-dir.
   t.regex(
     stderr,
     /is not a folder: choose another folder, for the data of a node with --data-dir \((EEXIST|ENOTDIR)\)\n$/,

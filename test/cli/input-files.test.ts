@@ -22,7 +22,7 @@ test.before(async () => {
 
 test.after.always(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Arguments of commands that would read `file`, by the purpose of the file. */
+/** Arguments of commands that read `file`. Each key names the purpose for which the command reads the file. */
 function commands(file: string): Readonly<Record<string, readonly string[]>> {
   const fresh = mkdtempSync(join(folder, 'fresh-'));
   const data = ['--data-dir', join(fresh, 'data'), '--network', work.network];
@@ -55,7 +55,7 @@ function commands(file: string): Readonly<Record<string, readonly string[]>> {
     'forgers.json': [...show, networkWith('forgers.json')],
     'config.json': ['network', 'import', '--from', foreignWith('config.json'), '--name', 'x'],
     'genesis_block.json': ['network', 'import', '--from', foreignWith('genesis_block.json'), '--name', 'x'],
-    // These commands accept a pipe and wait for its data.
+    // These commands accept a pipe and wait for its data, so the test does not run them with a pipe.
     ...(isPipe
       ? {}
       : {

@@ -36,7 +36,10 @@ test.after.always(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Commands whose output other tests compare with the schemas, by the file of these tests (`below`: this file). */
+/**
+ * Commands whose output other tests compare with the schemas. Each key names the file of these tests. The word `below`
+ * means tests further down in this file.
+ */
 const ELSEWHERE = {
   'stopped-node.long.test.ts': ['block', 'tx', 'account', 'delegates', 'pool'],
   'devnet/control.long.test.ts': commandPaths().filter((path) => /^devnet (?!accounts|run)/.test(path)),

@@ -23,7 +23,8 @@ test.before(async () => {
   server = createServer((request, response) => {
     request.resume();
     const answer = healthyAnswer(request.url ?? '');
-    // A node puts the result into the member `data` of its answer. The supervisor of a devnet sends the result itself.
+    // A node puts the result into the member `data` of its answer. The supervisor of a devnet sends the result without
+    // the member `data`.
     response.end(JSON.stringify(request.url === '/mine' ? answer : { data: answer }));
   });
   server.listen(0, '127.0.0.1');
@@ -132,7 +133,7 @@ for (const [sink, open] of Object.entries(SINKS)) {
   });
 }
 
-/** Commands that run nodes until they are stopped. Other tests check these commands with a writable output. */
+/** Commands that run nodes and do not end by themselves. Other tests check these commands with a writable output. */
 const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
 for (const path of representatives.filter((each) => !NODES.has(each))) {
   test.serial(`${path} succeeds when its output can be written`, async (t) => {

@@ -26,7 +26,7 @@ import { freePort } from '../support/ports.ts';
 import { readerPidsOf } from '../support/reader-pids.ts';
 
 const ATTEMPTS = 10;
-/** Time within which the node starts if its reading process became ready before the test paused this process. */
+/** Time within which the node starts if its reading process became ready before the test paused the reading process. */
 const SETTLED_MS = 1_000;
 
 let folder: string;

@@ -40,7 +40,8 @@ test.serial('a node under systemd reports ready, sends keep-alives, and reports 
 });
 
 test.serial('a message that the node sends through systemd-notify arrives at the socket of systemd', async (t) => {
-  // On machines without systemd or Python, the previous test still checks the messages.
+  // This test needs systemd and Python. On a machine that lacks one of them, only the previous test checks the
+  // messages.
   const missing = ['systemd-notify', 'python3'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
   if (missing.length > 0) {
     t.pass(`this machine has no ${missing.join(' and ')}`);

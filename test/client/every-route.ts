@@ -1,6 +1,6 @@
 /**
- * Sends requests to every route of the OpenAPI document with the client, and compares the results of the client with
- * the responses of the node.
+ * Uses the client to send requests to every route of the OpenAPI document. Compares the results that the client returns
+ * with the responses of the node.
  */
 
 import type { ExecutionContext } from 'ava';
@@ -10,7 +10,7 @@ import type { Untyped } from '../support/untyped.ts';
 import { documentOf } from './generate.ts';
 import type { RouteFixture } from './route-fixture.ts';
 
-/** Requests whose lists may be empty in this test, with the reason. */
+/** Patterns of requests whose answer may be an empty list in this test, each with the reason. */
 const RIGHTLY_EMPTY: readonly (readonly [RegExp, string])[] = [
   [/ offset=1$/, 'the list may have one item'],
   [/^GET \/dapps/, 'no application can be registered on a devnet'],
@@ -89,7 +89,10 @@ function* askings({ generation, values }: RouteFixture): Generator<RouteRequest>
   }
 }
 
-/** By path, the parameter that names the account. The node refuses requests for these paths without an account. */
+/**
+ * Each key is a path. The value is the parameter that names the account. The node refuses requests for these paths
+ * without an account.
+ */
 const BARE_PARAMETERS: Readonly<Record<string, string>> = { '/votes': 'address', '/voters': 'address' };
 const LEADING = ['address', 'publicKey', 'secondPublicKey', 'username'];
 
@@ -141,7 +144,7 @@ async function sendBodies(
   t.deepEqual(error?.body, await fixture.exchange().response.json(), name);
 }
 
-/** For the oldest clients, this route reports a refusal with status 200 and `success: false`. */
+/** This route answers an invalid body with status 200 and `success: false`, as the oldest clients expect. */
 const EMPTY_IS_ANSWERED = 'PUT /signatures';
 
 /** Reads the stored events of `/events` with the client, and compares each event with the text that the node sends. */

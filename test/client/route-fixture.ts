@@ -101,7 +101,10 @@ class TransactionSender {
     this.#common = generation === 3 ? { networkIdentifier } : {};
   }
 
-  /** Makes blocks that contain transfers, a second passphrase, a delegate, votes and a multisignature group. */
+  /**
+   * Makes blocks with transfers, votes, and transactions that register a second passphrase, a delegate and a
+   * multisignature group.
+   */
   async writeHistory(): Promise<History> {
     const [alice, bob, dave, erin] = [1, 2, 4, 5].map((index) => this.#account(index)) as [
       ...[KnownAccount, KnownAccount, KnownAccount, KnownAccount],

@@ -21,7 +21,7 @@ const SOURCES = join(packageDirectory(), 'src');
 const FILE = join(SOURCES, 'config', 'event-codes.ts');
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
-/** By folder, the module name in the log lines of its files. */
+/** Each key is a folder. The value is the module name in the log lines of the files in this folder. */
 const MODULES: Readonly<Record<string, string>> = {
   engine: 'chain',
   'engine/forge': 'forge',
@@ -30,7 +30,7 @@ const MODULES: Readonly<Record<string, string>> = {
   'engine/sync': 'sync',
   'node/notify': 'notify',
 };
-/** By file outside these folders, the module name in the log lines of the file. */
+/** Each key is a file outside these folders. The value is the module name in the log lines of the file. */
 const FILES: Readonly<Record<string, string>> = {
   'node/seeds.ts': 'peers',
   'node/transaction-journal-file.ts': 'pool',
@@ -44,8 +44,8 @@ const CODE = /'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g;
 const LOG_CALL = /\.#?log\(\s*([^,(){}]+),\s*([^,(){}]+),/g;
 
 /**
- * By file, the codes of log calls whose code is not a literal. A list is empty if the log lines are no diagnostics, or
- * if other log calls contain the same codes as literals.
+ * Each key is a file. The value returns the codes of the log calls in this file whose code is not a literal. The list
+ * of codes is empty if the log lines are no diagnostics, or if other log calls contain the same codes as literals.
  */
 const COMPUTED: Readonly<Record<string, () => readonly string[]>> = {
   'engine/block-importer.ts': blockRejectionCodes,

@@ -52,7 +52,7 @@ test('a missed slot belongs to the delegate with the same place later in the rou
 });
 
 test('the slot of a delegate without a block in a round is unknown until the node names its owner', (t) => {
-  // Slots 5 and 10 belong to the same delegate, and both are missed.
+  // Counted from `FIRST_SLOT`, slots 5 and 10 belong to the same delegate. Both slots are missed.
   const blocks = chain(11, [5, 10]).slice(0, 10);
   const rounds = roundsOf([...blocks, blockAt(10, FIRST_SLOT + 11)]);
   const unknown = unknownSlots(rounds);

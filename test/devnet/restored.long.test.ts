@@ -1,7 +1,8 @@
 /**
  * A node that forges for all delegates restarts from a backup of its data folder. The second node of the network has
- * the whole chain. The second node is already running at this restart, or starts 22 seconds later. The clocks of both
- * nodes are set forward, so that the delegates that signed after the backup soon have slots again.
+ * the whole chain. In half of the tests, the second node is already running at this restart. In the other half, the
+ * second node starts 22 seconds later. The clocks of both nodes are set forward, so that the delegates that signed
+ * after the backup soon have slots again.
  */
 
 import { cpSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** The outcomes of two implementations for one input, and the kind of difference between them. */
+/**
+ * The outcomes of two implementations (this node and the reference) for one input, and the kind of difference between
+ * the outcomes.
+ */
 
 import { BlockRejected } from '../../src/protocol/verdict.ts';
 
@@ -64,8 +67,9 @@ export function differenceOf(comparison: Comparison): string | undefined {
 }
 
 /**
- * Name of the difference between the first reasons of two refusals. Undefined if the reasons differ only in numbers,
- * ids and public keys, if one implementation accepts the input, or if the target made its own comparison.
+ * Name of the difference between the first reasons of two refusals. Undefined if the reasons are equal apart from
+ * numbers, ids and public keys, if at least one implementation accepts the input, or if the target made its own
+ * comparison.
  */
 export function otherReason(comparison: Comparison): string | undefined {
   const { ours, reference } = comparison;

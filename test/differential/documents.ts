@@ -1,4 +1,4 @@
-/** Signed JSON documents of transactions, and documents that were changed and signed again. */
+/** Makes random transactions as JSON documents, and signs them. */
 
 import { idOf } from '../../src/crypto/hash.ts';
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -118,7 +118,10 @@ function anyApplication(below: RandomBelow): Record<string, unknown> {
   };
 }
 
-/** Signs a document. If the reference cannot compute the bytes of the document, the signature stays invalid. */
+/**
+ * Signs a document. If the reference cannot compute the bytes of the document, the document gets a signature of 64 zero
+ * bytes, which is invalid.
+ */
 export function sign(reference: ReferencePackage, document: Document, signers: Signers): void {
   const { sender, second, members = [] } = signers;
   delete document['signSignature'];

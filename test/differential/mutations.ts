@@ -1,6 +1,6 @@
 /**
- * Changes documents into forms that nodes do not write: with another letter case, with unknown or repeated members,
- * with numbers as texts, or with unusual values.
+ * Changes JSON documents, for example transactions, into forms that nodes do not write: with another letter case, with
+ * unknown or repeated members, with numbers as texts, or with unusual values.
  */
 
 import type { RandomBelow } from '../fuzz/mutate.ts';
@@ -146,7 +146,7 @@ export function textOf(document: unknown, below: RandomBelow): string {
   return `${text.slice(0, brace + 1)}${member},${text.slice(brace + 1)}`;
 }
 
-/** Replaces 0 by -0, or a number by a form with a decimal point or an exponent. */
+/** Changes one number of a JSON text: writes 0 as -0, or adds decimals or an exponent to the number. */
 function numberOtherwise(text: string, below: RandomBelow): string {
   const numbers = [...text.matchAll(/(?<=[:[,])-?[0-9]+(?=[\]},])/g)];
   if (numbers.length === 0) return text;

@@ -1,4 +1,6 @@
-/** The codec and the transaction rules of this node, with the parameters that the comparison uses. */
+/**
+ * The codec and the transaction rules of this node, with the parameters that the comparison with the reference uses.
+ */
 
 import { defaultEd25519 } from '../../src/crypto/ed25519.ts';
 import { LruMap } from '../../src/primitives/bounded.ts';

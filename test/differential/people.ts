@@ -1,5 +1,5 @@
 /**
- * Key pairs of the accounts that occur in the cases of the comparison, and assets for the transactions of these
+ * Key pairs of the accounts that occur in the cases of `npm run differential`, and assets for the transactions of these
  * accounts.
  */
 

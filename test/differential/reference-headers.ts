@@ -27,7 +27,7 @@ export interface HeaderFacts {
   readonly reward: number;
   readonly transactionsMax: number;
   readonly payloadBytesMax: number;
-  /** Public key of the owner of every slot. */
+  /** Public key of the one delegate that owns all slots. */
   readonly forger: string;
 }
 

@@ -48,10 +48,13 @@ export interface Handlers {
   validatePayload(transactions: readonly ReferenceTransaction[], header: PayloadHeader): void;
 }
 
-/** Current chain time that both sides assume, in seconds. A later timestamp in a case is a deliberate error. */
+/**
+ * Current chain time that this node and the reference assume, in seconds. A later timestamp in a case is a deliberate
+ * error.
+ */
 export const NOW_S = 1_000_000;
 
-/** Parameters for the header checks of the reference, equal to those of our side in `target-headers.ts`. */
+/** Parameters for the header checks of the reference, equal to the parameters of this node in `target-headers.ts`. */
 export const HEADER_FACTS: HeaderFacts = {
   networkIdentifier: NETWORK_IDENTIFIER,
   genesisBlockId: '1',

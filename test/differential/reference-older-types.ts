@@ -38,7 +38,10 @@ export function withOlderTypes(reference: ReferencePackage): ReferencePackage {
   return { ...reference, classOf: (type) => older.get(type) ?? reference.classOf(type) };
 }
 
-/** Schema of an asset whose only member, `name`, is an object. `ids` lists the members of this object: all are ids. */
+/**
+ * Schema of an asset with one member. The parameter `name` contains the name of this member, whose value is an object.
+ * `ids` lists the members of this object: all are ids.
+ */
 function shapeOf(name: string, ids: readonly string[]): object {
   const inner = { type: 'object', required: ids, properties: Object.fromEntries(ids.map((each) => [each, ID])) };
   return { type: 'object', required: [name], properties: { [name]: inner } };

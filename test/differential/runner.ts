@@ -12,7 +12,7 @@ export interface DifferenceClass {
   count: number;
   /** The smallest input of the class. */
   example: string;
-  /** Outcomes of both sides for the example. */
+  /** Outcomes of this node and of the reference for the example. */
   outcomes: Pick<Comparison, 'ours' | 'reference'>;
 }
 
@@ -27,8 +27,8 @@ export interface Report {
   readonly seconds: number;
   readonly classes: readonly DifferenceClass[];
   /**
-   * Classes in which both sides refuse, but with different first reasons. A run prints such classes only with the flag
-   * `--reasons`, and does not count them as differences.
+   * Classes of inputs that this node and the reference both refuse, but with different first reasons. A run prints such
+   * classes only with the flag `--reasons`, and does not count them as differences.
    */
   readonly reasons: readonly DifferenceClass[];
 }

@@ -144,8 +144,9 @@ function anyAssetOf(
 }
 
 /**
- * Returns votes for delegates with or without an earlier vote of the sender, for other actors, or for the sender
- * itself. Some votes occur twice. For some delegates, the result contains both a vote and a withdrawal of a vote.
+ * Returns votes and withdrawals of votes: for delegates for which the sender has or has not voted before the block, for
+ * other actors, or for the sender itself. Some votes occur twice. For some delegates, the result contains both a vote
+ * and a withdrawal of a vote.
  */
 function anyVotes(sender: Person, hasManyAccounts: boolean, below: RandomBelow): string[] {
   const people = hasManyAccounts ? DELEGATES : ACTORS;

@@ -84,8 +84,8 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
     const signatures = document['signatures'] as string[] | undefined;
     if (signatures !== undefined && below(2) === 0) {
       const index = below(signatures.length);
-      // Two members with the same key make equal signatures, which both sides refuse. Change the repeated signature to
-      // upper case, so that the signatures differ.
+      // Two members with the same key make equal signatures. This node and the reference refuse a transaction with two
+      // equal signatures. Change the repeated signature to upper case, so that the signatures differ.
       for (const [at, each] of signatures.entries())
         if (signatures.indexOf(each) < at) signatures[at] = each.toUpperCase();
       if (below(4) === 0) signatures[index] = otherCase(signatures[index] ?? '', below);
@@ -123,7 +123,7 @@ function targetOf(
 
   function anyCase(below: RandomBelow): string {
     const { accounts, transactions } = anyContent(below);
-    // Both sides receive the documents after conversion to JSON.
+    // This node and the reference receive the documents after conversion to JSON.
     const block = JSON.parse(JSON.stringify(headerFor(transactions, below))) as JsonObject;
     return JSON.stringify({ accounts, block });
   }
@@ -144,7 +144,8 @@ function targetOf(
       totalAmount = amount.toString();
       totalFee = fee.toString();
     } catch {
-      // The reference cannot read one of the transactions, so no valid block can contain them.
+      // The reference cannot read one of the transactions, so a block with these transactions is invalid whatever its
+      // totals are.
     }
     if (below(15) === 0)
       totalAmount = pick(['0', '7', ` ${totalAmount}`, `${totalAmount}.0`, `+${totalAmount}`], below);
@@ -229,8 +230,8 @@ function targetOf(
 }
 
 /**
- * Returns the JSON that the database stores for the asset. For a transfer with data, the result is null, because the
- * database stores only the data, in a separate column.
+ * Returns the JSON that the database of the reference stores for the asset. For a transfer with data, the result is
+ * null, because this database stores only the data, in a separate column.
  */
 function storedAsset(transaction: ReferenceTransaction): Json {
   const asset = (transaction.toJSON()['asset'] ?? null) as Json;

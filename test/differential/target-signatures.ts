@@ -107,8 +107,8 @@ function sought(messages: readonly string[]): readonly string[] {
 
 function corrupted(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
-  // If a key occurs in two letter cases, the list contains two equal signatures, which both sides refuse. Usually
-  // change the letter case of one of the two.
+  // If the key of a member occurs in two letter cases, the list contains two equal signatures. This node and the
+  // reference refuse such a list. Usually change the letter case of one of the two signatures.
   for (const [at, each] of list.entries()) {
     if (list.indexOf(each) < at && below(3) > 0) signatures[at] = otherCase(each, below);
   }

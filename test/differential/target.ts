@@ -12,8 +12,8 @@ export interface Target {
    * another case. The default is 1.
    */
   readonly concurrency?: number;
-  /** Makes a random case synchronously, then runs it on both sides. */
+  /** Makes a random case synchronously, then runs the case on this node and on the reference. */
   compare(below: RandomBelow): Promise<Comparison>;
-  /** Runs a case on both sides. `input` is the case in the form in which a run prints it. */
+  /** Runs a case on this node and on the reference. `input` is the case in the form in which a run prints it. */
   compareText(input: string): Promise<Comparison>;
 }

@@ -1,6 +1,7 @@
 /**
- * Checks that a test runs every command in README and docs. This file runs the commands of `RUN_HERE`, the command
- * `JOINING`, and the `curl` commands of README. For the other commands, `runnerOf` names the test.
+ * Checks that each command in README and docs has a test that runs the command. This file runs the commands of
+ * `RUN_HERE`, the command `JOINING`, and the `curl` commands of README. For the other commands, `runnerOf` names the
+ * test.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -134,7 +135,7 @@ const SINK: Runner = { file: 'sinks/commands.test.ts', title: 'bloomery sink par
 const QUERY: Runner = { file: 'sinks/commands.test.ts', title: 'bloomery query answers over the files' };
 const CLICKHOUSE: Runner = { file: 'analytics/main.ts', title: 'clickHouseEngine' };
 
-/** Commands that another test runs, possibly in another form. */
+/** Commands that tests in other files run. Such a test may run a short form of the command. */
 const RUN_THERE: Readonly<Record<string, Runner>> = {
   'node bin/bloomery.js transfer --from account_1 14938407111099202722L 10 --wait': {
     file: 'cli/readme.test.ts',
@@ -221,7 +222,7 @@ function runnerOf({ text, page, isMention }: ShownCommand): Runner | undefined {
   if (script !== undefined) return NPM_RUNNERS[script];
   const guide = guideRunnerOf(text);
   if (guide !== undefined) return guide;
-  // A command that is mentioned without all its arguments refers to the complete command.
+  // A mentioned command may lack some or all of its arguments. In this case, it refers to the complete command.
   const isNamed = (command: string): boolean => command === text || command.startsWith(`${text} `);
   return isMention && Object.keys(RUN_HERE).some(isNamed) ? HERE : undefined;
 }

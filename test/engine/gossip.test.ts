@@ -189,8 +189,9 @@ test('a peer is not ignored for signatures that do not fit, because honest peers
 });
 
 /**
- * Makes a `Gossip` with a pool that refuses the transactions of lying peers (`liar …`). The code of the refusal is
- * `code` for the first `lookedAt` transactions of a lying peer, and `VERIFICATION_LIMIT` for the others.
+ * Makes a `Gossip` with a pool that refuses the transactions of lying peers (peers whose id begins with `liar`). The
+ * code of the refusal is `code` for the first `lookedAt` transactions of a lying peer, and `VERIFICATION_LIMIT` for the
+ * others.
  */
 function fetchStage(lookedAt: number, code: TransactionRejectionCode) {
   const time = new VirtualTime(0);

@@ -1,6 +1,6 @@
 /**
- * Tests what `SlotHistory` records from log lines (facts of each slot, forging switched on or off, reverted branches),
- * which slots it records as checked by the node, and its limits.
+ * Tests what `SlotHistory` records from log lines (events of each slot, forging switched on or off, reverted branches).
+ * Also tests the record of the slots in which the forging scheduler ran, and the limits of the history.
  */
 
 import test from 'ava';

@@ -55,13 +55,13 @@ export interface FuzzOptions {
 }
 
 /**
- * Time limit of an input, in milliseconds. A slower input runs up to two more times, because the machine may be busy.
- * The fastest run counts.
+ * Time limit of an input, in milliseconds. If the decoder is slower, the fuzzer repeats the input up to two times,
+ * because the machine may be busy. The fastest run counts.
  */
 export const INPUT_MS_MAX = 1_000;
 /**
- * Maximum growth of the memory in use while one target runs, measured after the first inputs (`warmUp`). Bounded caches
- * and compiled code cause some growth.
+ * Maximum growth of the memory in use while one target runs. The growth during the first inputs (`warmUp`) does not
+ * count. Bounded caches and compiled code cause some growth.
  */
 export const GROWTH_BYTES_MAX = 50 * 1024 * 1024;
 const LOOKS_MAX = 100;

@@ -156,7 +156,10 @@ export function wireTargets(): readonly Target[] {
   return [...DIALECTS.flatMap((each) => [frames(each), queries(each), answers(each)]), bookTarget(), signatures()];
 }
 
-/** Target for raw frames, which pass the frame filter and then the reader of requests and messages. */
+/**
+ * Target for raw frames. Each frame goes to the frame filter. If the filter admits the frame, it then goes to the
+ * reader of requests and messages.
+ */
 function frames({ name, dialect, events, calls, words }: FuzzedDialect): Target {
   const seeds = [
     { event: '#handshake', data: { authToken: null }, cid: 1 },
@@ -277,7 +280,7 @@ function bookTarget(): Target {
     run(input) {
       const loaded = new PeerBook(options);
       const outcome = loaded.load(input);
-      // If a book was loaded, it must be possible to save and load it again.
+      // Whatever the input was, the node must be able to save the resulting book and to load it again.
       if (!new PeerBook(options).load(loaded.toNote())) throw new Error('the book cannot read its own note');
       return `${outcome} ${loaded.peers('new').length} ${loaded.peers('tried').length} ${loaded.bans().length}`;
     },

@@ -71,7 +71,7 @@ export const ALLOWANCES: readonly Allowance[] = [
   },
 ];
 
-/** Allowed differences between the recording and answers in the strict dialect. */
+/** Allowed differences between our answers in the strict dialect and the recorded answers. */
 export const STRICT_ALLOWANCES: readonly Allowance[] = [
   ...ALLOWANCES.filter(isOfStrictDialect),
   {

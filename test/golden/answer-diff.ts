@@ -3,7 +3,7 @@
 export interface Difference {
   /** Path such as `data.3.height`. */
   readonly path: string;
-  /** `added`: only our node sends the member. `missing`: only the recording has the member. */
+  /** `added`: only our answer has the member. `missing`: only the recorded answer has the member. */
   readonly kind: 'added' | 'missing' | 'changed';
   readonly recorded: unknown;
   readonly ours: unknown;
@@ -25,7 +25,9 @@ export function differencesOf(recorded: unknown, ours: unknown, path = ''): read
   return [{ path, kind: 'changed', recorded, ours }];
 }
 
-/** An allowed difference. `path` must match, and also `url`, `method` and `kind` if they are present. */
+/**
+ * An allowed difference. `path` must match. `url`, `method` and `kind` must also match if the allowance contains them.
+ */
 export interface Allowance {
   readonly reason: string;
   readonly url?: RegExp;

@@ -20,7 +20,10 @@ export interface RecordedResponse {
 }
 
 export interface Description {
-  /** @returns faults of an answer, or undefined if the answer fits or is not described */
+  /**
+   * @returns faults of an answer; undefined if the answer matches the description, or if the description has no schema
+   *   for the answer
+   */
   faultsOf(answer: RecordedResponse): string | undefined;
   /** Whether the description has a schema for the answer. */
   describes(answer: Omit<RecordedResponse, 'body'>): boolean;

@@ -1,4 +1,7 @@
-/** A node with the chain of a recording and a clock that stands still, behind the real HTTP server. */
+/**
+ * A node of this project with a chain that was recorded from a lisk-sdk node, and with a clock that stands still. The
+ * HTTP server of this project answers requests to the node.
+ */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -118,8 +118,8 @@ test('a refusal comes before the body, and the body is not read', async (t) => {
     ['GET /api/accounts', announced, 200],
     ['POST /api/transactions', [...announced, 'Content-Encoding: br'], 415],
     ['POST /api/transactions', ['Content-Type: application/json', `Content-Length: ${BODY_BYTES_MAX + 1}`], 413],
-    // The rate limit charges a chunked body like the largest body (eight requests). At this point, the client has fewer
-    // than eight requests left.
+    // The rate limit counts a request with a chunked body as eight requests, like a request with the largest body. At
+    // this point, the client has fewer than eight requests left.
     ['POST /api/transactions', ['Content-Type: application/json', 'Transfer-Encoding: chunked'], 429],
   ] as const) {
     const client = await dial();

@@ -1,4 +1,4 @@
-/** Checks answers against the generated OpenAPI document, like the tools of a client. */
+/** Checks answers against the generated OpenAPI document, as the tools of a client may do. */
 
 import Ajv from 'ajv';
 import type { ValidateFunction } from 'ajv';

@@ -1,4 +1,4 @@
-/** Paths, parameters and errors that clients of each generation know, and the tests that cover them. */
+/** Paths, parameters and errors that clients of at least one generation know, and the tests that cover them. */
 
 export interface PathDescription {
   readonly method: 'GET' | 'POST' | 'PUT';

@@ -19,7 +19,11 @@ import { fakeNode, type Fake } from './fake-node.ts';
 
 const FAKE_READER = fileURLToPath(new URL('../support/fake-reader-program.js', import.meta.url));
 
-/** URL queries that the subscribers use in turn. The last two start from the chain instead of the event log. */
+/**
+ * URL queries of the subscribers. Each subscriber uses one query: the first subscriber uses the first query, and so on,
+ * and after the last query the next subscriber uses the first query again. The last two queries start from the chain
+ * instead of the event log.
+ */
 const QUERIES = [
   ...['', '', '', 'finality=any&types=blocks/new,blocks/delete'],
   ...['fromHeight=1', 'fromHeight=1&types=blocks/new,blocks/delete'],

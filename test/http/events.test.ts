@@ -250,8 +250,8 @@ test('a stream from a height has all blocks since, even those no longer in the l
   t.is(namesOf(subscriber).filter((name) => name === 'rounds/change').length, 1);
   t.false(namesOf(subscriber).includes('log/gap'));
   t.deepEqual(subscriber.complaints, []);
-  // A subscriber can resume at an event that was read from the chain instead of the log, even if that part of the chain
-  // has changed.
+  // A subscriber can resume after an event that the node has read from the chain instead of the log, even if the blocks
+  // above the block of this event have changed.
   const early = subscriber.events.find(({ name, data }) => name === 'blocks/new' && data['height'] === 118);
   subscriber.disconnect();
   for (let i = 0; i < 3; i += 1) fixture.revert();

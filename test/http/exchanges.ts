@@ -24,8 +24,8 @@ const TRANSACTION = {
 };
 
 /**
- * The members of a transaction whose form depends on the generation, and the members that both generations have
- * (`OF_BOTH`).
+ * The members of a transaction that differ between the generations, and the members that are the same in both
+ * generations (`OF_BOTH`).
  */
 const { asset, amount, fee, recipientId, ...OF_BOTH } = TRANSACTION;
 const TRANSACTIONS = {

@@ -206,8 +206,8 @@ test('the root path lists the pages and the paths, each of which answers', async
     }
     const { body } = await ask('/api');
     const { data } = body as Untyped as { data: { pages: { docs: string; spec: string }; paths: { path: string }[] } };
-    // The test does not request the event stream, because it never ends. It does not request the lists of votes and
-    // voters, because these requests must name an account.
+    // The test does not request the event stream, because this stream never ends. The test also does not request the
+    // lists of votes and voters, because these requests must name an account.
     const askable = data.paths.filter(({ path }) => !/events$|vote/.test(path)).map(({ path }) => path);
     for (const path of [...askable, data.pages.docs, data.pages.spec]) t.is((await ask(path)).status, 200, path);
   }

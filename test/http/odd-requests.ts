@@ -36,7 +36,7 @@ const oddBody = fc.oneof(
 /** Options of the event streams that allow no subscribers. The answer to a subscriber would never end. */
 export const NO_STREAMS = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
 
-/** Replaces surrogates without a partner, because UTF-8 cannot represent them. */
+/** Replaces unpaired surrogates, because UTF-8 cannot represent them. */
 const wellFormed = (text: string) => Buffer.from(text, 'utf8').toString('utf8');
 
 /** Sends `runs` random requests. `ask` checks that each answer matches the OpenAPI document. */

@@ -60,8 +60,8 @@ const fraction = ['INVALID_TYPE', 'Expected type integer but found type number']
 const LONG_DIGITS = '9'.repeat(23);
 
 /**
- * Request targets that nodes of both generations refuse in both dialects. Each target stands with the whole body of the
- * answer.
+ * Request targets that nodes of both generations refuse in both dialects. For each target, the table also contains the
+ * whole body of the answer.
  */
 const REFUSED: readonly (readonly [target: string, body: object])[] = [
   ['/accounts?limit=0', refusal('limit', [below(0, 1)])],

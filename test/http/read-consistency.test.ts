@@ -74,8 +74,8 @@ test('each answer in an envelope names its block; answers about the chain also h
 
 test('a client with the answer of the current block gets 304 without a body, until the chain changes', async (t) => {
   const { ask, grow } = await growing(t);
-  // The second path equals the first one, so the response cache answers its requests. The slow path (Express) answers
-  // the requests for the third path.
+  // The second path equals the first one, so the response cache answers the requests for the second path. The slow path
+  // (Express) answers the requests for the third path.
   for (const path of ['/api/accounts', '/api/accounts', '/api/accounts/?limit=1']) {
     const etag = (await ask(path)).headers.get('etag') ?? '';
     const same = await ask(path, { headers: { 'if-none-match': `"other", ${etag}` } });

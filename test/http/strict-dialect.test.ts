@@ -1,5 +1,6 @@
 /**
- * Tests that a node with `strictDialect` sends only members that the reference's API description names for the answer.
+ * Tests the JSON members in the HTTP answers of a node with `strictDialect`. Each answer may contain only members that
+ * the reference's API description names for this answer.
  */
 
 import { readFileSync } from 'node:fs';
@@ -40,8 +41,8 @@ const TARGETS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the paths of all members of a JSON value, with `[]` for the items of a list. Leaves out the members of
- * `asset` and `links`, which may have any names.
+ * Returns the paths of all members of a JSON value, with `[]` for the items of a list. Leaves out the members inside
+ * `asset` and inside `links`, because these members may have any names.
  */
 function membersOf(value: unknown, at = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((each) => membersOf(each, `${at}[]`));

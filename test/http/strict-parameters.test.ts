@@ -1,6 +1,7 @@
 /**
- * Tests what `strictDialect` guarantees for requests: the node accepts exactly the parameters and the values of `sort`
- * that the reference's API description names.
+ * Tests which HTTP requests a node with `strictDialect` accepts. The node must accept exactly the parameters that the
+ * reference's API description names. For the parameter `sort`, the node must accept exactly the values that this
+ * description names.
  */
 
 import { readFileSync } from 'node:fs';

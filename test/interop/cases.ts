@@ -1,7 +1,8 @@
 /**
  * The interop cases, each with a letter. In each case, nodes of lisk-sdk (real nodes) and nodes of this project run in
- * one network. The cases of a group use the same network and the same other resources, which are called a world
- * (`world.ts`). Cases (e) and (f) continue the network of case (d), in which the delegates are spread over five nodes.
+ * one network. `GROUPS` puts the cases into groups. All cases of one group run in one world: a network and other
+ * resources (`world.ts`). Cases (d), (e) and (f) run one after another with the same five nodes, which share the
+ * delegates.
  */
 
 import type { Generation } from '../../src/protocol/params.ts';
@@ -18,7 +19,7 @@ export interface InteropCase {
   readonly letter: string;
   readonly title: string;
   /**
-   * @returns the text for the column "figures" in the table of results
+   * @returns the text for the column "figures" in the table of results that `main.ts` prints
    * @throws Error that names the first failed check
    */
   run(): Promise<string>;

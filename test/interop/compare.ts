@@ -87,7 +87,8 @@ function byId(answer: Untyped): unknown {
 }
 
 /**
- * Returns the order of the delegates in the round. The result does not depend on the slot in which the node answered.
+ * Returns the order in which the delegates forge in the current round of the node. The result does not depend on the
+ * slot in which the node answered.
  */
 function orderOfForgers(answer: Untyped): unknown {
   const places = answer.data.map(({ publicKey, nextSlot }: Untyped) => [nextSlot % answer.data.length, publicKey]);

@@ -56,8 +56,8 @@ export class MixedNet {
 
   /**
    * Starts a node and its forging. The option `force` makes a node forge from its start. A real node of generation 2
-   * gets no `force`, because it would then forge without consensus and never leave its own branch. The test enables
-   * forging on this node over HTTP instead, as operators do.
+   * gets no `force`. With `force`, this node would forge without consensus and never leave its own branch. The test
+   * enables forging on this node over HTTP instead, as operators do.
    */
   async startNode(node: InteropNode): Promise<void> {
     const peers = this.nodes.filter((other) => other !== node).map(({ address }) => address);
@@ -97,7 +97,7 @@ export class MixedNet {
   /**
    * Nodes that must not dial the given node. A real node of generation 2 computes consensus only over the peers that it
    * dialled itself. Two nodes keep only one connection to each other. If our nodes could dial the real node, they would
-   * do so before it dials them, so it would have no peers for its consensus.
+   * connect before the real node dials them. The real node would then not count them in its consensus.
    */
   #neverDialling(node: InteropNode): readonly InteropNode[] {
     return this.world.generation === 2 && node.kind === 'real' ? this.ours : [];

@@ -1,9 +1,9 @@
 /**
  * A proxy of one node, at the address that other nodes dial. The proxy forwards connections to the address on which its
  * node listens. It refuses connections from the nodes that a test has cut off from this node (`refuse`). The proxy
- * identifies the dialling node by the port in the upgrade request (`wsPort=...`). Its connection to its node comes from
- * the address at which the proxy of the dialling node listens. So the nodes see only one address of each other node, as
- * if each node ran on its own machine.
+ * identifies the dialling node by the port in the upgrade request (`wsPort=...`). The proxy connects to its own node
+ * from the address at which the proxy of the dialling node listens. So the nodes see only one address of each other
+ * node, as if each node ran on its own machine.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -32,7 +32,9 @@ export class PeerProxy {
     this.#ipOfPort = ipOfPort;
   }
 
-  /** @param ipOfPort for the `wsPort` that each node announces, the address at which the proxy of this node listens */
+  /**
+   * @param ipOfPort map from the `wsPort` that a node announces to the address at which the proxy of this node listens
+   */
   static async open(node: ProxiedNode, ipOfPort: ReadonlyMap<number, string>): Promise<PeerProxy> {
     const server = createServer();
     const proxy = new PeerProxy(server, node, ipOfPort);

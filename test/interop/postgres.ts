@@ -92,8 +92,8 @@ export async function startPostgres(
 }
 
 /**
- * Returns another user as which PostgreSQL runs if this process runs as root, because PostgreSQL refuses to run as
- * root. Returns undefined if this process does not run as root.
+ * PostgreSQL refuses to run as root. If this process runs as root, the function therefore returns another user for
+ * PostgreSQL. Otherwise, it returns undefined.
  */
 async function otherUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;

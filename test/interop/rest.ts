@@ -8,8 +8,8 @@ import { untilSameTip } from './waiting.ts';
 const ATTEMPTS_MAX = 4;
 const TIP_MS_MAX = 20_000;
 /**
- * If the nodes do not reach the same tip, they forge for this time. A node that missed a block gets this block together
- * with the next blocks.
+ * If the nodes do not reach the same tip, they forge again for this time before the next attempt. A node that missed a
+ * block gets this block together with the next blocks.
  */
 const GO_ON_MS = 10_000;
 

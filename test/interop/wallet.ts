@@ -54,8 +54,8 @@ export class Wallet {
    * unvote, the registration of a group, and a transfer of this group. The members of the group send their signatures
    * to different nodes. Resolves when all transactions are in blocks of all nodes.
    *
-   * @param first the accounts have names of the form `account_<number>`. The function uses five accounts with
-   *   consecutive numbers from `first` on, none of which may have sent a transaction before.
+   * @param first number of the first account, in a name of the form `account_<number>`. The function uses this account
+   *   and the next four accounts. None of these five accounts may have sent a transaction before.
    */
   async everyType(first: number): Promise<void> {
     const [alice, bob, carol, dave, erin] = [0, 1, 2, 3, 4].map((index) =>

@@ -13,13 +13,16 @@ const CHARGES = [
   'SYNC_FAILED',
 ];
 const REORGS = ['CHAIN_REORG', 'TIE_BROKEN'];
-/** `real/node.cjs` logs the penalties and bans of a real node. The real node itself logs reverted blocks. */
+/**
+ * `real/node.cjs` logs the penalties and bans that a real node gives to its peers. The real node itself logs reverted
+ * blocks.
+ */
 const REAL_CHARGE = /^INTEROP (penalty|ban) /;
 const REAL_REORG = /Deleted a block from the chain/;
 
 /**
- * For a real node, returns the log lines about its penalties and bans. For one of our nodes, returns the log lines with
- * a code of `CHARGES`.
+ * For a real node, returns the log lines about the penalties and bans that it gives to its peers. For one of our nodes,
+ * returns the log lines with a code of `CHARGES`.
  */
 export function chargesOf(node: InteropNode): readonly string[] {
   return linesOf(node).filter((line) => (node.kind === 'real' ? REAL_CHARGE.test(line) : has(line, CHARGES)));

@@ -75,7 +75,7 @@ export async function makeWorld(options: WorldOptions): Promise<World> {
     const { forgers } = network;
     if (forgers === undefined) throw new Error('the new network has no delegates');
     // The database server may run as another user of the operating system. This user needs access to the folder
-    // `database` in this folder.
+    // `database` inside the folder of the world.
     chmodSync(folder, 0o711);
     mkdirSync(join(folder, 'database'), { mode: 0o755 });
     const postgres = await startPostgres(options.postgres, join(folder, 'database'), await freePort(), processes);

@@ -1,8 +1,8 @@
 /**
- * Causes faults of running nodes, and checks that each fault raises its alert. The test kills, stops, restarts and cuts
- * off nodes of a devnet, and sets a wrong clock. A simulated peer sends a second block of the same delegate for the
- * same height. The test also starts one more node, with a small disk, with much memory in use, and with a webhook that
- * fails.
+ * Causes faults of running nodes, and checks that each fault raises its alert in Prometheus. The test kills, suspends,
+ * restarts and cuts off nodes of a devnet, and sets the clock of a node wrong. A simulated peer sends a block whose
+ * delegate has already forged another block for the same height. The test also starts one more node, with a small disk,
+ * with much memory in use, and with a webhook that fails.
  */
 
 import { strict as assert } from 'node:assert';
@@ -36,9 +36,12 @@ export interface InducedOptions {
 }
 
 export interface InducedResult {
-  /** Names of the alerts that fired after the test had caused the fault that each of them reports. */
+  /** Names of the alerts that fired as expected: the test caused a fault, and then the alert for this fault fired. */
   readonly fired: readonly string[];
-  /** Names of the alerts whose fault the test could not cause on this machine. The value gives the reason. */
+  /**
+   * The keys are the names of the alerts whose faults the test could not cause on this machine. The values are the
+   * reasons.
+   */
   readonly left: ReadonlyMap<string, string>;
 }
 
@@ -48,8 +51,8 @@ const ALERT_MS_MAX = 150_000;
 /** Before the test causes the first fault, Prometheus scrapes the healthy network for this time. */
 const HEALTHY_MS = 120_000;
 /**
- * The test uses a copy of the rules file with shorter times. In this copy, the condition of an alert must hold for
- * `FOR` before the alert fires (the member `for` of the rule).
+ * The test uses a copy of the file with the alert rules for Prometheus (`RULES_FILE`). The copy has shorter times. In
+ * this copy, the condition of an alert must hold for `FOR` before the alert fires (the member `for` of the rule).
  */
 const FOR = '6s';
 /**
@@ -59,8 +62,8 @@ const FOR = '6s';
 const FINALITY_WINDOW = '1m';
 const LIMIT_MB = 1280;
 /**
- * Size of a buffer that the test allocates in the node. The buffer and the node's own memory together take between 85 %
- * and 100 % of `LIMIT_MB`.
+ * Size of a buffer that the test allocates in the process of the additional node. The buffer and the node's own memory
+ * together take between 85 % and 100 % of `LIMIT_MB`.
  */
 const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
@@ -116,8 +119,8 @@ interface Place {
 }
 
 /**
- * Causes faults of the devnet, one after another: a wrong clock of node 3, a stopped process of node 2, a network
- * partition, and three restarts of node 3.
+ * Causes faults of the devnet, one after another: a wrong clock of node 3, a suspended process of node 2 (SIGSTOP), a
+ * network partition, and three restarts of node 3.
  */
 async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'skew', { node: 3, skewMs: -10_000 });
@@ -194,9 +197,10 @@ async function faultsOfOneNode(
 }
 
 /**
- * Sends a second block of the same delegate for the same height. Then kills two nodes and does not restart them. After
- * the first kill, the devnet forges blocks, but no block becomes final. After the second kill, moves the chain clock
- * forward by ten minutes, in which no node forges a block.
+ * Sends to node 1 a block of the delegate that forged the node's tip. This block has the height of the tip, but another
+ * timestamp. Then kills two nodes and does not restart them. After the first kill, the devnet forges blocks, but no
+ * block becomes final. After the second kill, moves the chain clock forward by ten minutes, in which no node forges a
+ * block.
  */
 async function faultsThatStay({ net, http, ws }: Place, alerts: Alerts): Promise<void> {
   await askDevnet(net, 'mode', { mode: 'on-demand' });

@@ -79,7 +79,7 @@ test('a line that is not a block is refused as malformed or of an invalid versio
 test('the id of a line is taken from the block, not from a transaction', (t) => {
   t.is(unverifiedId(lineOfBlock(filled, codec)), filled.id);
   t.is(unverifiedId('{"transactions":[{"id":"5"}],"height":3}'), undefined);
-  // The time for searching the id in a malformed line must grow only linearly with the length of the line.
+  // The time for finding the id in a malformed line must grow only linearly with the length of the line.
   const startedMs = performance.now();
   t.is(unverifiedId(`${'['.repeat(500_000)}"id":"7"`), '7');
   t.is(unverifiedId(`"id":${' '.repeat(500_000)}`), undefined);

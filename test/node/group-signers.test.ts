@@ -33,8 +33,8 @@ function setUpGroup() {
 }
 
 /**
- * The test charges this time in milliseconds for each signature check. The native library needs less time, and the
- * portable library needs more.
+ * Time in milliseconds that the test counts as spent for each signature check. The native library needs less time, and
+ * the portable library needs more.
  */
 const CHECK_MS = 1;
 
@@ -117,7 +117,7 @@ test('endless requests of strangers use up their budget and are then refused; lo
   const budget = new VerificationBudget({ clock: { nowMs: () => nowMs }, spentMs: () => 0 });
   const codes = new Map<string | undefined, number>();
   // For five seconds, each of fifty remote clients asks ten times in each second for the signers of a transaction. The
-  // clients ask for eleven transactions in turn.
+  // clients ask about eleven transactions in turn.
   for (; nowMs <= 5_000; nowMs += 100) {
     for (let at = 0; at < 50; at += 1) {
       const code = await ask(ids[(at + nowMs / 100) % 11] ?? '', budget.payer(`http 203.0.113.${at}`, 'clients')).then(

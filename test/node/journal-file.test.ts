@@ -99,8 +99,8 @@ test('a backup copied over the files of its own run is detected as a copy once s
   const journal = openJournal(file);
   journal.recordFileIdentity();
   journal.record(A, header(1));
-  // Copies all files of a folder except the process lock into another folder, and overwrites the content of existing
-  // files, like `cp -a backup/. here/`. A journal in the folder may be open during the copy.
+  // Copies all files of a folder, except the process lock, into another folder. Overwrites the content of existing
+  // files, like `cp -a backup/. here/`. A journal in the folder `from` may be open during the copy.
   const copyOver = (from: string, to: string): void => {
     mkdirSync(to, { recursive: true });
     for (const name of readdirSync(from)) if (!name.includes('in-use')) copyFileSync(join(from, name), join(to, name));
@@ -161,7 +161,7 @@ test('a journal counts as original after a kill, a change of owner or mode, and 
   };
   const journal = openJournal(file, { spareLinesMax: 1 });
   journal.recordFileIdentity();
-  // Some of these records append a line to the file, and others rewrite the file.
+  // Some of these calls of `record` append a line to the file, and others rewrite the file.
   for (let height = 1; height < 6; height += 1) journal.record(height % 2 === 0 ? A : B, header(height));
   journal.close();
   t.false(isCopied());
@@ -333,8 +333,8 @@ test.serial('on a full disk no header is recorded, half a line is undone, and wr
   journal.record(A, header(1));
   const { size } = statSync(file);
   const whole = readFileSync(file, 'utf8');
-  // At first, the journal cannot write any byte of the next line. In the second case, it can write only a part of the
-  // line.
+  // In the first case, the journal cannot write any byte of the next line. In the second case, it can write only a part
+  // of the line.
   for (const spare of [0, 20]) {
     limitFileSize(process.pid, size + spare);
     try {

@@ -84,7 +84,7 @@ test('an import completes an empty record, but a delegate with an incomplete rec
   from.record(A, header(7));
   from.hold(B, 50);
   const into = journalIn(t);
-  // The node ran with the delegate A before its operator imported the signing record.
+  // The importing node already ran with the delegate A before its operator imported the signing record.
   into.hold(A, 100);
   takeOver(into, recordOf(from, NETWORK, MOVE), NETWORK, 500);
   t.deepEqual(into.last(A), header(7));

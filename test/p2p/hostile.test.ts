@@ -462,7 +462,8 @@ test.serial('few unfinished messages are held at a time, and surplus ones are dr
   }
   await until(() => node.seen.disconnected.length >= 4, 'the surplus is cut');
   t.like(node.seen.disconnected[0], {
-    // A peer that does not finish its message loses its turn when other peers wait. The node keeps the unfinished
+    // The node receives a large message only while its peer has a turn (`src/p2p/unfinished-messages.ts`). A peer that
+    // does not finish its message loses its turn when other peers wait for a turn. The node keeps the unfinished
     // messages of the first two such peers. It has no memory for the message of the third peer, and closes this
     // connection.
     peerId: '127.0.0.1:5303',

@@ -68,8 +68,8 @@ export function nodeInfo(changes: Partial<NodeInfo> = {}): NodeInfo {
 }
 
 /**
- * A node under test records here each call of its handlers by its transport. The lists contain the arguments of these
- * calls.
+ * When the transport of a node under test calls a handler of the node, the node records the call here. The lists
+ * contain the arguments of these calls.
  */
 export interface Seen {
   connected: Connection[];
@@ -177,8 +177,8 @@ export interface RawPeer {
   /** The TCP connection of the WebSocket; undefined if the node did not accept the upgrade. */
   readonly socket: Socket | undefined;
   /**
-   * The frames that the node has sent, without heartbeats (`#1`) and frames of the event `ping`. The client answers the
-   * heartbeats and counts them in `heartbeats`.
+   * All frames that the node has sent, except the heartbeats (`#1`) and the frames of the event `ping`. The client
+   * answers the heartbeats and counts them in `heartbeats`.
    */
   readonly frames: string[];
   readonly heartbeats: () => number;

@@ -34,8 +34,8 @@ for (const row of RATES) {
 
   for (const [whose, sending] of sendersOf(row)) {
     test(`${title}: nothing of ${whose} is dropped when its connection stalls and then delivers all at once`, (t) => {
-      // Each list contains the start times of stalls. The lists contain no stall, one stall after a minute, one stall
-      // directly after the connection opens, and repeated stalls.
+      // Each list contains the start times of stalls. The first list has no stall. The second has one stall after a
+      // minute. The third has one stall directly after the connection opens. The fourth has repeated stalls.
       for (const stallsMs of [[], [60_000], [0], Array.from({ length: 50 }, (_, index) => index * 61_000)]) {
         const limits = new ReceiveLimits(row.generation);
         const arrivals = arrivalsOf(sending, stallsMs);

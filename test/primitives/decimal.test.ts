@@ -141,8 +141,8 @@ test('a sum agrees with exact arithmetic', (t) => {
       const [whole, rest] = [exact / 10n ** 40n, exact % 10n ** 40n];
       const isRepresentable = rest === 0n && whole < 10n ** 42n && whole > -(10n ** 42n);
       const result = sum.integer();
-      // `integer` returns undefined if a sum has decimal terms and more than 48 digits. For an integer sum of more than
-      // 42 digits, the test therefore accepts either the sum or undefined.
+      // `integer` returns undefined if a sum has decimal terms and more than 48 digits. The test does not check this
+      // limit exactly: for an integer sum of more than 42 digits, it accepts either the sum or undefined.
       if (isRepresentable) t.is(result, whole);
       else if (result !== undefined) t.is(result, whole);
       if (rest !== 0n) t.is(result, undefined);

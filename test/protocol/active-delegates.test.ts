@@ -31,7 +31,7 @@ for (const generation of [2, 3] as const) {
       const behind = tip.height - maker.rules.finalizedHeight(maker.state);
       // A header votes for its own block and for the `range` blocks before it, which together are three rounds. When
       // the order of the delegates changes in a new round, some delegates have two slots before other delegates have
-      // one. Blocks then become final later, but at most `range` blocks may not be final.
+      // one. Blocks then become final later, but the number of blocks that are not final must not exceed `range`.
       t.true(behind <= bftLimits(delegates).range, `${delegates} delegates: ${behind} blocks are not final`);
     }
   });

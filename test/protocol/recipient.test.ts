@@ -68,8 +68,9 @@ for (const generation of [2, 3] as const) {
     t.is(other.id, transaction.id);
     t.is(other.signature, transaction.signature);
 
-    // Both transfers have the same signed bytes, and therefore the same id. The bytes for the store and for other
-    // threads must be different, so that each transfer keeps its recipient.
+    // Both transfers have the same signed bytes, and therefore the same id. `encodeTransaction` returns the bytes for
+    // the store and for other threads. These bytes must differ between the two transfers, so that each transfer keeps
+    // its recipient.
     for (const each of [transaction, other]) t.deepEqual(codec.decodeTransaction(codec.encodeTransaction(each)), each);
     t.deepEqual(codec.transactionToJson(transaction)['asset'], json['asset']);
     t.like(transaction.payload, { recipientId: 'NaNL' });

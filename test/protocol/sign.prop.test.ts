@@ -53,8 +53,8 @@ function errorOf(work: () => unknown): ProtocolError {
 }
 
 /**
- * Removes empty members from the JSON of a transaction. The test compares two such documents, and one of them may omit
- * a member that is empty in the other.
+ * Removes empty members from the JSON of a transaction. The test compares the JSON of two transactions. One of them may
+ * omit a member that is empty in the other.
  */
 function withoutEmptyMembers(json: Record<string, unknown>): Record<string, unknown> {
   const optional = ['recipientPublicKey', 'senderSecondPublicKey', 'signatures', 'signSignature', 'senderId'];

@@ -1,6 +1,6 @@
 /**
- * Simulates dishonest nodes: they follow the wire protocol, but misuse the blocks that they forge. The engine of such a
- * node is the honest one. A wrapper around its transport changes or delays the messages that the engine sends.
+ * Simulates dishonest nodes: they follow the wire protocol, but misuse the blocks that they forge. Such a node has the
+ * same engine as an honest node. A wrapper around its transport changes or delays the messages that the engine sends.
  */
 
 import type { NodeInfo, PeerId, PeerMessage, Transport } from '../../src/ports/transport.ts';

@@ -34,7 +34,7 @@ export interface FaultPlan {
   readonly links: LinkQuality;
   readonly hasPartitions: boolean;
   readonly hasCrashes: boolean;
-  /** Probability that a crash happens during a write to the disk. */
+  /** For each crash, the probability that it happens during a write to the disk instead of at a random time. */
   readonly crashesAtWrite: number;
   readonly hasBlackout: boolean;
   readonly hasSkewedClocks: boolean;

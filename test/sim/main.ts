@@ -1,7 +1,8 @@
 /**
  * The program of the simulator: `npm run sim -- --seed S --nodes N --hours H [--generation 2]`. It simulates one world
- * for each seed, and prints one line for each. If a guarantee is violated in the world of a seed, the seed fails. The
- * program then prints the last log lines of this world, the seed and the guarantee, and its exit code is 1.
+ * for each seed, and prints one line for each. If a guarantee is violated in the world of a seed, the seed fails. For a
+ * failed seed, the program prints the last log lines of the world, and then the seed and the violated guarantee. The
+ * exit code of the program is then 1.
  */
 
 import { Command, InvalidArgumentError } from 'commander';

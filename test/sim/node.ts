@@ -41,7 +41,7 @@ export interface SimNodeOptions {
    * signing journal of the node then prevents double forging.
    */
   readonly riskDoubleForging?: boolean | undefined;
-  /** Interval between the steps of the transaction pool; default: 5 s. */
+  /** Interval in milliseconds at which the engine calls `TransactionPool.step`; default: 5,000. */
   readonly broadcastIntervalMs?: number | undefined;
   /** Whether the node keeps watermarks of its signatures outside its data folder. */
   readonly hasWatermarks?: boolean | undefined;
@@ -280,7 +280,9 @@ export class MemoryJournal implements FolderJournal {
    */
   isCopied = false;
   readonly moved = new Map<PublicKey, number>();
-  /** All headers that the node has signed, in this order. A restore from a backup does not change this list. */
+  /**
+   * All headers that the node has signed, in the order of signing. A restore from a backup does not change this list.
+   */
   readonly signed: { readonly publicKey: PublicKey; readonly header: SignedHeader }[] = [];
 
   last(publicKey: PublicKey): SignedHeader | undefined {

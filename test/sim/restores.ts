@@ -1,8 +1,8 @@
 /**
  * Runs random restore schedules, each in a new simulated world. In each schedule, a node crashes and starts again
  * later. Before the restart, most schedules replace its data folder, or a part of this folder, by an earlier state.
- * Some of these schedules also move the delegates of the node to another machine before. After its restart, the node
- * reaches its peers immediately, late, or never. The test checks one guarantee: no delegate ever signs two
+ * Before they replace it, some of these schedules move the delegates of the node to another machine. After its restart,
+ * the node reaches its peers immediately, late, or never. The test checks one guarantee: no delegate ever signs two
  * contradicting headers. The worlds are small and short, because many small worlds find more defects than one long
  * world.
  *

@@ -2,7 +2,7 @@
  * Runs mutation tests: `npm run sim -- --mutants --jobs 2`. For each mutant of `mutants.ts`, makes a copy of the build,
  * plants the defect of the mutant into the copy, and runs the tests of `STAGES` on it. The run takes about half an hour
  * on two cores. The exit code is 1 if the tests fail without a mutant, if they do not detect enough mutants, or if the
- * build does not contain the code that a mutant replaces exactly once.
+ * code that a mutant replaces does not occur exactly once in its file of the build.
  */
 
 import { spawn } from 'node:child_process';
@@ -21,8 +21,8 @@ const CAUGHT_SHARE_MIN = 0.9;
  */
 const WHOLE_STAGE_MS_MAX = 3_600_000;
 /**
- * With a mutant, a stage may take `STAGE_SLOWER_MAX` times as long as without a mutant, but at least `STAGE_MS_MIN`. If
- * a stage exceeds this limit, the mutant counts as caught.
+ * The time limit of a stage with a mutant is `STAGE_SLOWER_MAX` times the duration of the stage without a mutant, but
+ * never less than `STAGE_MS_MIN`. If a stage exceeds this limit, the mutant counts as caught.
  */
 const STAGE_MS_MIN = 900_000;
 const STAGE_SLOWER_MAX = 3;
@@ -66,7 +66,7 @@ export function stageMsMaxOf(wholeMs: number): number {
 interface SuiteRun {
   /** Name of the first stage that failed, and of its failed test; undefined if all stages passed. */
   readonly failure: string | undefined;
-  /** Duration of each stage that has run in milliseconds, by the name of the stage. */
+  /** Duration in milliseconds of each stage that has run, by the name of the stage. */
   readonly tookMs: ReadonlyMap<string, number>;
 }
 

@@ -46,8 +46,8 @@ export class VirtualTime {
   }
 
   /**
-   * Runs all events up to the time `endMs`. After each event, the function waits until the reactions of all promises
-   * that the event resolved have run.
+   * Runs all events up to the time `endMs`. An event may resolve promises. After each event, the function therefore
+   * waits until all reactions of these promises have run.
    */
   async runUntil(endMs: number, afterEvent?: () => void): Promise<void> {
     for (;;) {
@@ -108,7 +108,7 @@ function isBefore(a: Event, b: Event): boolean {
   return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
 }
 
-/** Resolves when the reactions of all promises that are already resolved have run. */
+/** Some promises may already be resolved. The function resolves when all reactions of these promises have run. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -26,13 +26,13 @@ import { WireRates } from './wire-rates.ts';
 import type { Generation } from '../../src/protocol/params.ts';
 
 /**
- * Time in milliseconds after which a dial or a request without an answer fails. On the real wire, a dial fails after
- * the same time, but a request fails after 10 s.
+ * Time in milliseconds after which a dial or a request without an answer fails. In the real transport
+ * (`src/p2p/transport.ts`), a dial fails after the same time, but a request fails after 10 s.
  */
 const REQUEST_TIMEOUT_MS = 2000;
 /**
- * As on the real wire, a connection breaks some time after its peer has become unreachable. This time is random, from
- * `SILENCE_MS` to twice `SILENCE_MS`.
+ * As in the real transport, a connection breaks some time after its peer has become unreachable. This time is random,
+ * from `SILENCE_MS` to twice `SILENCE_MS`.
  */
 const SILENCE_MS = 20_000;
 
@@ -40,7 +40,11 @@ const BROKEN: CloseReason = { code: 1006, reason: '' };
 const DUPLICATE: CloseReason = { code: 4404, reason: 'Peer has a duplicate connection' };
 const FORBIDDEN: CloseReason = { code: 4403, reason: 'Peer is not allowed to connect' };
 
-/** Delay, loss and duplication of messages on all links of a wire. The values may change while a world runs. */
+/**
+ * Quality of all links of a wire. The delay applies to everything that peers send. Loss, duplication and lateness apply
+ * only to one-way messages. One-way messages are the messages that nobody answers: those of `send`, and the node infos
+ * of `announce`. The values may change while a world runs.
+ */
 export interface LinkQuality {
   readonly delayMinMs: number;
   /**
@@ -306,7 +310,8 @@ export class WireTransport implements Transport {
     if (!this.#handlers.admits(dialer.#address.ip)) return FORBIDDEN;
     if (this.#links.has(dialer.peerId)) {
       if (dialer.isLinkedTo(this.peerId)) return DUPLICATE;
-      // The peer has lost the connection, but this side has not noticed it.
+      // The dialling peer has lost its earlier connection to this transport, but this transport has not noticed the
+      // loss.
       this.#drop(dialer.peerId, BROKEN);
     }
     this.#open(dialer.peerId, 'inbound', dialer.ownInfo());

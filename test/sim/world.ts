@@ -1,7 +1,7 @@
 /**
- * A world runs many nodes in one process, with the engine of `src/engine`. Time, disks and the network (the wire) are
- * simulated. `runSeed` and `ScriptedWorld.slots` run the checks of `checks.ts` after every event. All random values
- * come from one seed, so that the same seed gives the same events on any machine.
+ * A world runs many nodes in one process. Each node runs the engine of `src/engine`. Time, disks and the network (the
+ * wire) are simulated. `runSeed` and `ScriptedWorld.slots` run the checks of `checks.ts` after every event. All random
+ * values come from one seed, so that the same seed gives the same events on any machine.
  */
 
 import { createInlineVerifier } from '../../src/workers/inline-verifier.ts';
@@ -28,7 +28,7 @@ import { Wire } from './wire.ts';
 const SHARED_ANSWERS_MAX = 200_000;
 /** A world keeps at least this number of its newest log lines, and at most twice this number. */
 const LINES_MAX = 400;
-/** Default chain time at which a world starts, in seconds. */
+/** Default chain time at which a world starts, in seconds since the epoch of the network. */
 const START_S = 1000;
 
 export interface WorldOptions {
@@ -46,7 +46,7 @@ export interface WorldOptions {
    * journal of the node then prevents double forging.
    */
   readonly riskDoubleForgingOf?: (node: number) => boolean;
-  /** Interval between the steps of a node's transaction pool; default: 5 s. */
+  /** Interval between two calls of `TransactionPool.step` in a node; default: 5 s. */
   readonly broadcastIntervalMsOf?: (node: number) => number;
   /** Whether a node keeps watermarks of its signatures outside its data folder; default: no node does. */
   readonly hasWatermarksOf?: (node: number) => boolean;
@@ -58,7 +58,7 @@ export interface WorldOptions {
   readonly made?: TestNetwork;
   /** A verifier that several worlds share. */
   readonly verifier?: Verifier;
-  /** Chain time at which the world starts, in whole seconds. */
+  /** Chain time at which the world starts, in whole seconds since the epoch of the network. */
   readonly startS?: number;
 }
 
@@ -165,7 +165,7 @@ export class World {
 
   /** Logs an unhandled promise rejection as an error. Such a rejection would end a real process. */
   noteRejection(reason: unknown): void {
-    // Rejections of a dead process do not count.
+    // A process that has died in the simulation may still reject promises. These rejections are not logged.
     if (reason instanceof ProcessDied) return;
     this.log({ node: -1, level: 'error', code: 'UNHANDLED_REJECTION', fields: { reason: String(reason) } });
   }

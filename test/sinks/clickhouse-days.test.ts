@@ -47,7 +47,7 @@ interface Site {
   open(of?: Partial<ClickHouseServer>, daySumHeights?: number): ClickHouseSink;
   /** Rows of the view `balance_changes_per_day`, and the same sums computed from all rows of `balance_changes`. */
   sums(): Promise<readonly [view: readonly object[], changes: readonly object[]]>;
-  /** The heights of all markers. A marker makes the sums of the days up to its height visible. */
+  /** The heights of all markers of daily sums. A marker makes the sums of the days up to its height visible. */
   markers(): Promise<readonly number[]>;
 }
 
@@ -201,7 +201,7 @@ function tryDays(at: string, cluster: string | undefined): void {
           for (const table of ['blocks', 'balance_changes'] as const) {
             if (!select.startsWith(`SELECT count() AS count FROM ${server.database}.${table}_final `)) continue;
             looks[table] += 1;
-            // The first three counts of each table lack a row, as if a replica had not fetched this row yet.
+            // The first three counts of each table are too low by one, as if a replica had not fetched one row yet.
             const { count } = rows[0] as { readonly count: string };
             if (looks[table] <= 3) return [{ count: String(Number(count) - 1) }] as unknown as readonly T[];
           }

@@ -133,7 +133,7 @@ test('a setting in the profile of the user that would lose rows is overruled, if
 });
 
 test('a URL with a parameter other than the password, or with port 0, is refused before a request is sent', (t) => {
-  // Some of these parameters would replace options of the client that the sink needs.
+  // Some of these URL parameters would replace options that the sink sets in its ClickHouse client.
   const names = ['database', 'zz', 'request_timeout', 'max_open_connections', 'keep_alive_enabled', 'log_level'];
   for (const name of names) {
     const error = t.throws(() => openServer(`http://127.0.0.1:1/?${name}=1`, 'chain', systemClock));

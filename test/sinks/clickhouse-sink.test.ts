@@ -112,7 +112,8 @@ function tryServer(at: string, cluster: string | undefined): void {
     for (let look = 0; look < 100; look += 1) {
       const [left] = await server.rows<{ count: string }>(`SELECT count() AS count FROM ${database}.votes_final`);
       if (left?.count === '0') break;
-      // On a cluster, `begin` does not wait until the rows are removed, because readers never see them.
+      // On a cluster, `begin` does not wait until the rows are removed, because the views of the sink never show these
+      // rows.
       if (cluster === undefined || look === 99) t.fail(`${left?.count ?? ''} rows are left`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -179,7 +180,8 @@ function tryServer(at: string, cluster: string | undefined): void {
     t.teardown(() => insert.drop());
     const running = `SELECT count() AS count FROM system.processes WHERE query_id = 'bloomery-${database}-of-the-killed'`;
     while (isDeepStrictEqual(await server.rows(running), [{ count: '0' }])) await sleep(20);
-    // The insert of the killed process ends when the next process looks for it the third time.
+    // The insert of the killed process ends when the next process queries the list of running inserts for the third
+    // time.
     let looks = 0;
     const rows: typeof server.rows = async (select) => {
       if (select.includes('system.processes') && (looks += 1) === 3) await insert.end();

@@ -281,8 +281,9 @@ function leaseContract(using: Using): void {
 }
 
 /**
- * Tests a sink whose lease can expire while its process is paused. During the pause, a second process takes the sink
- * and writes the same heights. The first process then continues its write, which must change nothing.
+ * Tests a sink whose lease can expire while its process is paused. During the pause, a second process takes the sink,
+ * and writes blocks at the heights that the first process is about to write or revert. The first process then continues
+ * its write, which must change nothing.
  */
 export function pausedContract(test: Tester, name: string, open: () => Promise<SinkSite> | SinkSite): void {
   const writes: Readonly<Record<string, (sink: Sink) => Promise<void>>> = {
@@ -468,7 +469,7 @@ async function tryKill(t: ExecutionContext, site: SinkSite, index: number, at: n
       if (error instanceof Error) throw error;
       return false;
     }
-    // A killed process does not call `end`, so its lease must expire.
+    // A killed process does not call `end`, so the test lets the lease of this process expire.
     await site.expire();
     const second = openSink('process 2');
     const place = await second.begin(CRASH_IDENTITY);

@@ -19,7 +19,7 @@ import { Crash, crashingSink, listSource } from './list-source.ts';
 
 const RANGE = 10;
 const FORK = 41;
-/** First height of a branch that begins above the finalized height of the chain. */
+/** First height of a branch that begins above the height up to which the rules finalize `chain` (51). */
 const LATE_FORK = 54;
 const chain = fullChain(3, 58);
 const branch = fullChain(3, 61, 1, FORK);
@@ -31,8 +31,8 @@ function rowsOf({ maker }: FullChain, blocks: readonly Block[]): unknown {
 }
 
 /**
- * Reverts the blocks of `chain` from the tip down to height `FORK`, applies the blocks of `branch`, and then reports
- * height 55 as final.
+ * Reverts the blocks of `chain` from the tip down to and including height `FORK`, applies the blocks of `branch` from
+ * this height on, and then reports height 55 as final.
  */
 const REORGANISATION: readonly ChainChange[] = [
   ...chain.blocks

@@ -44,8 +44,8 @@ export function temporaryFolder(): string {
 }
 
 /**
- * Returns all content of the store, key by key, for comparisons with an earlier state. The result excludes the division
- * of indexes into leaf blocks.
+ * Returns all content of the store, key by key, for comparisons with an earlier state. The result excludes the table
+ * `innerBlocks`, because two stores with the same keys may divide them differently into leaf blocks.
  */
 export function dump(store: StoredChain): readonly string[] {
   const range = { gte: Buffer.from([0]), lt: Buffer.from([255]) };

@@ -175,7 +175,10 @@ export class ChainMaker {
     this.#keyPairs.set(publicKeyOf(keyPair), keyPair);
   }
 
-  /** Skips the missed slots after the tip, and then finds the first slot for whose owner the maker has the keys. */
+  /**
+   * Skips `missedSlots` slots after the tip. Then finds the first slot whose owner is a delegate with a key pair in
+   * this maker.
+   */
   nextSlot(missedSlots = 0): { readonly slot: number; readonly keyPair: KeyPair } {
     const { params } = this.network;
     const order = this.rules.forgers(this.state, this.tip.height + 1);

@@ -52,8 +52,8 @@ export interface TestDevnetOptions {
   readonly networkFolder?: string;
   readonly nodes: number;
   /**
-   * Number of nodes that do not forge and that are not started; default: 0. These nodes are at the end of
-   * `TestDevnet.nodes`.
+   * Number of spectators, in addition to `nodes`; default: 0. A spectator is a node that does not forge and that
+   * `startTestDevnet` does not start. The spectators are at the end of `TestDevnet.nodes`.
    */
   readonly spectators?: number;
   /** Number of delegates of each forging node; default: even shares. */

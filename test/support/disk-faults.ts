@@ -25,8 +25,8 @@ export interface DiskFixture extends DoctorRequest {
 const REMOVED_HEIGHT = 3;
 
 /**
- * A function that causes one fault of the doctor's catalogue. A teardown of the test closes the port or the file that
- * the fault keeps open.
+ * A function that causes one fault of the doctor's catalogue. If the fault needs an open port or an open file, the
+ * function also registers a teardown of the test that closes the port or the file.
  */
 type Induce = (its: DiskFixture, t: ExecutionContext) => unknown;
 

@@ -1,8 +1,8 @@
 /**
- * Calls a function before each write to files below a folder. So a test can end the work of a sink that writes to a
- * folder (`bloomery sink parquet`) between any two writes, as if the process of the sink had been killed. Opening a
- * file is not a write: if the function throws before the first write to a new file, the empty file remains. The module
- * covers the functions of `node:fs/promises`, but not streams, and not the synchronous functions of `node:fs`.
+ * Calls a function before each write to files below a folder. With this function, a test can stop a Parquet sink
+ * between any two of its writes, as if the process of the sink had been killed. Opening a file is not a write: if the
+ * function throws before the first write to a new file, the empty file remains. The module covers the functions of
+ * `node:fs/promises`, but not streams, and not the synchronous functions of `node:fs`.
  */
 
 import fs, { type FileHandle } from 'node:fs/promises';

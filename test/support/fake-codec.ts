@@ -33,7 +33,10 @@ export function fakeId(seed: string): string {
   return createHash('sha256').update(seed).digest().readBigUInt64LE(0).toString();
 }
 
-/** Makes a block on top of a parent, with totals that match its transactions. */
+/**
+ * Makes a block on top of `parent`. The totals of the block match the transactions of the block, unless `changes`
+ * contains other totals.
+ */
 export function fakeBlock(
   parent: BlockHeader | undefined,
   transactions: readonly Transaction[],

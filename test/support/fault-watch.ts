@@ -10,7 +10,10 @@ import { waitFor } from './devnet.ts';
 import { loadPerProcessor, MachineWatch } from './machine.ts';
 
 export interface NamedOptions {
-  /** Other fault codes that the doctor may also name, because they follow from the same cause. */
+  /**
+   * Fault codes that the doctor may name in addition to the expected codes, because they have the same cause as the
+   * expected codes.
+   */
   readonly beside?: readonly FaultCode[];
   /** Unix time in milliseconds at which the fault began; default: now. */
   readonly sinceMs?: number;
@@ -91,7 +94,8 @@ export class FaultWatch {
   }
 
   /**
-   * Resolves when the doctor has named all of the faults. An examination that names an unexpected fault does not count.
+   * Resolves when the doctor has named all of the faults. If an examination names an unexpected fault, the method
+   * ignores all faults that this examination names.
    */
   async named(
     t: ExecutionContext,

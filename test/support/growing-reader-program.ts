@@ -8,7 +8,10 @@ import { FAKE_CODEC } from './fake-codec.ts';
 const GROWTH_BYTES = 250_000_000;
 const grown: Buffer[] = [];
 
-/** The memory grows in steps, because a busy machine needs seconds for all of it, and a reader must answer pings. */
+/**
+ * The memory grows in steps of this number of bytes, so that the reader can answer pings between two steps. On a busy
+ * machine, the whole growth takes seconds.
+ */
 const STEP_BYTES = 5_000_000;
 
 process.on('SIGUSR2', grow);

@@ -25,8 +25,8 @@ export interface FrontOptions {
   /** Memory in bytes above which the pool replaces a reading process; default: the limit of the node. */
   readonly memoryBytesMax?: number;
   /**
-   * Number of intervals of 250 ms without a message after which the pool kills a starting reading process; default: the
-   * limit of the node.
+   * If a reading process sends no message for this number of intervals of 250 ms during its start, the pool kills the
+   * process. Default: the limit of the node.
    */
   readonly startingPingsMax?: number;
 }

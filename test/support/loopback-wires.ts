@@ -55,8 +55,8 @@ export class LoopbackWires {
   }
 
   /**
-   * Resumes forwarding between this node and all nodes that are not cut. The proxies first forward the bytes that they
-   * held back.
+   * Resumes forwarding between the node with this port and all nodes that are not cut. The proxies first forward the
+   * bytes that they held back.
    */
   mend(port: number): void {
     this.#cut.delete(port);

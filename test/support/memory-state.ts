@@ -103,8 +103,8 @@ export class MemoryState implements StateWriter {
   }
 
   /**
-   * Calls `apply` with an overlay of the state. After `apply` returns, the method writes the changes of the overlay and
-   * the block to the state. If `apply` throws, the state does not change.
+   * Calls `apply` with an overlay of the state. After `apply` returns, the method writes the changes of the overlay to
+   * the state, and also stores `block` in the state. If `apply` throws, the state does not change.
    */
   append(block: Block, apply: (state: StateWriter) => void): void {
     const overlay = new StateOverlay(this);

@@ -36,7 +36,7 @@ export interface OneNodeOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Ports of the node; default: any free ports. */
   readonly ports?: { readonly http: number; readonly ws: number };
-  /** Time by which the node's clock is ahead, in milliseconds. */
+  /** Time by which the node's clock is ahead of the clock of the machine, in milliseconds. */
   readonly clockOffsetMs?: number;
   /**
    * A file that contains a clock offset in milliseconds. The node rereads the file, so a write moves the clock of the

@@ -79,7 +79,7 @@ export class PoolWorld {
   readonly signatures: MemberSignature[] = [];
   /** Number of signature checks that the pool has requested so far. */
   checks = 0;
-  /** Chain time in seconds. */
+  /** Chain time: seconds since the epoch of the network. */
   nowS = 1_000_000;
   #timestamp = 100;
   #height = 0;

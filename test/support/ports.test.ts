@@ -7,7 +7,8 @@ const LEASES = 12;
 
 /**
  * Imports another instance of `ports.ts`. The instances share no memory, as if they were in different processes. An
- * instance therefore notices that another instance uses a port only when it tries to listen on the port.
+ * instance therefore does not know which ports another instance uses. The instance notices that a port is in use only
+ * when it tries to listen on the port.
  */
 async function another(name: string): Promise<{ readonly freePorts: typeof freePorts }> {
   return (await import(`./ports.js?instance=${name}`)) as { readonly freePorts: typeof freePorts };

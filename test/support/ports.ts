@@ -59,7 +59,8 @@ async function take(count: number): Promise<number> {
       const first = run[0] ?? 0;
       if (run.at(-1) === first + count - 1 && (await areFree(run))) return first;
     }
-    // The next leased block may not be adjacent, so its ports replace the ports that are left of the earlier block.
+    // The next leased block is perhaps not adjacent to the earlier block. The ports of the next block therefore replace
+    // the remaining ports of the earlier block.
     spare.splice(0, spare.length, ...(await leaseBlock()));
   }
 }

@@ -38,8 +38,8 @@ export interface Gen2Content {
 }
 
 /**
- * Makes the reference's transaction object from a JSON document, which may be invalid. The object keeps and changes the
- * asset, so it gets a copy.
+ * Makes the reference's transaction object from a JSON document, which may be invalid. The object keeps the asset of
+ * the document and changes it. The function therefore passes a copy of the document.
  */
 export function reference2Of(json: { readonly type: Gen2Type; readonly [member: string]: unknown }): BaseTransaction {
   return new CLASSES[json.type](structuredClone(json));
@@ -59,7 +59,9 @@ export function signedReference2(content: Gen2Content, second?: Signer): BaseTra
   return transaction;
 }
 
-/** The transaction document as a node receives it, after conversion to JSON and back. */
+/**
+ * The transaction as a node receives it: the result of converting the transaction to JSON text and parsing this text.
+ */
 export function json2Of(transaction: BaseTransaction): Record<string, unknown> {
   return JSON.parse(JSON.stringify(transaction.toJSON())) as Record<string, unknown>;
 }

@@ -68,7 +68,9 @@ export function signedReference(content: Content, second?: Signer): BaseTransact
   return transaction;
 }
 
-/** The transaction document as a node receives it, after conversion to JSON and back. */
+/**
+ * The transaction as a node receives it: the result of converting the transaction to JSON text and parsing this text.
+ */
 export function jsonOf(transaction: BaseTransaction): Record<string, unknown> {
   return JSON.parse(JSON.stringify(transaction.toJSON())) as Record<string, unknown>;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the hosts of `npm run chaos -- --hosts N`. `runOnHosts` (`forms.ts`) starts this program in a new network
- * namespace.
+ * Runs the form `hosts` of `npm run chaos` (option `--hosts N`). `runOnHosts` (`forms.ts`) starts this program in a new
+ * network namespace.
  */
 
 import { parseArgs } from 'node:util';

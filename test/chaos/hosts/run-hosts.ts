@@ -46,13 +46,13 @@ const REGION = 0.3;
 const START_MS_MAX = 180_000;
 const CONFIRM_MS_MAX = 240_000;
 /**
- * Time after the end of a cut in which the effects of the cut may still show. A node closes a stalled connection after
- * 20 s, and dials the peer again within 10 s.
+ * Time after the end of a cut during which the effects of the cut may still be visible. A node closes a stalled
+ * connection after 20 s, and dials the peer again within 10 s.
  */
 const AFTER_CUT_MS = 45_000;
 /**
- * Time after the restart of a killed node in which the effects of the kill may still show. A restarted node signs only
- * after peers have reported their tips.
+ * Time after the restart of a killed node during which the effects of the kill may still be visible. A restarted node
+ * signs only after peers have reported their tips.
  */
 const AFTER_KILL_MS = 30_000;
 /**

@@ -29,7 +29,7 @@ export interface Facts {
 /**
  * Requests the values from the real node at `url`.
  *
- * @param odd addresses in `oddAddresses`, besides those of accounts without a public key
+ * @param odd addresses that `oddAddresses` contains in addition to the addresses of accounts without a public key
  */
 export async function factsOf(url: string, odd: readonly string[]): Promise<Facts> {
   const list = async (path: string): Promise<readonly Untyped[]> => (await ask(url, path)).data as readonly Untyped[];

@@ -83,8 +83,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     target: /^generation 3, http queries/,
-    // Only requests with `recipientId` and another filter differ: in the answer of this node, an entry is missing, or
-    // another entry is at its position.
+    // The answers differ only for a request with `recipientId` and another filter. Compared with the answer of the real
+    // node, the answer of this node lacks a transaction, or has another transaction at the same position.
     input: /(?=.*[?&]recipientId=)[?&](id|senderId|senderPublicKey|type)=/i,
     matches: /^GET \/api\/node\/transactions\/\w+\/?: both 200, (missing|changed) body\.data\[\]/i,
     reference:

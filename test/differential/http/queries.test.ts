@@ -1,4 +1,7 @@
-/** Tests of the HTTP comparison without a real node: the requests that it sends, and the answers that it reads. */
+/**
+ * Tests of the HTTP comparison without a real node: the requests that the comparison sends, and the answers that the
+ * comparison reads.
+ */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** Requests of clients, and variants of them in odd forms. */
+/** Requests of clients, and unusual variants of these requests. */
 
 import type { Generation } from '../../../src/protocol/params.ts';
 import type { RandomBelow } from '../../fuzz/mutate.ts';
@@ -39,8 +39,8 @@ function sorts(...fields: readonly string[]): Values {
 }
 
 /**
- * Routes with their parameters. The sorts of blocks by `totalAmount` and `totalFee` are missing, because real nodes
- * leave the order of equal values undefined.
+ * Routes with their parameters. For `/blocks`, the parameter `sort` lacks the values for `totalAmount` and `totalFee`,
+ * because real nodes leave the order of blocks with equal totals undefined.
  */
 function routesOf(generation: Generation): readonly QueriedRoute[] {
   const isSecond = generation === 2;
@@ -304,7 +304,7 @@ export class Queries {
     } else if (kind === 16)
       return { method: 'GET', target: targetOf(path, texts), headers: namesInOtherCase(pick(HEADERS, below), below) };
     else {
-      // Two odd parameters show whether the node reports both of them, and in which order.
+      // Two odd parameters show whether a node reports both parameters, and in which order.
       add(anyName, pick(TEXTS, below));
       add(names.length === 0 ? 'foo' : pick(names, below), pick(NUMBERS, below));
     }

@@ -150,8 +150,8 @@ export class Submissions {
   }
 
   /**
-   * The password is always wrong. With the correct password, a node would start to forge, and the chains of the two
-   * nodes would differ.
+   * The password is always wrong. With the correct password, a node would start to forge, and its chain would differ
+   * from the chain of the node with which the test compares it.
    */
   #switch(below: RandomBelow): HttpRequest {
     const { delegates } = this.#lab.world;

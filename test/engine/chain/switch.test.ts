@@ -137,8 +137,8 @@ test('after a crash in a commit of hundreds of blocks none is there, and the com
   done.nowS = maker.tip.timestamp;
   await done.chain.append(blocks, 400);
   const writes = done.disk.writes - writesBefore;
-  // Let the process die at each of these writes. Some of the writes belong to undo records that the store keeps after
-  // the commit.
+  // Let the process die at each of these writes. Some of these writes store undo records. These records remain in the
+  // store after the commit.
   for (const write of [1, 2, 3, 100, 1000, ...[400, 200, 100, 50, 1, 0].map((left) => writes - left)]) {
     const dying = LoneChain.over(maker, new Disk());
     dying.nowS = maker.tip.timestamp;

@@ -119,7 +119,7 @@ test('while forging is not ready, the scheduler reports the reason and the start
   await its.pass(1);
   const first = its.scheduler.paused();
   t.true(Math.abs((first?.sinceMs ?? 0) - its.nowMs()) <= 3000);
-  // A reason that differs only in its numbers does not begin a new pause.
+  // If a new reason differs from the current reason only in its numbers, the pause continues.
   its.hinder('2 of 9 peers share the tip');
   await its.pass(10);
   t.deepEqual(its.scheduler.paused(), { ...first, reason: '2 of 9 peers share the tip' });

@@ -51,7 +51,7 @@ export function setUpForging({
   const logged: LoggedEvent[] = [];
   const observer: Observer = {
     ...SILENT,
-    // Each test starts by enabling delegates, so a log line about enabling says nothing about the test.
+    // Do not record log lines about the enabling of delegates, because every test begins by enabling delegates.
     log: (_level, code, _message, fields = {}) => code !== 'FORGING_SWITCHED' && logged.push({ code, fields }),
   };
   let isDiskFull = false;

@@ -1,4 +1,7 @@
-/** Tests suspended forging, and `forgeNow`, which forges a block on request. A devnet mines blocks with `forgeNow`. */
+/**
+ * Tests that a node does not forge while forging is suspended. Also tests `forgeNow`, which forges a block on request.
+ * A devnet mines blocks with `forgeNow`.
+ */
 
 import test from 'ava';
 import { ProtocolError } from '../../../src/primitives/errors.ts';

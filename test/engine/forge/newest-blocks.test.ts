@@ -11,7 +11,7 @@ interface Entry {
   readonly generatorPublicKey: string;
 }
 
-/** Makes a chain of entries above the genesis block. The timestamp of each block is its height. */
+/** Makes a chain with one block above the genesis block for each entry. The timestamp of each block is its height. */
 function chainOver(entries: readonly Entry[]): SearchedChain {
   const genesis = headerWith({ id: 'genesis', height: 1, timestamp: 1, generatorPublicKey: 'nobody' });
   const header = (height: number): BlockHeader | undefined => {

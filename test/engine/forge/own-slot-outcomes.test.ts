@@ -10,7 +10,10 @@ import { slotAt } from '../../../src/protocol/slots.ts';
 import type { Block } from '../../../src/protocol/types.ts';
 import { setUpForging } from './forging-fixture.ts';
 
-/** Sets up forging. Records each `OwnSlotsEvent`, and for each result the number of slots of this node's delegates. */
+/**
+ * Sets up forging. Records each `OwnSlotsEvent`. For each outcome, also counts the slots of this node's delegates that
+ * have this outcome.
+ */
 function watched(isHeld = (): boolean => false) {
   const made = setUpForging();
   const events: OwnSlotsEvent[] = [];

@@ -5,8 +5,8 @@ import { slotStartMs } from '../../../src/protocol/slots.ts';
 import { setUpForging, type ForgingFixtureOptions } from './forging-fixture.ts';
 
 /**
- * Returns, for each forged block except the first one, the milliseconds from the start of its slot to the block. If the
- * node waited for a late block of the previous slot, the result does not include this wait.
+ * Returns, for each forged block except the first one, the milliseconds from the start of its slot until the chain has
+ * applied the block. If the node waited for a late block of the previous slot, the result does not include this wait.
  */
 async function delaysOf(slots: number, options: ForgingFixtureOptions): Promise<readonly number[]> {
   const { scheduler, chain, pass, currentSlot, nowMs } = setUpForging(options);
@@ -41,7 +41,7 @@ test('when forging becomes ready within a slot, the rest of the slot is used for
   await pass(5);
   const [slot = 0] = ownSlots(currentSlot() + 1, currentSlot() + 20);
   hinder('synchronising with the network');
-  // At this share of the slot, the wait for a late block is over.
+  // When this share of the slot has passed, the wait for a late block is over.
   const SHARE = 0.75;
   await pass((slotStartMs(slot, params) - nowMs()) / (params.blockTimeS * 1000) + SHARE);
   t.is(currentSlot(), slot);

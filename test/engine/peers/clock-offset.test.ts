@@ -128,7 +128,7 @@ test('with two different clocks, neither clock is reported as wrong', (t) => {
   receive('1.0.0.1:5000', 30_000);
   t.deepEqual(warnings, [['warn', 'CLOCKS_DIFFER', 30_000]]);
   t.is(estimate.estimateMs(), undefined);
-  // If all three clocks differ from each other, the verdict is unclear, too.
+  // If the clocks of this node and of both peers all differ from each other, the verdict is unclear, too.
   receive('1.0.0.2:5000', 90_000, 90_000, 90_000);
   t.is(estimate.verdict()?.kind, 'unclear');
   t.is(estimate.estimateMs(), undefined);

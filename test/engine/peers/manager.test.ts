@@ -17,7 +17,7 @@ interface World {
   readonly handlers: TransportHandlers;
 }
 
-/** Starts a `PeerManager` with the address 10.0.0.1:5000 and a transport without sockets. */
+/** Starts a `PeerManager` for a node with the address 10.0.0.1:5000, on a transport without sockets. */
 async function world(
   options: Partial<PeerManagerOptions> = {},
   prepare: (transport: FakeTransport) => void = () => undefined,

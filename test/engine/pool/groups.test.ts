@@ -86,7 +86,9 @@ test('a copy with a corrupted signature does not block the valid one', (t) => {
   }
 });
 
-/** A group of fifteen members that needs all signatures, and a transfer of the group. */
+/**
+ * A group of fifteen members in which a transaction needs the signatures of all members, and a transfer of the group.
+ */
 function fifteenWorld() {
   const world = new PoolWorld();
   const fifteen = Array.from({ length: 15 }, (_, index) => person(`member ${index}`));
@@ -304,7 +306,8 @@ test('a signature for a group that is unknown at our tip is neither verified nor
   const world = groupWorld();
   const json = world.transfer(alice, stranger);
   world.submit(json);
-  // After a reverted block, the account exists, but the registration of the group does not.
+  // The block with the registration of the group has been reverted: the account still exists, but it is no longer a
+  // multisignature account.
   world.resetState();
   world.setAccount(alice);
   const before = world.checks;

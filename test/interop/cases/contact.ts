@@ -10,8 +10,8 @@ import { eventually, untilHeight } from '../waiting.ts';
 import type { World } from '../world.ts';
 
 /**
- * The time for two nodes to connect. A node of lisk-sdk dials peers every ten seconds while it has fewer connections
- * than it wants.
+ * The maximum time until two nodes are connected. A node of lisk-sdk dials peers every ten seconds while it has fewer
+ * connections than it wants.
  */
 const CONNECT_MS_MAX = 45_000;
 const BLOCKS_FOLLOWED = 4;
@@ -55,8 +55,8 @@ async function listed(world: World, node: InteropNode, other: InteropNode): Prom
 }
 
 /**
- * Resolves when `node` lists `other` with the height that `other` itself reports. In generation 2, the broadhash must
- * also be equal.
+ * Resolves when `node` lists `other` with the height that `other` itself reports. In generation 2, the list of `node`
+ * must also contain the broadhash that `other` itself reports.
  */
 async function tracked(world: World, node: InteropNode, other: InteropNode): Promise<void> {
   await eventually(`${node.name} knows where ${other.name} is`, FOLLOW_MS_MAX, async () => {

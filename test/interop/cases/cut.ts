@@ -1,7 +1,7 @@
 /**
  * (e) The network is cut into two sides, which both forge. The cut ends when the side with more delegates has forged at
- * least thirty blocks and fork choice prefers the branch of this side. The other side, with the shorter branch, must
- * revert its blocks.
+ * least thirty blocks since the cut began, and fork choice prefers the branch of this side. The other side has the
+ * shorter branch. It must revert the blocks that it forged during the cut.
  */
 
 import { blockIdAt, statusOf, tipOf, type Tip } from '../http.ts';
@@ -10,7 +10,10 @@ import type { InteropNode } from '../nodes.ts';
 import { eventually, namesOf, untilCommonBlock, untilHeight } from '../waiting.ts';
 
 const BLOCKS_APART = 30;
-/** The longer branch becomes the better one within one round, in which every delegate of its side forges once. */
+/**
+ * The maximum number of blocks until fork choice prefers the longer branch. One round is enough: in a round, every
+ * delegate of the side with the longer branch forges once.
+ */
 const BETTER_BLOCKS_MAX = 101;
 /**
  * The time in which both sides must agree on one chain after the cut ends. The reference takes up to ten seconds to

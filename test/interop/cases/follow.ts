@@ -1,8 +1,8 @@
 /**
  * (b) and (c): a node forges with all delegates. It is a node of lisk-sdk in case (b), and one of ours in case (c).
- * First it is alone and forges in past slots. Then a node of the other kind connects to it and downloads its blocks.
- * Transactions of every type enter at both nodes. Finally, a new node of the other kind downloads the whole chain from
- * the forging node only.
+ * First it is alone, its clock starts in the past, and it forges the blocks of slots whose time has already passed
+ * (past slots). Then a node of the other kind connects to it and downloads its blocks. Transactions of every type enter
+ * at both nodes. Finally, a new node of the other kind downloads the whole chain from the forging node only.
  */
 
 import { compareNodes } from '../compare.ts';
@@ -13,7 +13,10 @@ import { untilHeight } from '../waiting.ts';
 import { Wallet } from '../wallet.ts';
 import type { World } from '../world.ts';
 
-/** More slots than the first three rounds of 101, so that in generation 3 blocks have become final. */
+/**
+ * The number is greater than the 303 slots of three rounds. In generation 3, some blocks are therefore final before a
+ * second node connects.
+ */
 const PAST_SLOTS = 330;
 /**
  * The time limit for the blocks of the past slots. The node forges in past slots faster than in real time, so the limit

@@ -1,10 +1,10 @@
 /**
  * (g) A real node (of lisk-sdk) and one of ours share the delegates. Both nodes get transactions that no wallet
- * creates. In generation 3, one transaction registers a delegate with an amount that no signature covers. In both
- * generations, one transaction registers a multisignature group whose list of keys contains the public key of one
- * member twice, in lower case and in upper case. Another transaction registers a group with the key of its only member
- * in upper case, and this member sends a transfer at the same time. Each node must forge transactions of each kind, and
- * the other node must accept the blocks with them.
+ * creates. In generation 3, one transaction registers a delegate, and its asset contains a member `amount` that no
+ * signature covers. In both generations, one transaction registers a multisignature group whose list of keys contains
+ * the public key of one member twice, in lower case and in upper case. Another transaction registers a group with the
+ * key of its only member in upper case, and this member sends a transfer at the same time. Each node must forge
+ * transactions of each kind, and the other node must accept the blocks with them.
  */
 
 import type { KnownAccount } from '../../../src/cli/genesis/accounts-file.ts';
@@ -43,9 +43,9 @@ export async function unsigned(world: World): Promise<string> {
   let sent = 0;
   for (let round = 0; round < ROUNDS_MAX && !isWhole(forgedBy); round += 1) {
     const odd = await oddTransactions(world, wallet, round);
-    // The wallet sends the transactions to the two nodes in turn. The node that gets a transaction from the wallet
-    // usually includes it in a block first. At every second repetition, the test reverses the order of the
-    // transactions, so that both nodes get transactions of each kind.
+    // The wallet sends the transactions to the two nodes in turn. The node that gets a transaction from the wallet is
+    // usually also the node that includes the transaction in a block. At every second repetition, the test reverses the
+    // order of the transactions, so that both nodes get transactions of each kind.
     await wallet.include(round % 2 === 0 ? [...odd.values()] : [...odd.values()].reverse());
     sent += odd.size;
     for (const [kind, { id }] of odd) await recordSent(forgedBy, kind, id, nodes, half);
@@ -62,9 +62,9 @@ export async function unsigned(world: World): Promise<string> {
 }
 
 /**
- * Sends three transactions that our pool refuses, but that real nodes include in blocks. Two of them have unsigned
- * amounts, whose sum is zero, and one has a deeply nested asset. Our node must accept the blocks with these
- * transactions.
+ * Sends three transactions that our pool refuses, but that real nodes include in blocks. The asset of two of these
+ * transactions contains a member `amount` that no signature covers; the two amounts add up to zero. The asset of the
+ * third transaction contains a deeply nested value. Our node must accept the blocks with these transactions.
  */
 async function countOnlyRealNodesAccept(wallet: Wallet, real: InteropNode, ours: InteropNode): Promise<number> {
   const rich = wallet.account('account_1');

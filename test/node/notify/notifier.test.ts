@@ -16,7 +16,7 @@ const ALICE = 'aa'.repeat(32);
 
 interface Receiver extends Channel {
   readonly taken: Notice[];
-  /** The next deliveries fail, up to this number. */
+  /** The number of next deliveries that must fail. */
   fail: number;
 }
 

@@ -49,7 +49,8 @@ test('a reader whose node runs, and a process that only has the number of a read
   t.deepEqual(notesIn(directory), []);
   writeFileSync(join(directory, `reader.${pid}.0badb007-1`), '1');
   writeFileSync(join(directory, `reader.${pid}.exe`), '1');
-  // Empty the file that `noteReader` has written for a running process, as if the disk had been full at that time.
+  // Let `noteReader` write a file for a running process, and then empty this file. A full disk during the call would
+  // leave such an empty file.
   noteReader(directory, pid, process.pid);
   const [empty = ''] = notesIn(directory).filter((name) => !name.includes('0badb007'));
   writeFileSync(join(directory, empty), '');

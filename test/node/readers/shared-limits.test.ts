@@ -16,8 +16,8 @@ const PUBLIC = { access: { public: true, whiteList: ['127.0.0.1'] } };
 const { limits } = HTTP_DEFAULTS;
 
 /**
- * Starts two HTTP servers, in the place of two reading processes, and one limit server in the place of the node. The
- * limit server gets a copy of each message in a later iteration of the event loop, as if the message came from another
+ * Starts two HTTP servers that act as two reading processes, and one limit server that acts as the node. The limit
+ * server gets a copy of each message in a later iteration of the event loop, as if the message came from another
  * process.
  */
 async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['limits']>) {
@@ -31,7 +31,10 @@ async function setUpReaders(t: ExecutionContext, changed: Partial<HttpOptions['l
     for (const reader of channels.keys()) deliver(reader, message);
   });
   const dials: Dial[] = [];
-  /** While the node hangs, the messages that the readers have sent to it. Undefined while the node responds. */
+  /**
+   * While the node hangs, this list contains a function for each message that a reader has sent: the function delivers
+   * the message to the node. Undefined while the node responds.
+   */
   let unheard: (() => void)[] | undefined;
   const hang = (): void => void (unheard = []);
   const wake = (): void => {
@@ -166,8 +169,7 @@ test('while the counting node hangs, strangers are told to retry, and none waits
   t.regex(kept.received, /Retry-After: [1-9]/);
   t.deepEqual(newcomer.statuses, [503]);
   t.regex(newcomer.received, /Retry-After: [1-9]/);
-  // Because a question to the node has timed out, the first process now refuses requests without a question to the
-  // node.
+  // Because a limit check has timed out, the first process now refuses requests without a new limit check.
   t.is(await statusOf(kept), 503);
   wake();
   await waitFor(
@@ -200,7 +202,7 @@ test('an address with many connections at one process loses an idle one to a new
   const small = await Promise.all([first('127.0.0.10'), first('127.0.0.10')]);
   for (const client of small) t.is(await statusOf(client), 200);
   // A tenth of the 20 connections is reserved for trusted clients. The clients above are not trusted, and already have
-  // all 18 other connections.
+  // the 18 connections that are not reserved.
   const newcomer = await first('127.0.0.11');
   t.is(await statusOf(newcomer), 200);
   t.is(hogs.filter(({ isClosed, isEnded }) => isClosed || isEnded).length, 1);

@@ -6,8 +6,8 @@ import { setUpEvents } from '../../http/event-fixture.ts';
 import { watchForks } from '../../support/forked-readers.ts';
 
 /**
- * The test stops the reader for this time. The time must be short, because the pool starts another reader if a reader
- * is silent for too long.
+ * The test suspends the reader (SIGSTOP) for this time. The time must be short, because the pool starts another reader
+ * if a reader is silent for too long.
  */
 const STALLED_MS = 700;
 const ROUNDS = 5;
@@ -32,8 +32,8 @@ async function stalledReader(t: ExecutionContext) {
     fixture,
     resume: () => reader?.kill('SIGCONT'),
     /**
-     * Stops the reader. The signal takes effect a moment after the call of `kill`, so the function waits 20 ms. The
-     * reader can then read no further request.
+     * Suspends the reader with the signal SIGSTOP. The signal takes effect a moment after the call of `kill`, so the
+     * function waits 20 ms. The reader can then read no further request.
      */
     stop: async (): Promise<void> => {
       reader?.kill('SIGSTOP');

@@ -1,7 +1,7 @@
 /**
- * Runs short versions of two HTTP test suites (unusual requests, and the event stream) with one reading process. Other
- * commands run the full suites. These full runs use two reading processes if the environment variable `HTTP_PROCESSES`
- * is 2.
+ * Runs short versions of two HTTP test suites (unusual requests, and the event stream) with one reading process. The
+ * commands `npm run odd-requests` and `npm run events` run the full suites. For these commands, the environment
+ * variable `HTTP_PROCESSES` sets the number of reading processes (default 0).
  */
 
 import test from 'ava';

@@ -58,8 +58,8 @@ test('on a machine that other programs use, waiting for a processor counts neith
   const slow = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1 });
   t.is(slow.pass(9 * LIMITS.blockedMsMax), undefined);
   t.is(slow.pass(2 * LIMITS.blockedMsMax)?.kind, 'end');
-  // The operating system reports the time of a wait for a processor only when the wait ends. Here each wait lasts for
-  // 40 samples.
+  // The operating system reports the duration of a wait for a processor only when the wait ends. Here each wait lasts
+  // for 40 samples.
   const late = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1, waitsAtOnce: 40 });
   t.is(late.pass(6 * LIMITS.blockedMsMax), undefined);
   // Garbage collection takes 95 % of the time, but the process uses only 30 % of a processor. The helper threads of the
@@ -153,8 +153,8 @@ class Life {
   }
 
   /**
-   * Moves the time forward and takes the samples that fall due. If the watchdog would end the process after a sample,
-   * stops and returns this verdict.
+   * Moves the time forward and takes the samples that fall due. If the watchdog decides after a sample to end the
+   * process, takes no further samples and returns this decision.
    */
   pass(timeMs: number): Verdict | undefined {
     for (const endMs = this.#atMs + timeMs; this.#atMs < endMs;) {

@@ -1,7 +1,7 @@
 /**
  * Tests the watchdog with running nodes. The module `harmful-part.ts` makes such a node leak memory, fill its heap, or
- * block its event loop. The watchdog must end the node with a last message. If the node belongs to a devnet, the
- * supervisor must then start it again.
+ * block its event loop. The watchdog must end the node, and the last line of the node's output must name the reason. If
+ * the node belongs to a devnet, the supervisor must then start it again.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -91,8 +91,9 @@ test.serial('the supervisor of a devnet restarts a node whose heap was full', as
     });
   await printed(/2 of 2 nodes answer/);
   writeFileSync(harmFile, 'fill');
-  // This node uses the default limits, so the watchdog may end it for either of two reasons. On a slow machine, filling
-  // the heap may block the event loop for longer than `watchdog.blockedMaxS`.
+  // The nodes of this devnet use the default limits, so the watchdog may end node 1 for one of two reasons. The memory
+  // of the node may exceed its limit. On a slow machine, filling the heap may first block the event loop for longer
+  // than `watchdog.blockedMaxS`.
   await printed(
     /node 1 ended: the node ended itself: (\d+ MB of memory|the event loop was blocked) .*: started again in 1 s/,
   );
@@ -115,7 +116,7 @@ interface Running {
   inflict(how: 'leak' | 'fill' | 'block'): void;
 }
 
-/** Starts a single node with the smallest memory limit that the option accepts. */
+/** Starts a single node. Its memory limit is the smallest value that the option `memory.limitMb` accepts. */
 async function startNode(t: ExecutionContext, variables: Readonly<Record<string, string>> = {}): Promise<Running> {
   t.timeout(3 * END_MS_MAX);
   const { http } = await freePortRanges(1);

@@ -232,7 +232,8 @@ test('a vote with an unrelated recipient makes the block invalid', (t) => {
   refused(t, 'BLOCK_TRANSACTION_INVALID', /concerns the recipient of the vote/, apply(maker, stranger));
   const concerned = withPayload(next, forger, [voteFor(bob), maker.transfer(carol, bob, LSK)]);
   t.notThrows(apply(maker, concerned));
-  // If a transaction of a block creates an account, the account exists only for the later transactions of this block.
+  // A transaction may create an account. The transactions after it in the same block see this account, but the
+  // transactions before it do not.
   const nobody = keyPairOf('nobody yet');
   const created = [maker.transfer(carol, nobody, LSK), voteFor(nobody)];
   t.notThrows(apply(maker, withPayload(next, forger, created)));

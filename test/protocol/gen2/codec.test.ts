@@ -25,8 +25,8 @@ const alice = signer('wear protect skill sentence lift enter wild sting lottery 
 const second = keyPairOfPassphrase('inherit moon normal relief spring bargain hobby join baby flash fog blood');
 
 /**
- * Returns the JSON of a transaction. The JSON has the common members of the byte encoding and an invalid signature.
- * `changes` contains further members.
+ * Returns the JSON of a transaction. The JSON has the members that transactions of every type have, with an invalid
+ * signature. `changes` contains further members.
  */
 function documentOf(type: number, changes: JsonObject): JsonObject {
   const fee = { 0: '10000000', 3: '100000000', 5: '2500000000', 6: '10000000', 7: '10000000' }[type] ?? '0';

@@ -35,7 +35,7 @@ function withExceptions(exceptions: Partial<Exceptions>): Exceptions {
   return { ...NO_EXCEPTIONS, ...exceptions };
 }
 
-/** Returns the sum of the balances of all accounts that vote for a delegate. */
+/** Returns the sum of the balances of all accounts that vote for the delegate with this public key. */
 function votedBalance(maker: ChainMaker, publicKey: string): bigint {
   let sum = 0n;
   for (const { votes, balance } of maker.state.accounts()) if (votes.includes(publicKey)) sum += balance;
@@ -129,8 +129,9 @@ test('a change of more than 2^53 beddows in one round is rounded to a double', (
   maker.forge({ transactions: [maker.transfer(network.funder, bob, change - 10_000_000n)] });
   t.is(delegateOf(maker, delta).pendingVoteWeight, -change);
   maker.growTo(101);
-  // The reference computes the change as a double, in which `change` is rounded to 2^53. The weight therefore differs
-  // by one beddow from the balances of the voters. The end of the next round does not correct this difference.
+  // The reference computes the change of the weight as a double, and a double rounds `change` to 2^53. The weight
+  // therefore differs by one beddow from the sum of the voters' balances. The end of the next round does not correct
+  // this difference.
   t.is(delegateOf(maker, delta).voteWeight, WEIGHT - 2n ** 53n);
   t.is(votedBalance(maker, publicKeyOf(delta)), WEIGHT - change);
   maker.growTo(202);

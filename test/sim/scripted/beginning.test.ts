@@ -40,7 +40,7 @@ function contradictions(world: World): readonly string[] {
 
 for (const generation of [2, 3] as const) {
   // A node of generation 2 forges only if enough of its peers have the same tip. In this generation, two nodes without
-  // delegates therefore run as its peers.
+  // delegates therefore run as peers of node 0.
   const relays = generation === 2 ? 2 : 0;
 
   test(`a node with all delegates of a network of generation ${generation} starts it within two slots`, async (t) => {

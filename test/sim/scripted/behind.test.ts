@@ -1,4 +1,4 @@
-/** Tests the download of thousands of blocks by a node that has no blocks, from a running network. */
+/** Tests a node that has no blocks and downloads thousands of blocks from a running network. */
 
 import test from 'ava';
 

@@ -13,7 +13,7 @@ const NODES = 7;
 const SECONDS = Number(process.env['RATES_SECONDS'] ?? 30);
 
 /**
- * Slot times, and intervals in which a node sends its transactions. The entries are the timing of `bloomery devnet`,
+ * Slot times, and intervals at which a node sends its transactions. The entries are the timing of `bloomery devnet`,
  * the default timing of public networks, and a timing with different intervals for different nodes.
  */
 const TIMINGS = [

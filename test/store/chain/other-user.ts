@@ -13,7 +13,7 @@ import { ProtocolError } from '../../../src/primitives/errors.ts';
 import type { KeyValue } from '../../../src/store/tables/key-value.ts';
 import { openLmdb, openLmdbSnapshot } from '../../../src/store/disk/lmdb.ts';
 
-/** The id of the user `nobody` on most systems. Any other id of a user without permissions would do. */
+/** The id of the user `nobody` on most systems. The id of any other user without permissions would also work. */
 const NOBODY = 65_534;
 
 const [directory = '', file = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /**
- * Tests stores of earlier layouts. A node can read such a store, upgrades it in place, and never leaves an upgrade half
- * done.
+ * Tests stores of earlier layouts. A node can read such a store without an upgrade. When a node opens such a store for
+ * writing, it upgrades the store in place. If an upgrade fails, or if its process is killed, the store is unchanged.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -56,7 +56,8 @@ test('a partly visible recent write is checked again', async (t) => {
   const asked = (content: Buffer): Buffer[] => [content, content, content];
   t.deepEqual(examine(changing([...asked(onePage), whole])), { kind: 'whole' });
   t.deepEqual(examine(changing([...asked(torn), whole])), { kind: 'whole' });
-  // If two successive checks find the same bytes, no write is in progress.
+  // If two successive checks find the same bytes, `examine` assumes that no write is in progress, and reports the
+  // damage.
   t.deepEqual(examine(changing([...asked(onePage), ...asked(onePage), whole])), {
     kind: 'damaged',
     why: 'data.mdb is cut off',

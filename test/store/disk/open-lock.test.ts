@@ -17,7 +17,8 @@ const HOLDER = fileURLToPath(new URL('../../support/lock-holder.js', import.meta
 const WRITER = fileURLToPath(new URL('./reopening-writer.js', import.meta.url));
 /**
  * Number of times that the writer opens the store during the test. In each of six runs without the open lock, this
- * number was enough: the store refused both the writer and a reader.
+ * number was large enough to show the errors that the lock prevents: the writer was refused at least once, and a reader
+ * was refused at least once.
  */
 const OPENINGS = 600;
 

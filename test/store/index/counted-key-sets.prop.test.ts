@@ -41,9 +41,15 @@ const step = fc.record({
   from: fc.nat(3000),
   count: fc.integer({ min: 1, max: 1500 }),
   remove: fc.boolean(),
-  /** Distance between the numbers. With different distances, a step can write keys between existing keys. */
+  /**
+   * Distance between the numbers. If two steps have different distances, the second step can write keys between the
+   * keys of the first step.
+   */
   by: fc.integer({ min: 1, max: 3 }),
-  /** If true, a step that writes and does not fail writes all its keys with one call of `putSorted`. */
+  /**
+   * If true, the step writes all its keys with one call of `putSorted`. The value has no effect on a step that removes
+   * keys or fails.
+   */
   sorted: fc.boolean(),
   fail: fc.boolean(),
 });

@@ -241,8 +241,8 @@ test('a backfill larger than the memory runs in chunks, and continues after a ki
   };
   const parts = [lacking()];
   t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
-  // Each pass of the loop stands for a process, which is killed right after the first part of its backfill or one step
-  // later.
+  // Each pass of the loop stands for a process with a backfill. The process is killed right after the first part of the
+  // backfill in one pass, and one database transaction later in the next pass.
   for (let left = lacking(), processes = 0; left > 0; left = lacking(), processes += 1) {
     t.true(processes < 100, 'each comes further');
     let stepsMore = processes % 2;

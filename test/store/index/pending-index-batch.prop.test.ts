@@ -8,7 +8,7 @@ import { TABLES } from '../../../src/store/tables/layout.ts';
 /** Half of a transaction id (32 bits). Many ids share one half or both halves with other ids. */
 const half = fc.oneof(fc.bigInt({ min: 0n, max: 0xffff_ffffn }), fc.constantFrom(0n, 1n, 255n, 0xffff_ffffn));
 const id = fc.tuple(half, half).map(([high, low]) => (high << 32n) | low);
-/** Some lists have more ids than a new `PendingIndexBatch` has rows, so that the batch must grow. */
+/** Some lists have more ids than a new `PendingIndexBatch` has room for, so that the batch must grow. */
 const ids = fc.oneof(fc.array(id, { maxLength: 20 }), fc.array(id, { minLength: 200, maxLength: 600 }));
 
 const place = (row: number) => ({ height: 1 + (row >> 4), index: row & 15 });

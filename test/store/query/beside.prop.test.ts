@@ -29,7 +29,10 @@ const query = fc
   .record({ ...request, filters, sort: fc.record({ field: fc.constantFrom(...TRANSACTION_SORTS), direction }) })
   .map(({ filters: wanted, ...rest }) => ({ ...wanted, ...rest }) as TransactionQuery);
 
-/** Maps the id of each tip that the store has had to the blocks and the accounts of the chain with this tip. */
+/**
+ * The keys are the ids of all tips of the store so far. The value of a tip contains the blocks and the accounts of the
+ * chain that ends with this tip.
+ */
 type Worlds = Map<string, Pick<World, 'blocks' | 'accounts'>>;
 
 /** Reverts up to four blocks, and then appends up to two random blocks, in one transaction of the store. */
