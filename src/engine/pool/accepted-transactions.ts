@@ -377,11 +377,9 @@ export class AcceptedTransactions {
 }
 
 /** The member's signature in JSON from a client; undefined if the JSON does not have the form of such a signature. */
-/** Returns the signature in lower case, as the pool keeps it; undefined if the value is not a member's signature. */
 function signatureIn(json: unknown): MemberSignature | undefined {
   try {
-    const signature = memberSignatureFromJson(json);
-    return { ...signature, signature: signature.signature.toLowerCase() };
+    return memberSignatureFromJson(json);
   } catch {
     return undefined;
   }

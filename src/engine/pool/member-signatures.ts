@@ -24,7 +24,15 @@ export function memberSignatureFromJson(json: unknown): MemberSignature {
   }
   if (!isHexOf(publicKey, 32)) throw malformed('should match format "publicKey"');
   if (!isHexOf(signature, 64)) throw malformed('should match format "signature"');
-  return { transactionId, publicKey, signature };
+  return inLowerCase({ transactionId, publicKey, signature });
+}
+
+/**
+ * A client or a peer may write the key and the signature in upper or lower case. The pool and the journal compare them
+ * as texts, so both keep them in lower case.
+ */
+export function inLowerCase({ transactionId, publicKey, signature }: MemberSignature): MemberSignature {
+  return { transactionId, publicKey: publicKey.toLowerCase(), signature: signature.toLowerCase() };
 }
 
 /**
@@ -45,17 +53,14 @@ export function addMemberSignature(
   context: PoolContext,
   queues: PoolQueues,
   payer: Payer,
-  given: MemberSignature,
+  added: MemberSignature,
 ): Pooled {
-  const { transactionId } = given;
+  const { transactionId } = added;
   const pooled = queues.stateOf(transactionId) === 'pending' ? queues.get(transactionId) : undefined;
   if (pooled === undefined) {
     const message = 'Unable to process signature, corresponding transaction not found';
     throw new TransactionRejected('TRANSACTION_INVALID', [transactionError('', message, '.signature')]);
   }
-  // A client may write the key and the signature in upper or lower case. `refuseSecondOf` compares texts, so the pool
-  // stores both in lower case.
-  const added = { ...given, signature: given.signature.toLowerCase(), publicKey: given.publicKey.toLowerCase() };
   refuseSecondOf(pooled, added);
   if (!payer.mayAsk()) throw verificationLimit(transactionId);
   const result = context.rules.addMemberSignature(context.state(), pooled.transaction, added, context.verify);

@@ -15,7 +15,7 @@ import type { Block, MemberSignature, Transaction, TransactionId } from '../../p
 import { transactionError, TransactionRejected, type TransactionError } from '../../protocol/verdict.ts';
 import { admitFromClient, admitFromPeer, isFaultOfSender, verificationLimit } from './admission.ts';
 import type { PoolContext } from './checks.ts';
-import { addMemberSignature, memberSignatureFromJson } from './member-signatures.ts';
+import { addMemberSignature, inLowerCase, memberSignatureFromJson } from './member-signatures.ts';
 import { POOL_STATES, PoolQueues, type Pooled } from './queues.ts';
 import { demoteAfterApply, demoteAfterRevert } from './demotion.ts';
 import { fillReady, validateReceived, verifyOne, verifyValidated, type StepEvents } from './steps.ts';
@@ -361,7 +361,8 @@ export class TransactionPool {
       .map(({ id, signatures }) => ({ transaction: id, signatures }));
   }
 
-  #addSignature(signature: MemberSignature, payer: Payer): Pooled {
+  #addSignature(given: MemberSignature, payer: Payer): Pooled {
+    const signature = inLowerCase(given);
     const add = (): Pooled => addMemberSignature(this.#context, this.#queues, payer, signature);
     const pooled = payer.charge(add, ITEM_COST_MS.signature);
     payer.wasUseful();

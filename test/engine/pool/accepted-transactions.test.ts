@@ -314,6 +314,19 @@ test('a signature for which the journal has no room is refused, unless a confirm
   t.true(journal.get(id)?.signatures.some(({ signature }) => signature === bobs.signature));
 });
 
+test('a signature in upper case is kept once, in lower case', async (t) => {
+  const lives = new Lives();
+  const { world, journal } = lives;
+  const first = lives.begin();
+  const json = world.multisignature(alice, [bob, carol], 2);
+  const id = await submitted(first, json);
+  const { publicKey, signature, transactionId } = world.signatureOf(bob, json);
+  const inCapitals = { transactionId, publicKey: publicKey.toUpperCase(), signature: signature.toUpperCase() };
+  t.true((await first.accepted.submitSignature(inCapitals, NO_PAYER)).accepted);
+  t.false((await first.accepted.submitSignature(inCapitals, NO_PAYER)).accepted);
+  t.deepEqual(journal.get(id)?.signatures, [{ transactionId, publicKey, signature }]);
+});
+
 test('a signature is accepted right after a start, before its transaction is restored', async (t) => {
   const lives = new Lives();
   const { world } = lives;
