@@ -18,7 +18,7 @@ import { epochTimeS } from '../protocol/slots.ts';
 import { createGroupSigners } from './group-signers.ts';
 import { forgingOrder, nextForgers } from './next-forgers.ts';
 import { secondSignatureJson } from './second-signature.ts';
-import { submittedInTime } from './submitted-in-time.ts';
+import { submittedInTime, type StoppableTime } from './submitted-in-time.ts';
 import { ChartHistory } from './chart-history.ts';
 import { yieldToEventLoop } from './system.ts';
 
@@ -36,8 +36,8 @@ export interface NodeApiDependencies {
   readonly delegates: ForgingDelegates;
   readonly identity: NodeIdentity;
   readonly clock: Clock;
-  /** See `NodeControl.clockMoved`; absent for a node on the machine's clock. */
-  readonly clockMoved?: () => Promise<void> | undefined;
+  /** Present if the chain clock may stand still for a short time, as in a devnet. */
+  readonly stoppableTime?: StoppableTime | undefined;
   /** See `Verifier.spentMs`. */
   readonly spentMs: () => number;
   /** Default `any`. */
@@ -132,7 +132,7 @@ export function createNodeApi(dependencies: NodeApiDependencies): LocalNodeApi {
     history: (span) => history.of(span),
     forgers: (limit, offset) => nextForgers({ store, rules, clock }, limit, offset),
     submitTransaction: (json, client) =>
-      submittedInTime(() => engine.accepted.submit(json, payerOf(client)), dependencies.clockMoved),
+      submittedInTime(() => engine.accepted.submit(json, payerOf(client)), dependencies.stoppableTime),
     submitSignature: (json, client) => engine.accepted.submitSignature(json, payerOf(client)),
     registerSecondSignature: (keyPair, secondPublicKey, client) => {
       const timestamp = epochTimeS(clock.nowMs(), rules.params);

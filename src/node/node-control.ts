@@ -16,8 +16,7 @@ export interface NodeControl {
   readonly chainClock: Clock;
   /**
    * Returns a promise while the chain clock is stopped for a short time, for example because the devnet mines a slot.
-   * The promise resolves when the supervisor sets the clock again, or after `CLOCK_STOP_MS_MAX`. Returns undefined at
-   * any other time.
+   * The promise resolves when the supervisor sets the clock again. Returns undefined at any other time.
    */
   clockMoved(): Promise<void> | undefined;
   /** True while delegates forge only in calls of `ForgingScheduler.forgeNow`, and leave all other slots empty. */

@@ -101,6 +101,8 @@ const MEGABYTE = 1_000_000;
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { network, dataDirectory, config, observer, metrics, control } = options;
   const closers = new Closers();
+  /** Aborted as the first step of the closing. */
+  const ending = new AbortController();
   const diagnostics = new Diagnostics(systemClock);
   const diagnosed = diagnostics.listenIn(observer);
   const { processes } = config.http;
@@ -231,7 +233,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     const api = createNodeApi({
       ...{ engine, store, queries, log, delegates, identity, clock: chainClock },
       ...{ wantedPeers, metrics, readers: () => readers?.status(), spentMs: () => verifier.spentMs },
-      clockMoved: () => control?.clockMoved(),
+      stoppableTime: control && { clockMoved: () => control.clockMoved(), clock, closing: ending.signal },
     });
     if (metrics !== undefined) {
       const chainDirectory = join(dataDirectory, 'chain');
@@ -289,6 +291,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         ? startPageScrubber(join(dataDirectory, 'chain'), { clock, observer: observer.module('store'), state: store })
         : undefined;
     closers.add(() => pages?.stop());
+    closers.add(() => ending.abort());
     const { height } = engine.chain.tip.header;
     observer.log('info', 'NODE_STARTED', 'the node runs', {
       network: network.name,

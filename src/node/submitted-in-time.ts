@@ -1,5 +1,6 @@
 /** Submits a transaction to a node of a devnet, whose clock may stand still for a short time. */
 
+import type { Clock } from '../ports/clock.ts';
 import type { SubmitResult } from '../ports/node-api.ts';
 
 /**
@@ -7,25 +8,58 @@ import type { SubmitResult } from '../ports/node-api.ts';
  * node must not check a transaction of the far future at each slot.
  */
 const ATTEMPTS_MAX = 5;
+/** Maximum time in milliseconds for which a transaction waits for moves of the clock. */
+const WAIT_MS_MAX = 5_000;
+
+export interface StoppableTime {
+  /** See `NodeControl.clockMoved`. */
+  clockMoved(): Promise<void> | undefined;
+  /** Clock for the time limit. */
+  readonly clock: Pick<Clock, 'after'>;
+  /** Aborted when the node begins to close. */
+  readonly closing: AbortSignal;
+}
 
 /**
  * Submits a transaction. A client writes the time of the machine into its transaction. A devnet stops the clocks of its
  * nodes while it mines a slot, so this time may already be in the next slot. The node would refuse such a transaction
  * because its timestamp is in the future. In this case, the function waits until the clock moves, and submits the
- * transaction again.
+ * transaction again. The wait ends with the refusal after `WAIT_MS_MAX`, or when the node begins to close.
  *
  * @param submit submits the transaction once
- * @param clockMoved see `NodeControl.clockMoved`
+ * @param time undefined if the node uses the clock of the machine
  */
 export async function submittedInTime(
   submit: () => Promise<SubmitResult>,
-  clockMoved: () => Promise<void> | undefined = () => undefined,
+  time: StoppableTime | undefined,
 ): Promise<SubmitResult> {
-  for (let attempt = 1; ; attempt += 1) {
-    const result = await submit();
-    const isEarly = !result.accepted && result.code === 'TRANSACTION_IN_FUTURE' && attempt < ATTEMPTS_MAX;
-    const moved = isEarly ? clockMoved() : undefined;
-    if (moved === undefined) return result;
-    await moved;
+  let waiting: { readonly ended: Promise<'ended'>; cancel(): void } | undefined;
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const result = await submit();
+      const isEarly = !result.accepted && result.code === 'TRANSACTION_IN_FUTURE' && attempt < ATTEMPTS_MAX;
+      const moved = isEarly ? time?.clockMoved() : undefined;
+      if (time === undefined || moved === undefined) return result;
+      waiting ??= limitedWait(time);
+      if ((await Promise.race([moved, waiting.ended])) === 'ended') return result;
+    }
+  } finally {
+    waiting?.cancel();
   }
+}
+
+/** Creates a promise that resolves after `WAIT_MS_MAX`, or when the node begins to close. */
+function limitedWait({ clock, closing }: StoppableTime) {
+  let end = (): void => undefined;
+  const ended = new Promise<'ended'>((resolve) => (end = () => resolve('ended')));
+  const timer = clock.after(WAIT_MS_MAX, end);
+  if (closing.aborted) end();
+  closing.addEventListener('abort', end);
+  return {
+    ended,
+    cancel() {
+      timer.cancel();
+      closing.removeEventListener('abort', end);
+    },
+  };
 }

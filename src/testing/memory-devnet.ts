@@ -231,7 +231,7 @@ export class MemoryDevnet implements TestDevnet {
       const { height } = await this.#timekeeper.confirm(id, json);
       return { id, height };
     }
-    await node.ask({ op: 'transaction', transaction: json });
+    await this.#timekeeper.exclusively(() => node.ask({ op: 'transaction', transaction: json }));
     await this.#handing;
     return { id };
   }

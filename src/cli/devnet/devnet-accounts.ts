@@ -141,7 +141,10 @@ export class DevnetAccounts {
       BigInt(amount),
       text,
     );
-    await this.#parts.timekeeper.ask({ op: 'transaction', transaction: json });
+    const { timekeeper } = this.#parts;
+    // In the queue of the timekeeper, no slot is mined meanwhile. During the mining, the clocks of the nodes stand still,
+    // and a node could refuse the transaction because its timestamp is in the future.
+    await timekeeper.exclusively(() => timekeeper.ask({ op: 'transaction', transaction: json }));
     return { id };
   }
 

@@ -48,8 +48,6 @@ export interface AgentHost {
   open(): Promise<void>;
 }
 
-/** Maximum time in milliseconds for which a transaction of a client waits until the devnet sets the clock again. */
-const CLOCK_STOP_MS_MAX = 5_000;
 const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, peers: 0, poolSize: 0 };
 
 export class NodeAgent implements NodeControl {
@@ -100,7 +98,11 @@ export class NodeAgent implements NodeControl {
 
   clockMoved(): Promise<void> | undefined {
     if (!this.#isStoppedBriefly) return undefined;
-    this.#nextMove ??= this.#awaitMove();
+    if (this.#nextMove === undefined) {
+      let resolve = (): void => undefined;
+      const moved = new Promise<void>((done) => (resolve = done));
+      this.#nextMove = { moved, resolve };
+    }
     return this.#nextMove.moved;
   }
 
@@ -259,14 +261,6 @@ export class NodeAgent implements NodeControl {
       if (nodeOfDelegate(publicKey, fork.nodes) !== fork.index || forging.isEnabled(publicKey)) continue;
       forging.enable(substituteKeyOf(publicKey));
     }
-  }
-
-  #awaitMove() {
-    let resolve = (): void => undefined;
-    const moved = new Promise<void>((done) => (resolve = done));
-    const timer = this.#machine.clock.after(CLOCK_STOP_MS_MAX, () => resolve());
-    void moved.then(() => timer.cancel());
-    return { moved, resolve };
   }
 
   #moveClock(): void {

@@ -67,6 +67,7 @@ export interface RunningSession {
   readonly operations: ReadonlyMap<string, ControlOperation>;
   readonly nodes: () => readonly SupervisedNode[];
   readonly accounts: DevnetAccounts;
+  readonly timekeeper: Pick<Timekeeper, 'exclusively'>;
 }
 
 /**
@@ -100,7 +101,9 @@ export async function runSession(options: SessionOptions): Promise<DevnetResult 
       onEnding: () => session.end(),
       ...(options.untilHeight === undefined ? {} : { untilHeight: options.untilHeight }),
       onReady: (result) =>
-        options.onReady?.(result, { operations, nodes: () => session.nodes, accounts: session.accounts }),
+        options.onReady?.(result, {
+          ...{ operations, nodes: () => session.nodes, accounts: session.accounts, timekeeper: session.timekeeper },
+        }),
     });
   } finally {
     session.close();
@@ -162,6 +165,10 @@ class Session {
 
   get accounts(): DevnetAccounts {
     return this.#accounts;
+  }
+
+  get timekeeper(): Timekeeper {
+    return this.#timekeeper;
   }
 
   get parts() {

@@ -81,11 +81,11 @@ class Player {
         await this.#operation('fund', { address: this.#addressOf(work.to), amount: work.amount.toString() });
         return undefined;
       case 'transfer': {
-        const { accounts, nodes } = this.#run.session;
+        const { accounts, nodes, timekeeper } = this.#run.session;
         const { json } = accounts.transfer(this.#accountOf(work.from), this.#addressOf(work.to), work.amount);
         const link = nodes()[work.node]?.process?.link;
         if (link === undefined) return `node ${work.node} does not run`;
-        await link.ask({ op: 'transaction', transaction: json });
+        await timekeeper.exclusively(() => link.ask({ op: 'transaction', transaction: json }));
         return undefined;
       }
       case 'wait':
