@@ -1,12 +1,18 @@
 /** Checks that ports are free. Most callers check the ports of a node before they start the node. */
 
 import { createServer } from 'node:net';
+import type { Config } from '../config/schema.ts';
 import { ProtocolError } from '../primitives/errors.ts';
 
 export interface Endpoint {
   readonly host: string;
   /** `checkPortsFree` does not check port 0, because the system replaces port 0 by a free port. */
   readonly port: number;
+}
+
+/** Returns the endpoints on which a node with this configuration listens. */
+export function endpointsOf({ http, p2p }: Pick<Config, 'http' | 'p2p'>): readonly Endpoint[] {
+  return [...(http.enabled ? [http, { host: http.host, port: http.tlsPort }] : []), ...(p2p.enabled ? [p2p] : [])];
 }
 
 /**

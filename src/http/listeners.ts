@@ -3,6 +3,7 @@
  * admission, and then go to the same HTTP parser.
  */
 
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
@@ -174,7 +175,11 @@ export function checkTlsPair(tls: TlsOptions): void {
 /** @throws ProtocolError `TLS_INVALID` like `checkTlsPair` */
 function createHandshakes({ key, certificate }: TlsOptions): TlsServer {
   try {
-    return createTlsServer({ key, cert: certificate, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] });
+    const server = createTlsServer({ key, cert: certificate, minVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1'] });
+    // OpenSSL accepts a key and a certificate of different kinds, for example RSA and EC. Each handshake would then fail.
+    if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
+      throw new Error('the key does not belong to the certificate');
+    return server;
   } catch (error) {
     const reason = messageOf(error);
     throw new ProtocolError('TLS_INVALID', { reason }, `key and certificate cannot be used: ${reason}`, {

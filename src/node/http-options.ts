@@ -19,7 +19,7 @@ const API_DOCS = fileURLToPath(new URL('../dashboard/api-docs/', import.meta.url
 const TLS_FILE_BYTES_MAX = 1024 * 1024;
 
 /**
- * @param keepsConnections true to keep idle HTTP connections open without a time limit
+ * @param keepsConnections true if only `http.socketTimeoutMs` limits the time for which a connection stays idle
  * @throws ProtocolError `TLS_FILE_UNREADABLE`, with the name of the option, the file and the reason, if the TLS key or
  *   certificate cannot be read
  */

@@ -473,6 +473,15 @@ test('the doctor finds an unreadable secret for alerts, as a start does', async 
   t.regex(first?.evidence ?? '', /^notify\.webhookSecretFile /);
 });
 
+test('the doctor finds a TLS key that cannot be read, as a start does', async (t) => {
+  const its = await setUpNode(t);
+  const file = `${its.folder}/none.pem`;
+  writeFileSync(its.config, JSON.stringify({ http: { tlsPort: 4443, tlsKeyFile: file, tlsCertificateFile: file } }));
+  const [first] = await runChecks(its);
+  t.is(first?.code, 'CONFIG_WRONG');
+  t.regex(first?.evidence ?? '', /^http\.tlsKeyFile /);
+});
+
 test('the doctor finds a memory limit that is too low for the configuration, as a start does', async (t) => {
   const its = await setUpNode(t);
   writeFileSync(its.config, JSON.stringify({ memory: { limitMb: 1300 }, pool: { transactionsPerQueueMax: 5000 } }));

@@ -75,6 +75,17 @@ test.serial('start refuses a TLS file that holds no key, and writes nothing', as
 });
 
 if (canMakeCertificates) {
+  test.serial('start refuses a TLS certificate of another key, also of another kind of key', async (t) => {
+    const folder = temporaryFolder(t);
+    const ec = makeCertificate(folder, 'ec');
+    const rsa = makeCertificate(folder, 'rsa');
+    const files = { tlsKeyFile: rsa.keyFile, tlsCertificateFile: ec.certificateFile };
+    const { code, stderr, isWritten } = await startWithTls(folder, { tlsPort: 4443, ...files });
+    t.is(code, 2);
+    t.regex(stderr, /the key does not belong to the certificate.*\(TLS_INVALID\)$/m);
+    t.false(isWritten);
+  });
+
   test.serial('start on a taken TLS port names the port and writes nothing', async (t) => {
     const folder = temporaryFolder(t);
     const { keyFile, certificateFile } = makeCertificate(folder);

@@ -19,7 +19,7 @@ import { hexOf } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { dataFolderOf } from '../chain-location.ts';
 import { beginNodeProgram } from '../node-program.ts';
-import { checkPortsFree } from '../ports.ts';
+import { checkPortsFree, endpointsOf } from '../ports.ts';
 import type { StartFlags } from '../flags.ts';
 import { defaultProcesses } from '../default-processes.ts';
 import { withDamageReport } from '../damage-report.ts';
@@ -47,7 +47,7 @@ export async function start(flags: StartFlags): Promise<void> {
   await checkForgingKeys(config.forging);
   const dataDirectory = join(dataFolderOf(flags.dataDir, home), network.name);
   await endLeftoverReaders(dataDirectory, systemClock);
-  await checkPortsFree(listeners(config));
+  await checkPortsFree(endpointsOf(config));
 
   const program = beginNodeProgram(config);
   const { metrics, observer } = program;
@@ -103,13 +103,6 @@ function flagValues(flags: StartFlags): ReadonlyMap<string, unknown> {
   if (!flags.forging) values.set('forging.enabled', false);
   if (flags.riskDoubleForging === true) values.set('forging.riskDoubleForging', true);
   return values;
-}
-
-function listeners(config: Config): { host: string; port: number }[] {
-  const endpoints: { host: string; port: number }[] = [];
-  if (config.http.enabled) endpoints.push(config.http, { host: config.http.host, port: config.http.tlsPort });
-  if (config.p2p.enabled) endpoints.push(config.p2p);
-  return endpoints;
 }
 
 /**

@@ -7,6 +7,7 @@ import { findNetworkDirectory, loadNetwork, bloomeryHome, type Network } from '.
 import type { Config } from '../../config/schema.ts';
 import { decryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { chainDirectory, openSnapshot, type ChainLocation } from '../../node/chain-tool.ts';
+import { checkTlsFiles } from '../../node/http-options.ts';
 import { examineJournal, journalFileOf } from '../../node/journal-file.ts';
 import { checkMemoryLimit } from '../../node/memory-budget.ts';
 import { webhookSecretOf } from '../../node/notify/secret.ts';
@@ -14,7 +15,7 @@ import { hexOf } from '../../primitives/bytes.ts';
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
 import { refuseChangedState } from '../../store/chain/open.ts';
 import { locationOfData, locationOfNetwork } from '../chain-location.ts';
-import { checkPortsFree } from '../ports.ts';
+import { checkPortsFree, endpointsOf } from '../ports.ts';
 import { finding, type FaultCode, type Finding } from './catalogue.ts';
 
 export interface DiskRequest {
@@ -107,6 +108,7 @@ async function checkConfig(
     const config = loadConfig({ network, environment, flags, ...(file === undefined ? {} : { file }) });
     checkMemoryLimit(config);
     webhookSecretOf(config.notify);
+    checkTlsFiles(config.http);
     const open = config.http.forgingWhitelist.map(String).find((entry) => /^(0\.0\.0\.0|::)\/0$/.test(entry));
     if (open !== undefined) findings.push(finding('FORGING_OPEN_TO_STRANGERS', `http.forgingWhitelist has ${open}`));
     await checkKeys(config, findings);
@@ -220,9 +222,9 @@ function checkJournal({ dataDirectory }: ChainLocation, findings: Finding[]): bo
   }
 }
 
-async function checkPorts({ http, p2p }: Config, findings: Finding[]): Promise<void> {
+async function checkPorts(config: Config, findings: Finding[]): Promise<void> {
   try {
-    await checkPortsFree([...(http.enabled ? [http] : []), ...(p2p.enabled ? [p2p] : [])]);
+    await checkPortsFree(endpointsOf(config));
   } catch (error) {
     const data = error instanceof ProtocolError ? error.data : {};
     findings.push(finding('PORT_TAKEN', `port ${String(data['port'])} on ${String(data['host'])}`));
