@@ -23,10 +23,11 @@ export class ClientError extends Error {
   /**
    * - `REFUSED`: the node answered with an error status.
    * - `TIMEOUT`: the node did not answer within the time limit, or the time limit of `waitFor` has passed.
-   * - `UNREACHABLE`: the node could not be reached, or sent no complete answer.
+   * - `UNREACHABLE`: the node could not be reached, or sent no complete answer. If the connection was lost, the client
+   *   has sent a GET request twice.
    * - `INVALID_ANSWER`: a complete answer has invalid JSON, or lacks a valid member that the client needs (the list
-   *   `data`, the cursor `meta.next`, or the member `data` of the path `/node/status`). For example, a proxy between
-   *   the client and the node may have changed or replaced the answer.
+   *   `data`, the cursor `meta.next`, or the member `data` of the path `/node/status`), or an event is invalid. For
+   *   example, a proxy between the client and the node may have changed or replaced the answer.
    */
   readonly code: string;
   /** HTTP status of the answer if the code is `REFUSED`; undefined for all other codes. */
@@ -112,6 +113,8 @@ class HttpClient {
         const asked = { ...filter, ...(types === undefined ? {} : { types: types.join(',') }) };
         const place = this.#placeOf('/events', last === undefined ? asked : { ...asked, lastEventId: last });
         const response = await this.#send(place, signal === undefined ? {} : { signal });
+        if (response.headers.get('content-type')?.includes('text/event-stream') !== true)
+          throw this.#invalid('/events with something else than an event stream');
         for await (const { type, id, data } of eventsOf(response.body ?? new ReadableStream())) {
           const parsed = this.#dataOf(type, data);
           readAmounts(parsed, AMOUNTS[`event ${type}`] ?? []);

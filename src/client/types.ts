@@ -196,7 +196,8 @@ export interface Client<G extends Generation> {
    * events with an id.
    *
    * @throws ClientError if the node refuses the stream with a status from 400 to 499
-   * @throws ClientError `INVALID_ANSWER` if the node sends an event that is not JSON, or an event that does not end
+   * @throws ClientError `INVALID_ANSWER` if the node answers with something else than an event stream, or sends an event
+   *   that is not JSON or does not end
    */
   events<K extends keyof Events<G>>(
     options?: EventOptions<K>,
