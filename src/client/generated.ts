@@ -488,7 +488,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows a digest of the consensus state. Two nodes with the same tip must have the same digest. */
+  /** Shows a digest of the state of the chain: accounts, votes, delegates, rounds and finality. Two nodes with the same tip must have the same digest. */
   'GET /node/digest': {
     parameters: { height?: number | undefined };
     answer: {
@@ -497,7 +497,7 @@ export interface Operations2 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval. */
+  /** Shows data of the last hour or day for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {
@@ -1355,7 +1355,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows a digest of the consensus state. Two nodes with the same tip must have the same digest. */
+  /** Shows a digest of the state of the chain: accounts, votes, delegates, rounds and finality. Two nodes with the same tip must have the same digest. */
   'GET /node/digest': {
     parameters: { height?: number | undefined };
     answer: {
@@ -1364,7 +1364,7 @@ export interface Operations3 {
       readonly links: Readonly<Record<string, unknown>>;
     };
   };
-  /** Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval. */
+  /** Shows data of the last hour or day for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval. */
   'GET /node/history': {
     parameters: { span?: 'hour' | 'day' | undefined };
     answer: {

@@ -40,7 +40,7 @@ In an environment variable, commas separate the entries of a list. Each delegate
 
 The node refuses to start if the configuration file has an unknown key, or if an option has an invalid value. The node also
 refuses to start if an environment variable begins with the prefix of a section (such as \`BLOOMERY_HTTP_\`) but belongs to
-no option. The error names the source and the key. For an invalid value, the error also says which values are valid.
+no option. The error contains the key, and the source that sets it: the path of the file, \`environment\` or \`flags\`. For an invalid value, the error also says which values are valid.
 
 Three environment variables with the prefix \`BLOOMERY_\` belong to no section:
 

@@ -163,7 +163,7 @@ export const CHECKS_EXCEEDED =
  * `guardRoutes` refuses.
  */
 export const OR_NOT_ITSELF =
-  'Or the request comes from a page of another site, comes through an untrusted proxy, or names an unknown host in the header `Host`.';
+  'The node also refuses a request that comes from a page of another site, comes through an untrusted proxy, or names an unknown host in the header `Host`.';
 
 /**
  * If a refusal has one of these codes, `message` in the answer of generation 2 is the reason of the refusal, not a

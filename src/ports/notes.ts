@@ -10,7 +10,7 @@ export const NOTES = {
   'chain/unsigned':
     'one byte, 1: the chain belongs to a devnet, and may have unsigned blocks or transactions (`node/unsigned-chain.ts`)',
   'chain-log-head':
-    'JSON: numbers of the newest and the oldest record of the chain log; finalized height and id of the tip after the newest record (`store/chain/chain-log.ts`)',
+    'JSON: the number of the newest record of the chain log; the number of the oldest record; the finalized height after the newest record; the id of the tip after the newest record (`store/chain/chain-log.ts`)',
   'chain-log/':
     'JSON: a record of the chain log; the name ends with the number of the record, in 15 digits (`store/chain/chain-log.ts`)',
   'disk/trial/':

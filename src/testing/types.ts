@@ -102,15 +102,15 @@ export interface SentTransaction {
   readonly id: string;
   /**
    * Height of the block with the transaction. `fund` always returns the height. `send` returns the height only in the
-   * mining mode `instant` without a partition.
+   * mining mode `instant`, and only while the devnet has no partition.
    */
   readonly height?: number;
 }
 
 export interface SendOptions {
   /**
-   * Number of the node that gets the transaction first; default 0. In the mining mode `instant` without a partition,
-   * the number has no effect, because all nodes get the transaction at the same time.
+   * Number of the node that gets the transaction first; default 0. In the mining mode `instant`, the number has no effect
+   * while the devnet has no partition, because all nodes then get the transaction at the same time.
    */
   readonly node?: number;
   /**
@@ -158,7 +158,7 @@ export interface TestDevnet {
    * clock.
    *
    * @throws an error for an invalid time, a moment before the present time of the chain clock, or a moment after the
-   *   year 2149. In these cases, the clock does not change
+   *   year 2149. In these cases, the chain clock does not change
    */
   warp(to: string | Date): Promise<Date>;
   /**
@@ -179,16 +179,15 @@ export interface TestDevnet {
    */
   revert(name: string): Promise<Snapshot>;
   /**
-   * Signs and sends a transaction. In the mining mode `instant` without a partition, `send` also mines slots until a
-   * block contains the transaction.
+   * Signs and sends a transaction. If the mining mode is `instant` and the devnet has no partition, `send` also mines
+   * slots until a block contains the transaction.
    *
    * @param from an account, its name, or a BIP-39 passphrase
    * @param options number of the node that gets the transaction first, or an object with options
    * @throws an error with the reason if the node refuses the transaction
-   * @throws an error in the mining mode `instant` without a partition, if no block of the mined slots (at most two
-   *   rounds) contains the transaction
+   * @throws an error if `send` mined slots, and no block of these slots (at most two rounds) contains the transaction
    * @throws an error if `from` is neither the name of an account nor a BIP-39 passphrase, and `anyPassphrase` is false
-   * @throws an error with the name of the wrong field for an invalid payload
+   * @throws an error if the payload is invalid; the error names the wrong field
    * @throws RangeError for a node that does not exist
    */
   send(
@@ -206,8 +205,8 @@ export interface TestDevnet {
    */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**
-   * From now on, the nodes accept any signature for the account with this address. The chain must know the public key
-   * of the account, for example from an earlier transaction of the account. The account must not be a multisignature
+   * From now on, the nodes accept any signature for the account with this address. The chain must contain the public key
+   * of the account, for example in an earlier transaction of the account. The account must not be a multisignature
    * account.
    *
    * @throws an error for an account that does not meet these conditions

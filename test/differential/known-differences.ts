@@ -58,7 +58,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'A block that only some reference nodes can store splits a network of reference nodes. This node accepts every block that any reference node can store, and forges only blocks that all reference nodes can store. No reference node can store a block with more than 3,141 levels.',
   },
   {
-    reference: 'The reference keeps a member of an asset with the name `__proto__`.',
+    reference: 'If an asset has a member with the name `__proto__`, the reference keeps this member.',
     here: 'When this node receives an asset from a peer, it drops each member `__proto__`.',
     reason:
       'The signature does not cover a member `__proto__`, and the member has no effect in the protocol. Code that copies an object with a member `__proto__` may change the prototype of the copy.',
@@ -86,7 +86,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       "The reference keeps capital hex digits in the sender's signatures (`signature`, `signSignature`) until it stores the transaction. In generation 2, the reference also keeps capital hex digits in `recipientPublicKey`.",
     here: 'This node converts these members to lower case when it reads the transaction.',
     reason:
-      'Both nodes decode these members to bytes before they verify them, so both accept the same transactions with the same ids. The reference stores the signatures as bytes. When the reference reads a block from its database, the signatures are therefore also in lower case.',
+      'Both nodes decode these members to bytes before they verify the transaction, so both accept the same transactions with the same ids. The reference stores the signatures as bytes. When the reference reads a block from its database, the signatures are therefore also in lower case.',
   },
   {
     matches: /^accepted here, refused there: new BigNumber\(\) number type has more than # significant digits: #$/,

@@ -80,7 +80,7 @@ export const FAULTS = {
     'Run the doctor on the node’s machine, or add the address of this machine to http.accessWhitelist.',
   ),
   NODE_ANSWERS_ODDLY: error(
-    'The program that answers is not a Bloomery node.',
+    'The program that answers at the address of the node is not a Bloomery node.',
     'Set the address of the node with --node. `ss -ltnp` shows the program that uses a port.',
   ),
   NODE_OF_OTHER_NETWORK: error(
@@ -170,7 +170,7 @@ export const FAULTS = {
   ),
   FOLDER_TAKEN_OVER: error(
     'Another node has taken over the data folder, so this node no longer writes or signs.',
-    'Stop this node. Start the node again when no other node uses the folder, or with another --data-dir.',
+    'Stop this node. Start it again when no other node uses the folder. Or start it with another folder (--data-dir).',
   ),
   WRITES_FAIL: error(
     'The node cannot write to the disk.',

@@ -179,7 +179,8 @@ const SWITCH_FORGING_ROUTE: Route = {
 const DIGEST_ROUTE: Route = {
   method: 'GET',
   path: '/node/digest',
-  summary: 'Shows a digest of the consensus state. Two nodes with the same tip must have the same digest.',
+  summary:
+    'Shows a digest of the state of the chain: accounts, votes, delegates, rounds and finality. Two nodes with the same tip must have the same digest.',
   parameters: [
     int32Parameter(
       'height',
@@ -213,7 +214,7 @@ const HISTORY_ROUTE: Route = {
   method: 'GET',
   path: '/node/history',
   summary:
-    'Shows data for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers of the last hour or day. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval.',
+    'Shows data of the last hour or day for charts: blocks, transactions, missed slots, reorgs, block delay, pool and peers. The data begin when the node starts. Each point covers an interval of 30 s (last hour) or 10 min (last day). An interval has a point only if the chain changed in the interval, or if the node answered a request to `/node/history` in the interval.',
   parameters: [
     queryParameter('span', {
       type: 'string',

@@ -18,7 +18,7 @@ page is generated from the declarations in \`layout.ts\` and \`key-parts.ts\` (b
 | Role of a table | Content |
 | --- | --- |
 | \`state\` | consensus state: the result of applying all blocks. The digest (\`bloomery status --digest\`) and the checksum of the state cover these tables. The undo record of a block stores the values of these tables that the block overwrote. |
-| \`chain\` | blocks as they were signed |
+| \`chain\` | the headers and the transactions of the blocks, which contain the signed bytes |
 | \`index\` | indexes, which can be rebuilt from \`state\` and \`chain\` |
 | \`local\` | data of this node only |
 

@@ -73,8 +73,18 @@ export const TABLES = {
     key: ['listIndex'],
     value: 'public keys of the delegates with the highest vote weights, highest weight first',
   }),
-  bftState: new Table({ number: 20, role: 'state', key: [], value: 'bytes whose form the generation defines' }),
-  facts: new Table({ number: 21, role: 'state', key: ['name'], value: 'text whose form the generation defines' }),
+  bftState: new Table({
+    number: 20,
+    role: 'state',
+    key: [],
+    value: 'bytes; their format depends on the generation of the network',
+  }),
+  facts: new Table({
+    number: 21,
+    role: 'state',
+    key: ['name'],
+    value: 'text; its format depends on the generation of the network',
+  }),
 
   blockIds: new Table({ number: 32, role: 'index', key: ['id'], value: 'height' }),
   transactionIds: new Table({ number: 33, role: 'index', key: ['id'], value: 'place' }),

@@ -52,7 +52,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /after|broadhash|recipientPublicKey|rank|voteWeight|state|networkId|node\/transactions/i,
     matches:
       /^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: (200|400) here.*, 400 there \((UNKNOWN_PARAM|ENUM_MISMATCH|INVALID_TYPE)|^GET \/api\/(delegates|peers|transactions|node\/transactions\/\w+)\/?: both 400/i,
-    reference: 'A real node does not know the parameters, sort orders and peer states of the other generation.',
+    reference: 'A real node has only the parameters, sort orders and peer states of its own generation.',
     here: 'This node accepts the parameters, sort orders and peer states of both generations, unless `strictDialect` is on.',
     reason: 'A script that was written for one generation keeps working on a network of the other generation.',
   },
@@ -126,7 +126,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches: /both 400, changed body\.errors\[\]\.errors\[\]\.message/,
     reference: 'When a real node quotes a refused value, it writes an unpaired surrogate as U+FFFD.',
     here: 'This node writes an unpaired surrogate as an escape sequence, as in the request.',
-    reason: 'The JSON writer of the real node loses the value that the client sent.',
+    reason: 'U+FFFD does not show which surrogate the client sent.',
   },
   {
     reference:
@@ -197,17 +197,17 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     matches:
       /^POST \/api\/transactions: 409 here \((Unknown member is not an amount|invalid input syntax|unsupported Unicode|should NOT nest deeper than|Unknown members make the asset longer)/,
     reference:
-      'The pool of a real node accepts assets of any depth and size, unsigned amounts (`asset.amount`) of any size, and strings that its database cannot store. If an unsigned amount is not a number, a real node of generation 3 exits when its pool gets another transaction of the same sender.',
-    here: 'This node refuses a transaction that would make a block invalid. An unsigned amount must be a whole number of beddows, from 0 to 200 million LSK. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
+      'The pool of a real node accepts assets of any depth and size, amounts that no signature covers (`asset.amount`) of any size, and strings that its database cannot store. If such an amount is not a number, a real node of generation 3 exits when its pool gets another transaction of the same sender.',
+    here: 'This node refuses a transaction that would make a block invalid. An amount that no signature covers must be a whole number of beddows, from 0 to 200 million LSK. This node also refuses an asset with unknown members if the asset exceeds 256 levels of nesting or 8,192 bytes.',
     reason:
-      'A real node refuses a block with a string that its database cannot store. No honest client sends an unsigned amount that this node refuses ([decision 13](../decisions/0013-what-nobody-signed.md)). By default, the pool holds up to 5,000 transactions, so the node limits the size of each transaction.',
+      'A real node refuses a block with a string that its database cannot store. No honest client sends an amount that no signature covers and that this node refuses ([decision 13](../decisions/0013-what-nobody-signed.md)). By default, the pool holds up to 5,000 transactions, so the node limits the size of each transaction.',
   },
   {
     target: SUBMISSIONS,
     matches:
       /^POST \/api\/transactions: both 409, changed body\.errors\[\]\.message \((Unknown member is not an amount|invalid input syntax|unsupported Unicode)/,
     reference:
-      'A transaction may have an unknown member that only this node refuses, and also a fault that depends on the time or on the chain. A real node reports only this fault.',
+      'If a transaction has an unknown member that only this node refuses, and also a fault that depends on the time or on the chain, a real node reports the second fault.',
     here: 'This node reports the fault of the unknown member.',
     reason:
       'The check of unknown members is cheap, so this node makes it before the checks that need the time or the chain.',
@@ -270,8 +270,8 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
     input: /"content-type"/,
     matches: /: both 400, changed body\.errors\[\]\.errors\[\]\.(code|message) \(INVALID_CONTENT_TYPE/,
     reference:
-      'A real node parses a body with a refused content type as a form or as JSON, and also reports the faults of the body.',
-    here: 'This node does not read a body with a refused content type. Apart from the content type, it reports the faults that an empty object would have.',
+      'If a real node refuses the content type of a body, it nevertheless parses the body as a form or as JSON. It reports the wrong content type together with the faults of the body.',
+    here: 'This node does not read a body with a refused content type. It reports the refused content type, and also the faults that a body with an empty object would have.',
     reason: 'A node can refuse a body without reading it. Both nodes report the wrong content type first.',
   },
   {
