@@ -9,7 +9,7 @@ import { exchanges, examplesSource } from './exchanges.ts';
 import { populatedNode } from './populated-node.ts';
 import { commandsOf, pageOf, resourceOf } from './pages.ts';
 
-test('each resource has a page in docs/http, with requests and the answers of a fake node', async (t) => {
+test('each resource has a page in docs/http, which shows requests, and the answers of a fake node to them', async (t) => {
   const routes = allRoutes({ generation: 3, strict: false });
   const examples = await exchanges(t);
   keep(t, join('src', 'http', 'examples.ts'), examplesSource(examples));
