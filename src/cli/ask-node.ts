@@ -47,7 +47,10 @@ export interface NodeAsker {
 
 interface Answer {
   readonly data?: unknown;
-  /** Member `message` of an error answer, shortened, because a program that is not a node may have sent a long text. */
+  /**
+   * Text of the member `message` of an error answer. A long text is shortened, because the sender may be a program that
+   * is not a node.
+   */
   readonly message?: string;
   /** Code in the member `reason` of an error answer, for example `NODE_SILENT`. */
   readonly code?: string;
@@ -162,9 +165,9 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   function unexpected(path: string, response: Response, { message, code, reasons }: Answer): ProtocolError {
     const { status } = response;
     const refusal = [message ?? `status ${status}`, ...reasons].map((text) => text.replace(/\.$/, '')).join(': ');
-    // An answer that has a message comes from a node that this machine may query, if the answer also has reasons or a
-    // status of at least 500. Any other answer may come from a program that is not a node, or from a node that refuses
-    // this machine. In this case, the error ends with a question to the user.
+    // An answer with a message and reasons comes from a node that this machine may query. The same is true of an answer
+    // with a message and a status of at least 500. Any other answer may come from a program that is not a node, or from
+    // a node that refuses this machine. In this case, the error ends with a question to the user.
     const isOfNode = message !== undefined && (status >= 500 || reasons.length > 0);
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(

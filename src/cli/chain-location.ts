@@ -36,7 +36,7 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
  * Returns the location of the chain of `flags.network`. The data folder of the chain is in the folder of `--data-dir`,
  * or without this option in the folder that `bloomeryHome` returns. The chain need not exist.
  *
- * @throws ProtocolError like `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
+ * @throws ProtocolError in the same cases as `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
  */
 export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): NetworkChainLocation {
   const home = bloomeryHome(process.env);

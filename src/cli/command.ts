@@ -20,7 +20,10 @@ export function command(parent: Command, name: string, description: string): Com
   return quiet(parent.command(name)).description(description);
 }
 
-/** Makes a command print its help when it is called without a subcommand, and refuse an unknown subcommand. */
+/**
+ * Sets what a command does without a known subcommand: it prints its help if no subcommand is given, and refuses an
+ * unknown subcommand.
+ */
 export function onlyCommands(parent: Command): void {
   parent.addHelpText('after', EXIT_CODES);
   parent.allowExcessArguments().action(() => {
@@ -30,7 +33,7 @@ export function onlyCommands(parent: Command): void {
   });
 }
 
-/** The error for an unknown command. The error suggests a similar known command, if there is one. */
+/** Creates the error for an unknown command. The error suggests a similar known command, if there is one. */
 function unknownCommand(parent: Command, name: string): ProtocolError {
   const similar = similarTo(
     name,

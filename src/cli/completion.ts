@@ -6,7 +6,7 @@ export type Shell = 'bash' | 'zsh' | 'fish';
 
 /** Values for options whose definitions do not list the possible values. */
 export interface KnownValues {
-  /** Names of networks, for each option `--network`. */
+  /** Names of networks: the values of the option `--network` in each command. */
   readonly networks: readonly string[];
 }
 

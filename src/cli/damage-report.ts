@@ -1,5 +1,5 @@
 /**
- * Reports a chain store as damaged if work on the store fails with an unexpected error. A wrong byte in a value causes
+ * If work on a chain store fails with an unexpected error, reports the store as damaged. A wrong byte in a value causes
  * many kinds of errors in the decoders, so no single kind of error shows damage.
  */
 
@@ -13,7 +13,8 @@ import { CommanderError } from 'commander';
  * both possibilities.
  *
  * @param directory folder of the store, for the error
- * @throws ProtocolError `STORE_DAMAGED` in place of an error that means damage or a defect; all other errors of `work`
+ * @throws the errors of `work`. An error that has no code and does not come from the system shows damage or a defect of
+ *   the program. For such an error, the function throws the ProtocolError `STORE_DAMAGED` instead
  */
 export async function withDamageReport<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {

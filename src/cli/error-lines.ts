@@ -16,9 +16,9 @@ export const EXIT = {
    */
   usage: 2,
   /**
-   * The watchdog ended a node that could no longer work, so that the program that supervises the node (for example
-   * systemd) restarts the node. If the main thread is blocked, a signal ends the process instead, and this code is not
-   * used.
+   * The watchdog ended a node that could no longer work. The program that supervises the node (for example systemd)
+   * should then restart the node. If the main thread is blocked, a signal ends the process instead, and this code is
+   * not used.
    */
   unhealthy: 3,
 } as const;
@@ -37,8 +37,8 @@ export function usageError(message: string): ProtocolError {
 }
 
 /**
- * Line and exit code for any thrown value. If `shownCode` returns a code that the text of the error does not contain,
- * the line ends with this code.
+ * Returns the line that the program prints for a thrown value of any type, and the exit code. If `shownCode` returns a
+ * code that the text of the error does not contain, the line ends with this code.
  */
 export function errorLineOf(error: unknown): ErrorLine {
   const text = textOf(error)
@@ -123,7 +123,8 @@ function withOnePrefix(text: string): string {
 const NOT_CLOSED = 'not everything could be closed: ';
 
 /**
- * Texts, by code, that replace the message of an error. For example, `ports.ts` throws `PORT_IN_USE` without a message.
+ * The texts that replace the message of a `ProtocolError`, by the code of the error. For example, `ports.ts` throws
+ * `PORT_IN_USE` without a message.
  */
 const SENTENCES: Readonly<Record<string, (data: ErrorData) => string>> = {
   PORT_IN_USE: (data) => `port ${String(data['port'])} is in use: stop the program that has it or choose another port`,

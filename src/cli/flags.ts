@@ -68,8 +68,8 @@ export interface InitFlags {
   readonly iterations: number;
   /**
    * Path of the systemd unit; true for `--unit` without a path, false for `--no-unit`. Undefined if neither flag is
-   * given. In this case, the command asks the user whether to write a unit; but with `--yes`, the command does not ask,
-   * and writes no unit.
+   * given. If the value is undefined, the command asks the user whether to write a unit. With `--yes`, however, the
+   * command does not ask, and writes no unit.
    */
   readonly unit?: string | boolean;
   readonly yes?: true;
@@ -269,7 +269,7 @@ export interface ForgingStatusFlags {
 export interface ForgingImportFlags {
   readonly network: string;
   readonly dataDir?: string;
-  /** Path of the node's configuration file, of which the commands use `forging.watermarkFolder`. */
+  /** Path of the node's configuration file. The commands read the option `forging.watermarkFolder` from this file. */
   readonly config?: string;
   readonly json?: true;
 }

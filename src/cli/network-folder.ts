@@ -1,4 +1,7 @@
-/** Writes the folder of a network: completely or not at all, and only if a node can load it. */
+/**
+ * Writes the folder of a network. The new files replace the old folder only after they are complete, and only if a node
+ * can load them.
+ */
 
 import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -34,8 +37,10 @@ export function checkEmpty(directory: string, remedy: string): void {
  * `out`, and renames the temporary folder to `out`.
  *
  * @param files contents of the files, by file name
- * @param sourceOf returns the path that error messages show for a file name, instead of the path of the temporary file
- * @throws ProtocolError the error of `loadNetwork`, with the paths from `sourceOf`; `out` is then unchanged
+ * @param sourceOf returns a path for the name of a file; error messages show this path, and not the path of the
+ *   temporary file
+ * @throws ProtocolError the error of `loadNetwork`, with the paths from `sourceOf`. In this case, the function does not
+ *   change the folder `out`
  */
 export function writeNetworkFolder(
   out: string,

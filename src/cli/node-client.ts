@@ -88,7 +88,7 @@ export interface NodeClient {
 /**
  * @param url base address, with or without `/api`
  * @param timeoutMs time limit for an answer; default as in `AskerOptions`
- * @throws ProtocolError like `nodeAsker`. The queries throw like `NodeAsker.ask`
+ * @throws ProtocolError in the same cases as `nodeAsker`. The queries throw errors in the same cases as `NodeAsker.ask`
  */
 export function nodeClient(url: string, timeoutMs?: number): NodeClient {
   const { ask } = nodeAsker(url, { isOwnKind: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) });

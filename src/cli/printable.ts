@@ -15,7 +15,7 @@ const UNSAFE_BUT_LINE_BREAKS_AND_TABS = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}
  */
 const UNSAFE_BUT_LINE_BREAKS = /[^\P{Cc}\n]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** One line with `?` in place of each unsafe character. */
+/** Returns the text with `?` in place of each unsafe character, so that the text stays on one line. */
 export function printable(text: string): string {
   return text.replace(UNSAFE_CHARACTERS, '?');
 }

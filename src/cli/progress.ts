@@ -1,7 +1,8 @@
 /**
- * Shows the progress of a long command. A terminal shows one line, which changes in place. Any other output gets a new
- * line at most every 10 seconds if the command works through blocks, and at most every 5 seconds if the command works
- * in other steps. The progress goes to the standard error output, because results go to the standard output.
+ * Shows the progress of a long command. On a terminal, the module overwrites one line again and again. To any other
+ * output, the module writes a new line at most every 10 seconds if the command handles one block after another
+ * (`Progress`). For a command with other steps (`StepProgress`), the interval is 5 seconds. The progress goes to the
+ * standard error output, because results go to the standard output.
  */
 
 import { isatty } from 'node:tty';
@@ -10,7 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import { durationText } from '../primitives/duration.ts';
 import { writeStderr } from './output.ts';
 
-/** Progress of a command that works through blocks. */
+/** Progress of a command that handles one block after another. */
 export interface Progress {
   /**
    * @param height height of the last finished block
@@ -148,8 +149,8 @@ export interface ProgressFacts {
 }
 
 /**
- * One line with the last finished height and the speed in blocks per second. If `fraction` is known and above 0, the
- * line also contains the percentage and the remaining time.
+ * Returns one line of text with the last finished height and the speed in blocks per second. If `fraction` is known and
+ * above 0, the line also contains the percentage and the remaining time.
  */
 export function progressText({ what, height, blocks, seconds, fraction }: ProgressFacts): string {
   const rate = seconds > 0 ? Math.round(blocks / seconds) : 0;

@@ -98,8 +98,9 @@ export function removeTemporaryFilesAtStop(): void {
 }
 
 /**
- * Detects the end of a supervisor to which this process has no IPC channel. When the supervisor ends, this process gets
- * a new parent process.
+ * Calls `onGone` when the parent process has ended. This function is for a process that has no IPC channel to its
+ * supervisor, and whose parent process is the supervisor. When the parent process ends, this process gets a new parent
+ * process.
  */
 function watchParent(onGone: () => void): void {
   const parent = process.ppid;

@@ -81,8 +81,9 @@ function readAll(descriptor: number, bytesMax: number, waitMsMax: number): Buffe
       continue;
     }
     // A read of a pipe returns 0 bytes at the end of the data, but also while no process has opened the pipe for
-    // writing. Before the first byte, 0 bytes from a pipe are therefore not the end. If the standard input is a pipe, a
-    // process has already opened it for writing, so 0 bytes are always the end.
+    // writing. If a read returns 0 bytes before the first byte has arrived, the data of the pipe therefore need not be
+    // at their end. If the standard input is a pipe, a process has already opened it for writing. A read of 0 bytes
+    // from the standard input therefore always means the end of the data.
     const isAtEnd = count === 0 && (bytes > 0 || waitMsMax === 0 || waitMsMax === Infinity);
     if (isAtEnd) return Buffer.concat(parts);
     if (waitedMs >= waitMsMax) throw new Error(`no data arrived through the pipe for ${waitMsMax / 1000} s`);

@@ -24,7 +24,10 @@ export interface ForeignOptions {
   readonly name: string;
   /** Protocol version of the network, in place of the protocol version in `config.json`. */
   readonly protocolVersion?: string;
-  /** Known facts of the public networks. The files of a public network must agree with its facts. */
+  /**
+   * For each public network, its epoch, genesis block id and other fixed values (`identity.json`). If the imported
+   * network is one of these networks, its files must agree with these values.
+   */
   readonly identities: readonly NetworkIdentity[];
 }
 

@@ -31,7 +31,7 @@ export interface ConfigSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Values of the flags, by the name of the option (`section.key`), in the same form as in a configuration file. */
   readonly flags?: ReadonlyMap<string, unknown>;
-  /** Default of `http.processes` on this machine; 0 unless given. */
+  /** The default of the option `http.processes` on this machine. If this member is absent, the default is 0. */
   readonly processes?: number;
 }
 
@@ -41,7 +41,9 @@ const CODE = 'CONFIG_INVALID';
  * smaller.
  */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
-/** Default of `forging.consensusMin` in generation 2 if `forging.force` is not true, in percent. */
+/**
+ * Default of `forging.consensusMin` in percent, in generation 2. If `forging.force` is true, another default applies.
+ */
 const GEN2_CONSENSUS_MIN = 51;
 
 /** An option with its effective value and the source of that value. */
@@ -72,7 +74,7 @@ export function loadConfig(sources: ConfigSources): Config {
 /**
  * Loads the configuration of a node as a list of options in the order of the schema.
  *
- * @throws ProtocolError like `loadConfig`
+ * @throws ProtocolError in the same cases as `loadConfig`
  */
 export function explainConfig(sources: ConfigSources): readonly ExplainedOption[] {
   const layers = [
@@ -191,8 +193,8 @@ function checkTlsFiles({ http }: Config): void {
 }
 
 /**
- * Refuses equal ports of two listeners, except port 0. For `http.port` and `p2p.port`, 0 means any free port. For
- * `http.tlsPort`, 0 means no listener.
+ * Throws an error if two listeners have the same port. Several listeners may have port 0. For `http.port` and
+ * `p2p.port`, 0 means any free port. For `http.tlsPort`, 0 means no listener.
  */
 function checkPortsDiffer({ http, p2p }: Config): void {
   const ports = [

@@ -42,7 +42,7 @@ export interface Network {
 }
 
 export interface SeedPeer {
-  /** Host name or IPv4 address. */
+  /** Host name or IPv4 address of the seed peer. */
   readonly host: string;
   readonly wsPort: number;
 }
@@ -111,8 +111,8 @@ export function loadNetwork(directory: string): Network {
 
   const genesisFile = join(folder, 'genesis.json');
   // `readJson` does not search the genesis block for repeated keys, because `checkGenesis` verifies the parsed block.
-  // `checkGenesis` compares the hash of the header with the id and, from block version 2 on, the hash of the
-  // transactions with the payload hash.
+  // `checkGenesis` compares the hash of the header with the id. From block version 2 on, it also compares the hash of
+  // the transactions with the payload hash.
   const genesisJson = readJson(genesisFile, true);
   const genesis = new RecordReader(genesisJson, genesisFile, CODE);
   const nethash = genesis.text('payloadHash', '64 lower-case hexadecimal digits', (text) => isCanonicalHex(text, 32));
@@ -163,8 +163,8 @@ export function bloomeryHome(environment: Readonly<Record<string, string | undef
  * path. Any other value is a name. A name is looked up among the networks of the package, then among the networks of
  * `home`, then as a folder in the working directory.
  *
- * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy if the value is empty, or if the function finds neither a
- *   folder that contains `network.json` nor a folder that the user of this process may not read
+ * @throws ProtocolError `NETWORK_UNKNOWN` with the remedy, if the value is empty or no folder is found. A folder counts
+ *   as found if it contains `network.json`, or if the user of this process has no right to read it
  */
 export function findNetworkDirectory(nameOrDirectory: string, home: string): string {
   const isPath = /[\\/]/.test(nameOrDirectory) || nameOrDirectory.startsWith('.');

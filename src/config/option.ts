@@ -19,7 +19,8 @@ export interface Option<T> {
    */
   readonly secret?: boolean;
   /**
-   * Replaces `default` in the documentation, for a default that depends on the network, the machine or another option.
+   * Text that the documentation shows in place of `default`, if the default depends on the network, the machine or
+   * another option.
    */
   readonly defaultText?: string;
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */

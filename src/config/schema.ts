@@ -387,8 +387,8 @@ export function variableOf(section: string, key: string): string {
 }
 
 /**
- * True for an absolute http or https URL that contains no user name and no password. Also true for an empty text,
- * because an empty text means that the option is not set.
+ * True for an absolute http or https URL that contains no user name and no password. The result is also true for an
+ * empty text, because an empty text means that the option is not set.
  */
 function isWebUrl(text: string): boolean {
   if (text === '') return true;

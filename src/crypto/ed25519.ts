@@ -64,7 +64,7 @@ let fallback: Ed25519 | undefined;
 /**
  * Returns the backend of this process. The first call selects the backend with `selectEd25519`.
  *
- * @throws ProtocolError like `selectEd25519`
+ * @throws ProtocolError in the same cases as `selectEd25519`
  */
 export function defaultEd25519(): Ed25519 {
   fallback ??= selectEd25519();
@@ -150,8 +150,8 @@ export function createNoble(): Ed25519 {
 
 /**
  * Computes S*B - h*A, encodes the point, and compares the bytes with R. B is the base point, A is the public key, and h
- * is the SHA-512 digest of R, A and the message, modulo the group order. The comparison of bytes also refuses every
- * non-canonical R.
+ * is the SHA-512 digest of R, A and the message, reduced modulo the group order. The comparison of bytes also refuses
+ * every non-canonical R.
  */
 function equationHolds(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   let a: noble.Point;

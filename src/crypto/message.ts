@@ -35,7 +35,7 @@ export function signMessage(message: string, keyPair: Ed25519KeyPair, ed25519: E
 }
 
 /**
- * @param signed a public key of 64 hexadecimal digits, and a signature of 128
+ * @param signed a message with a public key of 64 hexadecimal digits and a signature of 128 hexadecimal digits
  * @returns whether the signature is valid; false if the key or the signature has a wrong length
  * @throws ProtocolError `HEX_INVALID` if the key or the signature is not hexadecimal
  */

@@ -21,7 +21,7 @@ export interface Status {
     readonly validated: number;
     readonly received: number;
   };
-  /** Present when the node has no peers and needs no peers. */
+  /** True if the node has no peers and needs no peers; otherwise absent. */
   readonly isAlone?: true;
   /** The reading processes of the node; absent if the main process answers HTTP requests itself. */
   readonly readers?: {
@@ -137,7 +137,7 @@ export interface Delegate {
   readonly account: { readonly address: string; readonly publicKey: string };
 }
 
-/** Earnings of a delegate: the fees and rewards of its forged blocks, and their sum (`forged`). */
+/** Earnings of a delegate from its forged blocks: the fees, the rewards, and the sum of fees and rewards (`forged`). */
 export interface Earnings {
   readonly fees: string;
   readonly rewards: string;

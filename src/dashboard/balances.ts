@@ -5,7 +5,7 @@ import type { Transaction } from './answers.ts';
 export interface BalanceStep {
   /** Whole seconds since the epoch of the network. */
   readonly timestamp: number;
-  /** Balance after all transactions of that second. */
+  /** Balance after all transactions up to and including those with this `timestamp`. */
   readonly beddows: bigint;
 }
 

@@ -2,7 +2,7 @@
 
 export type Confirmation =
   | { readonly state: 'in the pool' }
-  /** `confirmations` counts the block and the blocks above it. */
+  /** `confirmations` is the number of blocks from this block (or from the block of this transaction) up to the tip. */
   | { readonly state: 'confirmed' | 'final'; readonly confirmations: number };
 
 export interface Heights {

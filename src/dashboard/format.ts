@@ -59,7 +59,7 @@ interface Results {
 /**
  * Example: `99.01 %`. Undefined for a delegate that has neither forged nor missed a block.
  *
- * @param decimals number of decimals; by default, as many as the percentage has
+ * @param decimals number of decimals in the text; if undefined, the text has all decimals of `productivity`
  */
 export function productivityOf(results: Results, decimals?: number): string | undefined {
   const { producedBlocks, missedBlocks, productivity } = results;

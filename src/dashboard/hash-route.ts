@@ -23,7 +23,10 @@ export interface HashRoute {
   readonly item: string | undefined;
   /** Number of the page of the list; the first page is 1. */
   readonly page: number;
-  /** Cursor that the node sent for the last entry before the page; empty for the first page. */
+  /**
+   * Cursor with which the dashboard requests the page. The node sent this cursor together with the previous page. The
+   * text is empty for the first page.
+   */
   readonly after: string;
   /**
    * Filters and order (`sort`) of a list, or the time span of the charts. Contains only filters that the view supports.

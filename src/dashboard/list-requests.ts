@@ -71,7 +71,10 @@ interface WrongField {
   readonly field: string;
 }
 
-/** The path of a request to the node, or the reason why the filters make no valid request. */
+/**
+ * The path of a request to the node. If a field of the form with the list's filters is wrong, the value contains this
+ * field and its problem instead of a path.
+ */
 export type ListRequest = { readonly path: string } | WrongField;
 
 export interface PageOfList {

@@ -1,6 +1,6 @@
 /**
- * Lists the queues of the transaction pool, from the last queue (`ready`) back to the first queue (`received`). Also
- * describes what the transactions of each queue wait for.
+ * Lists the queues of the transaction pool, from the last queue (`ready`) back to the first queue (`received`). For
+ * each queue, a function of this file says what its transactions wait for.
  */
 
 export const POOL_STATES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;

@@ -44,9 +44,9 @@ const GATHER_MS = 200;
  */
 const AT_ONCE_MAX = 3;
 /**
- * Time in milliseconds from the arrival of an item to the check whether a connected peer is known to have the item. If
- * no connected peer is known to have the item then, the node announces the item again. Each time the node announces the
- * item again in this way, the time doubles, up to `AGAIN_MS_MAX`.
+ * Time in milliseconds from the arrival of an item to the check whether a connected peer is known to have the item. If,
+ * at this check, no connected peer is known to have the item, the node announces the item again. Each time the node
+ * announces the item again in this way, the time doubles, up to `AGAIN_MS_MAX`.
  */
 const AGAIN_MS = 30_000;
 const AGAIN_MS_MAX = 600_000;
@@ -168,8 +168,8 @@ export class Announcements<T> {
   }
 
   /**
-   * Called when a connection opens. The connected peer can then get each item that the node must still announce, and
-   * that the node has announced to fewer than `peersPerItemMax` peers.
+   * Called when a connection opens. The node can then also announce earlier items to this peer. Such an item must still
+   * be current (`isCurrent`), and the node must have announced it to fewer than `peersPerItemMax` peers.
    */
   connected(): void {
     this.#arm(GATHER_MS);

@@ -59,9 +59,9 @@ export class BlockGossip {
   /** Ids of blocks that this node has forged or imported. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of the whole JSON documents of blocks that this node ignored, or refused with a code that is not in
-   * `CLOCK_DEPENDENT_REJECTIONS`. A block's id does not cover the whole block, so a damaged copy can have the id of the
-   * undamaged block. After the refusal of a damaged copy, the node must still accept the undamaged block.
+   * Digests of the whole JSON documents of ignored and refused blocks. A block is missing here if the code of its
+   * refusal is in `CLOCK_DEPENDENT_REJECTIONS`. A block's id does not cover the whole block, so a damaged copy can have
+   * the id of the undamaged block. After the refusal of a damaged copy, the node must still accept the undamaged block.
    */
   readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
@@ -105,8 +105,8 @@ export class BlockGossip {
         noteBlockTime(peerId, block, receivedMs);
         return;
       case 'ignored':
-        // The node remembers the digest of the whole document and not the block's id. The id and the signature of a
-        // block of version 0 or 1 do not cover the height of the block. A copy with a wrong height therefore has the
+        // The node remembers the digest of the block's whole JSON, and not the block's id. The id and the signature of
+        // a block of version 0 or 1 do not cover the height of the block. A copy with a wrong height therefore has the
         // same id as the block with the correct height.
         this.#refusedDocuments.set(digest, true);
         return;

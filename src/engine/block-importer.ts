@@ -93,7 +93,7 @@ export class BlockImporter {
    * Compares a block with the tip. If the block follows the tip or wins a tie-break, the method checks the header,
    * signature, payload hash and slot owner of the block, and whether the slot of the block has begun. For any other
    * block, the method returns the result of `#applyForkChoice`. This method does not check the signatures of the
-   * transactions. A block can have many transactions, and the check of their signatures takes long.
+   * transactions, because the check of many signatures takes long.
    *
    * @throws BlockRejected
    */
@@ -111,9 +111,10 @@ export class BlockImporter {
    * Applies fork choice to a block.
    *
    * @returns `fits`, or the outcome of the import if the block can neither extend nor replace the tip
-   * @throws BlockRejected if fork choice returns `doubleForging`, and the header, signature or payload hash of the
-   *   block is wrong. Also if fork choice returns `betterChain`, the generator of the block is a registered delegate,
-   *   and the header, signature or payload hash is wrong or the slot of the block has not begun
+   * @throws BlockRejected if the header, signature or payload hash of the block is wrong, or if the slot of the block
+   *   has not begun. The method checks the slot only if fork choice returns `betterChain`. It makes the other checks if
+   *   fork choice returns `doubleForging` or `betterChain`. For `betterChain`, it makes no check if the generator of
+   *   the block is not a registered delegate
    */
   #applyForkChoice(block: Block, receivedAtS: number): Decision {
     const { rules, verify, state, tip, finalizedHeight } = this.#chain;

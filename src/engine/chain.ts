@@ -262,15 +262,16 @@ export class Chain {
   }
 
   /**
-   * Replaces all blocks above `commonHeight` by a branch that fork choice prefers, in one commit. If the rules refuse a
+   * In one commit, replaces all blocks above `commonHeight` by a branch that fork choice prefers. If the rules refuse a
    * block of the branch, the method shortens the branch to the blocks before the refused block. The method then
    * switches to the shortened branch only if fork choice prefers the last block of this branch to the old tip. A node
    * whose clock is behind refuses the newest blocks of every branch. The node must therefore be able to switch to a
    * part of a branch.
    *
    * @param branch the blocks above `commonHeight`, oldest first
-   * @throws BranchRejected for the refused block. The chain is then unchanged, or its tip is the last block of the
-   *   shortened branch. The method also throws the other errors of `commit`, and the errors of `completeIndexes`
+   * @throws BranchRejected if the rules refuse a block of the branch. If the method has switched to the shortened
+   *   branch, the tip is then the last block of this branch. Otherwise, the chain is unchanged. The method also throws
+   *   the other errors of `commit`, and the errors of `completeIndexes`
    * @throws ProtocolError `SWITCH_BELOW_FINALITY` if a block to revert is final; `SWITCH_NOT_BETTER` if fork choice
    *   does not prefer the branch; `TIP_MOVED` if the branch does not follow our block at `commonHeight`. The chain is
    *   then unchanged

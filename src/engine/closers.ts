@@ -22,8 +22,8 @@ export class Closers {
       try {
         await step();
       } catch (error) {
-        // If the step called `close` of another instance of `Closers`, the AggregateError contains the errors of the
-        // steps of that instance.
+        // The failed step may have called `close` of another instance of `Closers`. `error` is then an AggregateError
+        // with the errors of the steps of that instance.
         if (error instanceof AggregateError) errors.push(...(error.errors as unknown[]));
         else errors.push(error);
       }

@@ -91,8 +91,8 @@ export class Diagnostics {
   }
 
   /**
-   * Removes the diagnostics of the module `forge` about a slot in which a delegate of this node has now forged. The
-   * events of these diagnostics only delayed the block, so the events need no explanation.
+   * Called when a delegate of this node has forged in a slot. Removes the diagnostics of the module `forge` about this
+   * slot. Their events only delayed the block, so these events need no explanation.
    */
   #retract(slot: unknown): void {
     const entries = this.#byModule.get('forge') ?? [];

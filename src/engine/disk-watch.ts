@@ -39,7 +39,10 @@ export interface NotReady {
   readonly reason: string;
   /** Code of the fault, such as `STORE_WRITE_FAILED`; absent if nothing is wrong on this node. */
   readonly cause?: string;
-  /** Unix time in milliseconds since which writes fail; absent if the reason is not a failed write. */
+  /**
+   * Unix time in milliseconds of the first write that failed; absent if the node is not ready for another reason than
+   * failed writes.
+   */
   readonly writesFailSinceMs?: number;
 }
 
@@ -59,7 +62,7 @@ export class DiskWatch {
   /**
    * Runs a change of the store. If a write fails, the method records and logs the failure.
    *
-   * @throws each error of `change`
+   * @throws every error that `change` throws
    */
   watch<T>(change: () => T): T {
     try {

@@ -18,8 +18,8 @@ import type { PeerId, TransportHandlers } from '../ports/transport.ts';
 export const REQUESTS_WAITING_MAX = 64;
 
 /**
- * Approximate time in milliseconds to read and refuse a request. For each refusal, the queue charges this time to the
- * same budget (`WorkShare`) as the time of the answers.
+ * Approximate time in milliseconds to read and refuse a request. For each refusal, the queue takes this time from the
+ * budget (`WorkShare`) from which it also takes the time of the answers.
  */
 const REFUSAL_MS = 0.25;
 /** All refusals use one error object, because a stack trace costs more time than the rest of a refusal. */
@@ -125,7 +125,7 @@ export class FairAnswerQueue {
   }
 }
 
-/** Resolves after the promise callbacks that directly follow an answer. */
+/** Resolves when the promise callbacks that follow an answer have run (up to a chain of `SETTLING_DEPTH` callbacks). */
 async function settled(): Promise<void> {
   for (let depth = 0; depth < SETTLING_DEPTH; depth += 1) await Promise.resolve();
 }

@@ -33,9 +33,9 @@ export interface GenerationProfile {
    */
   readonly sharedPerAnswerMax: number;
   /**
-   * Minimum percentage of peers that must have our tip before the node forges; 0 for no minimum. The percentage must
-   * reach the minimum among all connected peers, or among only the peers that this node dialled or that its operator
-   * named.
+   * Minimum percentage of peers that must have our tip before the node forges; 0 for no minimum. The node computes two
+   * percentages: one among all connected peers, and one among only the peers that this node dialled or that its
+   * operator named. It is enough that one of the two percentages reaches the minimum.
    */
   readonly forgingConsensusMin: number;
 }

@@ -215,8 +215,9 @@ export class Gossip {
 
   #fetchAnnounced(peerId: PeerId, ids: readonly TransactionId[]): void {
     const { synchronizer, payerOf } = this.#dependencies;
-    // If the peer's verification budget is used up, the node would not verify the peer's transactions, so the node does
-    // not ask for them. Other peers usually announce these transactions, too.
+    // While the peer's verification budget is used up, the node verifies no transactions of the peer. The node
+    // therefore does not ask the peer for the announced transactions. Other peers usually announce these transactions,
+    // too.
     if (!synchronizer.syncing && payerOf(peerId).mayAsk()) this.#fetcher.announced(peerId, ids);
   }
 
@@ -225,7 +226,8 @@ export class Gossip {
    *
    * @returns the ids, as the peer states them, of the transactions that the pool examined. The result omits the
    *   transactions after an invalid transaction, and the transactions that exceed the peer's verification budget. The
-   *   result includes transactions that a full pool refused, because the pool would also refuse them from other peers.
+   *   result includes transactions that the pool refused because it was full. The pool would also refuse them from
+   *   other peers.
    */
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
@@ -297,8 +299,8 @@ export class Gossip {
 
   #logFailure(peerId: PeerId, error: unknown): void {
     const code = error instanceof ProtocolError ? error.code : 'GOSSIP_FAILED';
-    // Only errors of this node are logged at the level `error`. A missing answer of a peer is no error of this node. A
-    // failed write to the store is not logged at this level here, because `DiskWatch` has already logged it.
+    // The level `error` is only for errors of this node. A missing answer of a peer is no error of this node. A failed
+    // write to the store is an error of this node, but `DiskWatch` has already logged it at the level `error`.
     const isOurs = code === 'GOSSIP_FAILED' || (code.startsWith('STORE_') && !LOGGED_BY_DISK_WATCH.has(code));
     this.#dependencies.observer.log(isOurs ? 'error' : 'debug', code, 'could not handle a message', {
       peer: peerId,
@@ -307,7 +309,10 @@ export class Gossip {
   }
 }
 
-/** Returns the ids that a peer states in its transactions. Omits values that are not strings, or too long for an id. */
+/**
+ * Returns the ids that a peer states in its transactions. Omits values that are not strings, and strings that are too
+ * long for an id.
+ */
 function idsOf(transactions: readonly unknown[]): readonly TransactionId[] {
   return transactions.flatMap((json) => {
     const id: unknown = typeof json === 'object' && json !== null ? Reflect.get(json, 'id') : undefined;

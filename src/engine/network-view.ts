@@ -34,7 +34,7 @@ export class NetworkView {
    * Returns the broadhash of our chain up to a height, in hexadecimal. The broadhash is a hash of the ids of the last
    * blocks (`protocol/broadhash.ts`).
    *
-   * @param height height of the tip by default
+   * @param height height of the highest block to include; by default the height of the tip
    */
   broadhash(height?: number): string {
     const { store, params } = this.#dependencies;

@@ -79,7 +79,8 @@ export class SlotHistory {
   slotChecked(slot: number): void {
     const last = this.#looks.at(-1);
     if (last?.toSlot === slot) return;
-    // A new range begins if the process skipped a slot. It also begins if the clock was set back to earlier slots.
+    // `#looks` contains ranges of consecutive slots in which the scheduler ran. A new range begins if the process
+    // skipped a slot, or if the clock was set back to earlier slots.
     const isNext = last?.toSlot === slot - 1;
     const range = { fromSlot: isNext ? last.fromSlot : slot, toSlot: slot };
     this.#looks = [...(isNext ? this.#looks.slice(0, -1) : this.#looks), range].slice(-LOOKS_MAX);

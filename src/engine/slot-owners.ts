@@ -1,8 +1,8 @@
 /**
  * Finds the owners of slots, according to the chain of this node. For a slot at or before the tip, the owner is
- * certain: the height of the first block in this slot or after it gives the round, and thus the order of forgers. After
- * the tip, other nodes may have blocks that this node lacks. Therefore, the owner of a slot after the tip is certain
- * only if these blocks cannot have begun a later round before the slot.
+ * certain: the height of the first block in this slot or after it gives the round, and thus the order of forgers. For
+ * slots after the tip, other nodes may have blocks that this node lacks. Therefore, the owner of a slot after the tip
+ * is certain only if these blocks cannot have begun a later round before the slot.
  */
 
 import type { ChainReader } from '../ports/store.ts';

@@ -1,9 +1,9 @@
 /**
  * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
- * node asks another peer, because a dishonest peer can send false content for an id. After `REFUSALS_MAX` refusals, the
- * node asks no peer for the transaction for a minute, because honest peers may also have a transaction that the pool
- * refuses, and would send it again and again.
+ * node asks another peer, because a dishonest peer can send false content for an id. Honest peers may also have a
+ * transaction that the pool refuses, and would send it again and again. After `REFUSALS_MAX` refusals, the node
+ * therefore asks no peer for the transaction for a minute.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -16,9 +16,10 @@ import type { TransactionId } from '../protocol/types.ts';
 import { ITEMS_PER_MESSAGE_MAX } from './announcements.ts';
 
 /**
- * For each peer, the maximum number of announced ids that the node still intends to request from the peer. To make room
- * for a further id, the node drops an id whose transaction the pool has refused. If there is no such id, the node
- * ignores the further id, because other peers usually announce the same transaction.
+ * For each peer, the node keeps the announced ids of the transactions that it still intends to request from this peer.
+ * This constant is the maximum number of these ids for one peer. To make room for a further id, the node drops an id
+ * whose transaction the pool has refused. If there is no such id, the node ignores the further id, because other peers
+ * usually announce the same transaction.
  */
 const WANTED_PER_PEER_MAX = 500;
 /**
@@ -26,14 +27,14 @@ const WANTED_PER_PEER_MAX = 500;
  * allows fewer connections than this number, so the node usually still remembers the bucket of a peer that reconnects.
  */
 const PEERS_MAX = 20_000;
-/** Maximum number of ids for which the node remembers when it first asked a peer. */
+/** Maximum number of ids for which the node remembers the time of its first request to a peer. */
 const ASKED_MAX = 10_000;
 /**
  * Time in milliseconds for which the node asks only one peer for a transaction. After this time, the node asks another
  * peer, because the first peer may never answer.
  */
 const FIRST_ASKED_ALONE_MS = 2_000;
-/** Time in milliseconds after which the node forgets when it first asked for an id. */
+/** Time in milliseconds for which the node remembers when it first asked for a transaction. */
 const ASKED_FORGOTTEN_MS = 60_000;
 /**
  * Number of refusals of one transaction after which the node asks no peer for it during `REFUSED_PAUSE_MS`. Until then,
@@ -85,8 +86,8 @@ export interface FetcherOptions {
 
 interface Refusal {
   /**
-   * Peers that sent the transaction, the newest last. The node does not ask these peers for the transaction while it
-   * remembers that the pool refused the transaction.
+   * Peers that sent the transaction; the peer that sent it most recently is last. The node does not ask these peers for
+   * the transaction while it remembers that the pool refused the transaction.
    */
   readonly givers: readonly PeerId[];
   /** Number of times that peers sent the transaction and the pool refused it. */
@@ -99,7 +100,7 @@ interface Refusal {
 
 interface Announcer {
   readonly bucket: TokenBucket;
-  /** Ids that the peer announced and that the node still intends to request from this peer. */
+  /** Ids of the transactions that the peer announced and that the node still intends to request from this peer. */
   readonly wanted: Set<TransactionId>;
   /**
    * Largest number of ids that the peer announced in one message, but at most `ITEMS_PER_MESSAGE_MAX`. One request to
@@ -264,8 +265,8 @@ export class TransactionFetcher {
    * Chooses the ids for the next request to a peer. If no id is due, `ids` is empty, and `waitMs` is the time until the
    * next attempt. The method deletes from `wanted` the ids of transactions that have arrived in the meantime, and of
    * refused transactions that this peer has already sent. Refused transactions get separate requests, because the node
-   * stops reading an answer at an invalid transaction. The node asks for refused transactions only if it has no new ids
-   * to ask for, or in one of `AGAIN_EVERY` requests.
+   * stops reading an answer at an invalid transaction. The node asks for refused transactions in two cases: when it has
+   * no new ids to ask for, and in one of every `AGAIN_EVERY` requests.
    */
   #due(
     peerId: PeerId,

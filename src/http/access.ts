@@ -168,11 +168,12 @@ const PROXY_HEADERS = [
 ];
 
 /**
- * Creates a function that is true for a request that comes through a proxy although no proxy is trusted. Such a request
- * has the address of the proxy, often an address of this machine. Without this check, every client of the proxy would
- * get the rights of that address. A request with HTTP/1.0 also counts as a request through a proxy, because some
- * proxies add no header but use HTTP/1.0 (nginx before version 1.29.7 does by default). A client gains nothing by
- * adding false proxy headers, because these headers can only remove rights.
+ * Creates a function that recognises requests through an untrusted proxy. If the option `trustProxy` is off, the
+ * function returns true for each request that came through a proxy. Such a request has the address of the proxy, often
+ * an address of this machine. Without this check, every client of the proxy would get the rights of that address. A
+ * request with HTTP/1.0 also counts as a request through a proxy, because some proxies add no header but use HTTP/1.0
+ * (nginx before version 1.29.7 does by default). A client gains nothing by adding false proxy headers, because these
+ * headers can only remove rights.
  */
 function noticeProxies({ trustProxy, observer }: HttpOptions): (request: Request) => boolean {
   let isLogged = false;
@@ -212,10 +213,10 @@ function isOfForeignPage({ headers }: Request, allowed: string | boolean): boole
  * node. Such a name may be a sign of DNS rebinding: an attacker changes the DNS record of a page's host name to the
  * node's address after the browser has loaded the page. The browser then regards the node as the site of the page. A
  * proxy on this machine may also send a request with such a name. If the `Host` header contains an IP address, the
- * request cannot come from DNS rebinding, but may come from a proxy on this machine. A client on this machine that
- * connects from a loopback address usually also names a loopback address in the header. Unless proxies are trusted, the
- * function is therefore true for a request that comes from a loopback address and names an IP address that is not a
- * loopback address.
+ * request cannot come from DNS rebinding, but may come from a proxy on this machine. If a client on this machine
+ * connects from a loopback address, its `Host` header usually also contains a loopback address. The function is
+ * therefore also true if a request comes from a loopback address, but its header contains an IP address that is not a
+ * loopback address. If the node trusts proxies, the function is false for such a request.
  */
 function isUnderForeignName(
   { headers, socket }: Request,
@@ -251,8 +252,9 @@ export function isLoopback(address: string | undefined): boolean {
 const LOOPBACK = readAddressList(['127.0.0.0/8', '::1'], SILENT);
 
 /**
- * True when the caller is in the list. If proxies are trusted and the request has the header `X-Forwarded-For`, every
- * address in this header must be in the list, because the client itself may have written the first of these addresses.
+ * True if the list contains the IP address of the client that sent the request. If proxies are trusted and the request
+ * has the header `X-Forwarded-For`, every address in this header must be in the list, because the client itself may
+ * have written the first of these addresses.
  */
 function isFrom(list: AddressList, request: Request): boolean {
   return request.ips.length > 0 ? request.ips.every((ip) => list.includes(ip)) : list.includes(request.ip);

@@ -49,7 +49,8 @@ export class ConnectionCounters {
    * Counts a connection of a stranger. Refuses the connection if the address `key` already has the maximum number of
    * connections, or if all strangers together have their maximum. In the second case, the method may ask a process to
    * close an idle connection of the address with the most connections. The method asks only if that address has more
-   * connections than `key` would have with the new connection. The caller can call again after a moment.
+   * connections than `key` would have with the new connection. The caller may repeat a refused call a moment later,
+   * when a connection may have been closed.
    *
    * @returns the reason to refuse the connection; undefined when the connection is counted
    */
@@ -74,7 +75,7 @@ export class ConnectionCounters {
     this.#trusted.set(holder, Math.max(0, (this.#trusted.get(holder) ?? 0) + change));
   }
 
-  /** Removes the connections of a process that has ended from the counts. */
+  /** Subtracts the connections of a process that has ended from all counts. */
   forget(holder: number): void {
     this.#trusted.delete(holder);
     for (const [key, { byHolder }] of this.#byKey) {

@@ -68,9 +68,10 @@ export function askHandler(
 ): EnvelopeAnswer | Promise<EnvelopeAnswer> {
   const answerOf = ({ meta, data, height = 0 }: Reply): EnvelopeAnswer => ({
     body: Buffer.from(JSON.stringify({ meta, data, links: {} }), 'utf8'),
-    // `position` is from before the handler ran, and the data may contain a greater height. The answer must state a
-    // position at this greater height or above. The client may later require the stated height from another node
-    // (`minHeight`), and must not get data that are older than the data of this answer.
+    // `position` was read before the handler ran. If the chain has grown since then, the data may show a height above
+    // the height of `position`. The answer must then state a position at this greater height or above. The client may
+    // later require the stated height from another node (`minHeight`), and must not get data that are older than the
+    // data of this answer.
     position: position !== undefined && position.height < height ? positionOf(api) : position,
     etag: position?.id === api.chain.tip()?.id ? etag : undefined,
   });

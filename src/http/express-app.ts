@@ -161,8 +161,8 @@ function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]>
 function runRoute(routes: readonly Route[], api: NodeApi, guard: RouteGuard, parts: AppParts): RequestHandler {
   return async (request, response) => {
     const route = routeFor(request.method, routes, parts.dialect.strict);
-    // Only a preflight request (OPTIONS) has no route here. The CORS step answers preflight requests, unless CORS is
-    // disabled.
+    // At this point, `route` is undefined only for a preflight request (OPTIONS). The CORS step answers preflight
+    // requests, unless CORS is disabled.
     if (route === undefined) throw methodNotAllowed();
     const raw = rawRequestOf(request);
     const checked = checkRequest(route, raw);
@@ -261,8 +261,8 @@ function measureAnswers(route: string, { observer }: HttpOptions): RequestHandle
 }
 
 /**
- * Methods with their own label in metrics. All other methods share the label `other`, so that clients cannot use up the
- * maximum number of metric series with unusual methods.
+ * HTTP methods that have labels of their own in the metrics. All other methods share the label `other`, so that clients
+ * cannot use up the maximum number of metric series with unusual methods.
  */
 const LABELLED_METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS']);
 

@@ -175,11 +175,11 @@ function routesByPath(dialect: HttpDialect, options: HttpOptions): ReadonlyMap<s
 function checkedBy(route: EnvelopeRoute, target: string): CheckedRequest | undefined {
   try {
     const query = parseQuery(queryTextOf(target));
-    // The slow path reports ignored parameters in a header.
+    // A request with ignored parameters takes the slow path, which lists these parameters in a header of the answer.
     if (ignoredIn(route, query).length > 0) return undefined;
     return checkRequest(route, { query, path: {}, body: undefined, contentType: undefined });
   } catch {
-    // The slow path reports which parameter is invalid.
+    // A request with an invalid parameter takes the slow path, which reports the parameter in the answer.
     return undefined;
   }
 }

@@ -32,8 +32,8 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
   hex: (text) => /^[0-9a-f]+$/i.test(text),
   username: (text) => /^[a-z0-9!@$&_.]+$/i.test(text),
   additionalData: (text) => Buffer.byteLength(text, 'utf8') <= DATA_BYTES_MAX,
-  // Each part of an address may be any number of up to three digits, such as 999. As on a real node, an address that
-  // cannot exist is valid, and the answer contains no peers.
+  // Each part of an address may be any number of up to three digits, such as 999. As on a real node, a request may
+  // contain an address that cannot exist. The answer to this request then contains no peers.
   ip: (text) => /^(?:[0-9]{1,3}\.){3}[0-9]{1,3}$/.test(text),
   version: (text) => /^[0-9]{1,3}(?:\.[0-9]{1,3}){2}(?:-(?:alpha|beta|rc)\.[0-9]{1,3}(?:\.[0-9]{1,3})?)?$/.test(text),
   protocolVersion: (text) => /^(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})$/.test(text),
@@ -44,9 +44,10 @@ const CHECKS: Readonly<Record<Format, (text: string) => boolean>> = {
 };
 
 /**
- * True when a value has the format. An empty text passes, except as an IP address. If a parameter must not be empty,
- * the minimum length in its schema refuses an empty text. A value that is not a text is first converted to text. Most
- * formats do not allow the text `null`, so the value null usually causes two errors: the type and the format.
+ * True when a value has the format. The function also returns true for an empty text, but not if the format is `ip`. If
+ * a parameter must not be empty, the minimum length in its schema refuses an empty text. A value that is not a text is
+ * first converted to text. Most formats do not allow the text `null`, so the value null usually causes two errors: the
+ * type and the format.
  */
 export function hasFormat(format: Format, value: unknown): boolean {
   if (value === '' && format !== 'ip') return true;

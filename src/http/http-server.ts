@@ -6,7 +6,7 @@
  *    trusted), the request waits for the turn of the stranger in the fair scheduler.
  * 2. `admitClient` checks the access and the request rate of the client, and the head of the request
  *    (`request-checks.ts`).
- * 3. `waitForHeight` delays a read request that names a minimum height. The request continues when the node has the
+ * 3. `waitForHeight` delays a read request that contains a minimum height. The request continues when the node has the
  *    block of this height. The node answers 503 if the wait takes too long, or if too many requests wait.
  * 4. `dispatch` tries the fast path (`fast-path.ts`). A request that the fast path does not answer takes the slow path:
  *    `admitTarget` checks the path and the headers of the body, and the Express application (`express-app.ts`) answers.
@@ -55,7 +55,7 @@ export interface HttpServer {
    */
   sockets(): ListeningSockets;
   /**
-   * Accepts no new connections. An open connection ends after the answer to its next request, or at the time limit for
+   * Stops accepting connections. An open connection ends after the answer to its next request, or at the time limit for
    * idle connections. Resolves when all connections are closed, or after ten seconds.
    */
   drain(): Promise<void>;

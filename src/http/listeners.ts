@@ -33,7 +33,10 @@ export interface Listeners {
  * second.
  */
 const BACKLOG = 4_096;
-/** Maximum duration of a drain: twice the time after which node:http closes an idle connection by default. */
+/**
+ * Maximum time in milliseconds for which `drain` waits until all connections are closed. This is twice the time after
+ * which node:http closes an idle connection by default.
+ */
 const DRAIN_MS_MAX = 10_000;
 /** Time in milliseconds that running answers have to finish when the listeners close. */
 const CLOSE_GRACE_MS = 500;

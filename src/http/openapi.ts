@@ -51,7 +51,7 @@ export interface ResponseObject {
 
 interface MediaType {
   readonly schema: Schema;
-  /** A body that a test of this node sent or received. */
+  /** An example of a body. A test of this software sent this body to a node, or received it from a node. */
   readonly example?: unknown;
   /** For a stream: the schema of the data of each event, by the name of the event. */
   readonly 'x-events'?: Readonly<Record<string, Schema>>;
@@ -162,7 +162,7 @@ function answersOf(route: Route): Record<string, ResponseObject> {
   );
 }
 
-/** For each path, the reason for which the handler of the route answers with status 503. */
+/** For each path whose handler can answer with status 503: the reason why the handler does so. */
 const NOT_SERVED: Readonly<Record<string, string>> = {
   '/readyz': 'The node is not ready.',
   '/metrics': 'The node collects no metrics.',
@@ -180,7 +180,8 @@ function distinct(schemas: readonly Schema[]): readonly Schema[] {
 }
 
 /**
- * Joins the answers and the refusals of a route, by status. A status may belong to both, for example 503 of `/readyz`.
+ * Joins the answers and the refusals of a route, by status. A route may have an answer and a refusal with the same
+ * status, for example 503 for `/readyz`.
  */
 function joined(
   answers: Record<string, ResponseObject>,
@@ -228,16 +229,16 @@ function unavailabilityOf({ method }: Route): string {
 }
 
 /**
- * Completes the description of the answer 403. With `http.readOnly`, the node refuses every method except GET, HEAD and
- * OPTIONS.
+ * Returns the description of the answer 403. For methods other than GET, the function adds the option `http.readOnly`
+ * as a further reason: with this option, the node refuses every method except GET, HEAD and OPTIONS.
  */
 function accessRefusalOf(description: string, { method }: Route): string {
   return method === 'GET' ? description : `${description} Or: \`http.readOnly\` is true.`;
 }
 
 /**
- * Returns the refusals of a route: the refusals that every route has, the refusals of a body if the route takes one,
- * and the refusals that the route declares.
+ * Returns the refusals of a route: the refusals that every route has, and the refusals that the route declares. If the
+ * route takes a body, also returns the refusals for an unsuitable body (413 and 415).
  */
 function refusalsOf(route: Route): Record<string, ResponseObject> {
   const refusals: Record<string, ResponseObject> = {

@@ -58,7 +58,10 @@ export interface HttpOptions {
   readonly metrics: boolean;
   /** Folder of the dashboard, which is served at `/`; absent for no dashboard. */
   readonly dashboardDirectory?: string;
-  /** Folder of the interactive API documentation at `/docs`; without it, `/docs` shows a page without scripts. */
+  /**
+   * Folder of the interactive API documentation at `/docs`. If this option is absent, `/docs` shows a page without
+   * scripts.
+   */
   readonly apiDocsDirectory?: string;
   /** Controls of a devnet for the dashboard; absent if no supervisor of a devnet started the node. */
   readonly devnet?: DevnetControls;
@@ -82,14 +85,14 @@ export interface HttpOptions {
 interface EventOptions {
   /** Maximum number of event streams that are open at the same time. */
   readonly subscribersMax: number;
-  /** Time in milliseconds after which a subscriber that takes no data is disconnected. */
+  /** Time in milliseconds after which the node disconnects a subscriber that reads no data. */
   readonly stallMs: number;
   /** Interval in milliseconds of the SSE comments (`: alive`) by which a client sees that the stream still works. */
   readonly heartbeatMs: number;
   /**
-   * Interval in milliseconds at which the hub (`EventHub`) looks for peers that connected or disconnected, for
-   * delegates whose forging was enabled or disabled, and for subscribers that take no data. The hub looks only while it
-   * has subscribers.
+   * Interval in milliseconds of the checks of the hub (`EventHub`). Each check finds peers that connected or
+   * disconnected, and delegates whose forging was enabled or disabled. The check also disconnects the subscribers that
+   * have read no data for `stallMs`. The hub makes these checks only while it has subscribers.
    */
   readonly lookMs: number;
 }
@@ -115,7 +118,10 @@ export interface HttpLimits {
    * no limit, and all other clients have the limit `strangerMax`.
    */
   readonly max: number;
-  /** Maximum number of requests in a window for each client on another machine, if `max` is 0; 0 for no limit. */
+  /**
+   * Maximum number of requests in a window for each client on another machine; 0 for no limit. The node uses this value
+   * only if `max` is 0.
+   */
   readonly strangerMax: number;
   /**
    * Maximum number of requests in a window for all strangers together; 0 for no limit. Clients on this machine are not

@@ -11,8 +11,8 @@ import type { CheckedRequest, Parameter } from './route.ts';
 import type { Schema } from './schema.ts';
 
 /**
- * Description of the 503 in the API specification, for routes that can cause background queries (queries that no index
- * answers).
+ * Description of the answer with status 503 in the API specification. It applies to routes that can cause background
+ * queries (queries that no index answers).
  */
 export const TOO_MANY_QUERIES = 'Too many queries that cannot use an index are waiting.';
 

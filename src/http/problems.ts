@@ -88,8 +88,9 @@ export function cursorInvalid(message: string): Problem {
 }
 
 /**
- * Makes the 400 answer for a parameter `fromHeight` that is too high. The chain must already contain the block at
- * `fromHeight` minus 1. If `finality` is `final`, this block must also be final.
+ * Makes the 400 answer for a parameter `fromHeight` that is too high. The parameter is too high if the chain does not
+ * contain the block at `fromHeight` minus 1 yet. If `finality` is `final`, the parameter is also too high if this block
+ * is not final yet.
  */
 export function heightAhead(height: number, finality: 'any' | 'final'): Problem {
   const message = `The chain has no ${finality === 'final' ? 'final ' : ''}block of height ${height - 1} yet.`;
@@ -203,7 +204,10 @@ export function signatureRefused(refusal: Refusal): Problem {
   return new Problem(409, { message: 'Error processing signature', code: 409, errors: errorElements(refusal) });
 }
 
-/** Makes the 429 answer for a refusal because the client or its budget group has used up its verification budget. */
+/**
+ * Makes the answer with status 429. The node sends this answer if the verification budget of the client or of its
+ * budget group is used up.
+ */
 function verificationLimit(refusal: Refusal): Problem {
   return new Problem(429, { message: refusal.errors[0]?.message ?? refusal.message });
 }

@@ -77,7 +77,8 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // The text contains a percent sign without two hexadecimal digits after it, or escaped bytes that are not UTF-8.
+    // `decodeURIComponent` throws an error if a percent sign is not followed by two hexadecimal digits, or if the
+    // escaped bytes are not UTF-8.
     return spaced;
   }
 }

@@ -17,8 +17,8 @@ export const EXPOSED_HEADERS = [HEIGHT_HEADER, BLOCK_ID_HEADER, 'ETag', 'Retry-A
 export const MIN_HEIGHT_PARAMETER = 'minHeight';
 const MIN_HEIGHT_HEADER = 'x-min-height';
 /**
- * Maximum time in milliseconds for which a request waits until the chain has a height. The time is the length of a slot
- * (10 s) plus 2 s, in which the block of the next slot can reach the node.
+ * Maximum time in milliseconds for which a request waits until the chain has the height that the client requires. The
+ * time is the length of a slot (10 s) plus 2 s, in which the block of the next slot can reach the node.
  */
 export const HEIGHT_WAIT_MS_MAX = 12_000;
 /**
@@ -32,9 +32,9 @@ const SOCKET_TIMEOUT_SHARE = 0.6;
  */
 const WAITING_MAX = 1000;
 /**
- * Value of the header `Retry-After` in seconds, for each problem with status 503, and for a 429 because of the
- * verification budget. For a 429 because of the rate limit, the value is instead the time until the current time window
- * of the rate limit ends.
+ * Value of the header `Retry-After` in seconds, for each problem with status 503, and for a problem with status 429
+ * that the verification budget causes. If the rate limit causes the status 429, the value is instead the time until the
+ * current time window of the rate limit ends.
  */
 export const RETRY_AFTER_S = 5;
 

@@ -27,8 +27,8 @@ export interface ResponseCache {
 /** Maximum size of a cached body, in bytes. Larger bodies are seldom requested twice before the chain changes. */
 const BODY_BYTES_MAX = 256 * 1024;
 /**
- * Maximum memory of the cache in bytes: bodies, compressed bodies, targets, and `ENTRY_BYTES` for each entry. The
- * maximum is enough for thousands of answers of up to 8 KB.
+ * Maximum memory of the cache in bytes. The cache counts the bodies, the compressed bodies, the targets of the
+ * requests, and `ENTRY_BYTES` for each entry. The maximum is enough for thousands of answers of up to 8 KB.
  */
 export const CACHED_BYTES_MAX = 32 * 1024 * 1024;
 /** Memory that an entry takes besides its body and its target, in bytes. */

@@ -34,7 +34,7 @@ export function served(
 /**
  * Returns the path of a route below a prefix. The path of the route `/` is the prefix itself.
  *
- * @returns the path; empty for the route `/` with the empty prefix. The node does not serve the route `/` without
+ * @returns the path; empty for the route `/` with the empty prefix. The node serves the route `/` only below the prefix
  *   `/api`, because the dashboard is at `/`
  */
 export function pathBelow(prefix: string, path: string): string {

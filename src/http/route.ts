@@ -21,7 +21,7 @@ import { schemaErrorsOf, typeMismatch, type Schema } from './schema.ts';
 /** A route answers in the common envelope (`envelope.ts`), in another form, or with an event stream. */
 export type Route = EnvelopeRoute | PlainRoute | StreamRoute;
 
-/** Members of the declaration of every route. */
+/** The members that the declarations of all routes have. */
 interface Declared {
   readonly method: 'GET' | 'POST' | 'PUT';
   /**
@@ -45,9 +45,9 @@ interface Declared {
    */
   readonly errors: Readonly<Record<number, string>>;
   /**
-   * Restriction of the clients of this route, in addition to the access rules for every path. `forging`: only clients
-   * in `http.forgingWhitelist`. `loopback`: only clients on this machine. `secrets`: only clients in
-   * `http.legacySignaturesWhitelist`, because the requests contain passphrases.
+   * An additional access rule for this route. The node refuses a client that breaks this rule or the access rules for
+   * all paths. `forging`: only clients in `http.forgingWhitelist` may use the route. `loopback`: only clients on this
+   * machine. `secrets`: only clients in `http.legacySignaturesWhitelist`, because the requests contain passphrases.
    */
   readonly access?: 'forging' | 'loopback' | 'secrets';
 }
@@ -107,8 +107,8 @@ export interface Parameter {
   readonly in: 'query' | 'path';
   readonly schema: Schema;
   /**
-   * Further values that the route accepts although `schema` does not allow them: the spellings of the other protocol
-   * generation.
+   * Values that the route also accepts, although `schema` does not allow them. These values are the spellings of the
+   * other protocol generation.
    */
   readonly alsoAccepted?: readonly string[];
   /** Present if the route ignores an empty value. The answer then names the parameter in `X-Ignored-Parameters`. */
@@ -190,9 +190,9 @@ export class CheckedRequest {
 }
 
 /**
- * Checks a request against a route: content type, then parameters in declared order, then the body. If there is no
- * other error, the function refuses undeclared query parameters, unless the route ignores them. If the handler checks
- * the body itself (`judgedByHandler`), this function checks nothing.
+ * Checks a request against a route: content type, then parameters in declared order, then the body. The function
+ * refuses undeclared query parameters if the request has no other error and the route does not ignore such parameters.
+ * If the handler checks the body itself (`judgedByHandler`), this function checks no part of the request.
  *
  * @throws Problem 400 with all errors that the function found
  */

@@ -55,12 +55,12 @@ const NO_GZIP = 'incorrect header check';
 const MANIFEST_BYTES_MAX = 4_000;
 const READ_BYTES = 256 * 1024;
 /**
- * Maximum size of an unpacked snapshot, as a multiple of its compressed size. Ids and signatures do not compress, so
- * unpacking multiplies the size of a chain by less than ten, even if all blocks are empty.
+ * Maximum size of an unpacked snapshot, as a multiple of its compressed size. A compressed chain is always larger than
+ * a tenth of the unpacked chain, even if all blocks are empty, because ids and signatures cannot be compressed.
  */
 const UNPACKED_TIMES_MAX = 100;
 /**
- * Size in bytes to which each snapshot may unpack, even if its file is very small. A small file may contain a genesis
+ * Size in bytes that any unpacked snapshot may have, even if its file is very small. A small file may contain a genesis
  * block with many similar accounts, which compress well.
  */
 const UNPACKED_BYTES_ALWAYS = 256 * 1024 * 1024;
@@ -173,14 +173,14 @@ export interface RestoreOptions {
 
 /**
  * Restores a snapshot after verifying its content: every block and all data that are computed from the blocks. If the
- * options contain a trusted digest or mark the file as trusted, the function does not verify the blocks. Instead, it
- * compares the digest of the state with the trusted digest. For a trusted file without a trusted digest, it compares
- * the digest of the state with the digest of the manifest. It also compares the state, the undo records and the
- * finalized height with their checksums.
+ * options contain a trusted digest or mark the file as trusted, the function does not verify the blocks. If the options
+ * contain a trusted digest, the function instead compares the digest of the state with this digest. For a trusted file
+ * without a trusted digest, it compares the digest of the state with the digest of the manifest. If the function does
+ * not verify the blocks, it also compares the state, the undo records and the finalized height with their checksums.
  *
- * @param location the data folder must not contain a chain
- * @throws ProtocolError `SNAPSHOT_UNREADABLE` if there is no such file; `SNAPSHOT_REFUSED` with the file and the
- *   reason, if the snapshot is invalid or the restore fails; `RESTORE_EXISTS` if the data folder contains a chain;
+ * @param location place of the restored chain; the data folder must not contain a chain yet
+ * @throws ProtocolError `SNAPSHOT_UNREADABLE` if the snapshot file does not exist; `SNAPSHOT_REFUSED` with the file and
+ *   the reason, if the snapshot is invalid or the restore fails; `RESTORE_EXISTS` if the data folder contains a chain;
  *   errors of `makeFolder` if the data folder cannot be created. After an error, no files of the unfinished restore
  *   remain
  */

@@ -33,7 +33,7 @@ export interface FileLine {
 
 export interface ChainFile {
   readonly name: string;
-  /** Size on the disk; undefined for the standard input. */
+  /** Size of the file on the disk, in bytes; undefined for the standard input. */
   readonly bytes: number | undefined;
   /** Number of bytes that `lines` has read from the file until now. For a `.gz` file, these are compressed bytes. */
   bytesRead(): number;

@@ -56,7 +56,7 @@ export interface OpenChain {
  * Opens a chain for changes.
  *
  * @param create true to begin a chain that does not exist yet
- * @throws ProtocolError like `openChainStore` and `openGenesis`
+ * @throws ProtocolError in the same cases as `openChainStore` and `openGenesis`
  */
 export async function openChain(location: ChainLocation, create: boolean): Promise<OpenChain> {
   const rules = rulesOf(location);
@@ -72,7 +72,7 @@ export async function openChain(location: ChainLocation, create: boolean): Promi
  * process ends during the upgrade, the store keeps its old layout.
  *
  * @returns the layout of the store before the upgrade
- * @throws ProtocolError like `openChainStore`
+ * @throws ProtocolError in the same cases as `openChainStore`
  */
 export async function upgradeChain(location: ChainLocation, onUpgradeStep: OnUpgradeStep): Promise<number> {
   const { codec, params } = rulesOf(location);
@@ -111,7 +111,7 @@ export async function openScratchChain(
 /**
  * Opens a read-only view of a chain as it is at the time of the call.
  *
- * @throws ProtocolError like `openChainSnapshot`
+ * @throws ProtocolError in the same cases as `openChainSnapshot`
  */
 export async function openSnapshot(
   location: ChainLocation,
@@ -128,8 +128,8 @@ export async function openSnapshot(
  * Opens a read-only view of a chain with complete indexes. If a killed import or sync left the indexes incomplete, the
  * function first writes the missing entries.
  *
- * @throws ProtocolError like `openChainSnapshot`; `STORE_BEHIND` if the indexes are incomplete because another process
- *   imports or downloads blocks; errors of `openChainStore` while the missing entries are written
+ * @throws ProtocolError in the same cases as `openChainSnapshot`; `STORE_BEHIND` if the indexes are incomplete because
+ *   another process imports or downloads blocks; errors of `openChainStore` while the missing entries are written
  */
 export async function openIndexedSnapshot(location: ChainLocation): ReturnType<typeof openSnapshot> {
   const opened = await openSnapshot(location);

@@ -94,8 +94,9 @@ export class ChartHistory {
   }
 
   /**
-   * Returns the points of a span, oldest first. The last point belongs to the current interval. An earlier interval
-   * has no point if no block was applied or reverted in the interval, and if nobody called this method in the interval.
+   * Returns the points of a span, oldest first. The last point belongs to the current interval. An earlier interval has
+   * a point only if the node applied or reverted a block in this interval, or if somebody called this method in this
+   * interval.
    */
   of(span: HistorySpan): NodeHistory {
     this.#add(() => undefined);

@@ -10,9 +10,9 @@ const FILE_MODE = 0o600;
 
 /**
  * Sets the access rights of a file to `FILE_MODE`, so that the file system sets the change time of the file to the
- * current time. After this call, a stored birth time is earlier than the change time, unless the file was created only
- * milliseconds ago. If the file system stores no birth time, `fstat` returns the change time or 0 as birth time.
- * `isSameFile` compares the two times to detect this case.
+ * current time. If the file system stores birth times, the birth time of the file is now earlier than the change time
+ * (except for a file that is only milliseconds old). If the file system stores no birth time, `fstat` returns the
+ * change time or 0 as birth time. `isSameFile` compares the two times to detect this case.
  */
 export function renewTimeOfChange(descriptor: number): void {
   fchmodSync(descriptor, FILE_MODE);

@@ -42,7 +42,10 @@ export function foreignGenesis(
   return id === own.id || payloadHash === own.payloadHash ? undefined : { id, payloadHash };
 }
 
-/** Returns the end of an error message: the network of the file, the network of the import, and the remedy. */
+/**
+ * Returns the last part of the message for a file of another network. This part names the network of the file, the
+ * network of the import, and the remedy.
+ */
 export function foreignText(genesis: UnverifiedGenesis, { own, nameOf }: NetworkNames): string {
   const name = nameOf(genesis);
   return name === undefined

@@ -43,15 +43,15 @@ export interface GroupSignersParts {
 }
 
 /**
- * Finds the signers of a transaction; undefined when the transaction needs no members' signatures. Rejects as
- * `createGroupSigners` describes.
+ * Finds the signers of a transaction; undefined when the transaction needs no members' signatures. The promise rejects
+ * with ProtocolError `VERIFICATION_LIMIT` if the search needs signature checks and the budget of the payer is used up.
  */
 export type FindSigners = (transaction: Transaction, payer: Payer) => Promise<GroupSigners | undefined>;
 
 /**
- * Creates the function that finds the signers of transactions. A cache keeps the search for each transaction, finished
- * or not, for later requests of all clients. The function begins a new search when the signatures or the group of the
- * transaction have changed.
+ * Creates the function that finds the signers of transactions. A cache keeps one search for each transaction, even
+ * after the search has ended, so that later requests of all clients can use it. The function begins a new search when
+ * the signatures or the group of the transaction have changed.
  *
  * @returns a function that rejects with ProtocolError `VERIFICATION_LIMIT` when checks are needed and the budget of the
  *   payer is used up
@@ -82,9 +82,9 @@ export function createGroupSigners(parts: GroupSignersParts): FindSigners {
         const beforeMs = parts.spentMs();
         search.step(parts);
         // A client that asks for signers does nothing wrong, so the checks must not use up the `waste` bucket of the
-        // client. The time of the checks is therefore a part of the second argument `handlingMs`, which `charge` does
-        // not take from this bucket (see `Payer`). The first argument is a function that does no work, because `charge`
-        // would also take the time of its signature checks from this bucket.
+        // client. The time of the checks is therefore added to the second argument `handlingMs`. `charge` does not take
+        // the time in this argument from the `waste` bucket (see `Payer`). If the first argument made the signature
+        // checks, `charge` would take their time from this bucket. Therefore the first argument does no work.
         payer.charge(() => undefined, parts.spentMs() - beforeMs + HANDLING_MS);
       }
       if (search.signers !== undefined) return search.signers;

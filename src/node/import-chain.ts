@@ -28,7 +28,10 @@ export const BLOCKS_PER_COMMIT = 510;
 const GROUPS_AHEAD_MAX = 3;
 /** Number of lines in one job of a thread. With full blocks, a job takes about ten milliseconds. */
 const LINES_PER_JOB = 10;
-/** Addition to the message about a refused block if this machine's clock may have caused the refusal (`isByClock`). */
+/**
+ * End of the message about a block that the import refused, perhaps because the clock of this machine is wrong
+ * (`isByClock`).
+ */
 const AHEAD =
   ": the block is ahead of this machine's clock: correct the clock, or import the file when the block's time has come";
 
@@ -62,9 +65,9 @@ export interface ImportOptions {
 interface ReadJob {
   readonly numbers: readonly number[];
   /**
-   * One item for each line: the block of the line, or the line itself if the line contains no valid block or differs
-   * from its block (see `#look`). For a line with block 1, the item is always the line: the import does not validate
-   * block 1, but compares it with the genesis block of the network.
+   * One item for each line: the block of the line. If the line contains no valid block, or if its text differs from the
+   * block that was read from it, the item is the line itself (see `#look`). For a line with block 1, the item is always
+   * the line: the import does not validate block 1, but compares it with the genesis block of the network.
    */
   readonly blocks: Promise<Iterable<Block | Buffer>>;
 }
@@ -127,7 +130,7 @@ async function readInto(run: ImportRun, { file, signal }: ImportOptions): Promis
   return false;
 }
 
-/** Runs work and returns its error; undefined when the work succeeds. */
+/** Runs `work`. Returns the error if `work` fails; undefined if it succeeds. */
 async function failureOf(work: () => Promise<void>): Promise<Error | undefined> {
   try {
     await work();
@@ -223,8 +226,8 @@ class ImportRun {
   }
 
   /**
-   * Closes the reader and writes the indexes. The caller must call `end` after `takeRest`, when no group is being
-   * processed.
+   * Closes the reader, and writes the missing entries of the indexes. The caller must first wait for `takeRest`, so
+   * that no group is being processed.
    */
   async end(): Promise<void> {
     await this.#reader.close();
@@ -258,9 +261,9 @@ class ImportRun {
    */
   async #takeOver(jobs: readonly ReadJob[], before: Promise<void>): Promise<void> {
     await before;
-    // Applying blocks keeps this thread busy. Before this work, the method lets one iteration of the event loop run,
-    // which can take further lines from the file and send them to the worker threads. The worker threads then read
-    // these lines while this thread applies the group.
+    // Applying blocks keeps this thread busy. Before this work, the method lets one iteration of the event loop run. In
+    // this iteration, the import can take further lines from the file and send them to the worker threads. The worker
+    // threads then read these lines while this thread applies the group.
     await yieldToEventLoop();
     if (this.#options.signal?.aborted === true) {
       this.#wasStopped = true;
@@ -305,13 +308,14 @@ class ImportRun {
   }
 
   /**
-   * Refuses a block that differs from the line from which it was read.
+   * Refuses the block of a line, because the line contradicts the JSON of the block.
    *
    * @param fault the first difference between the line and the block (see `ReadBlock`)
    * @throws BlockRejected always
    */
   async #refuseChanged(block: Block, fault: string): Promise<never> {
-    // If the block also breaks a rule, the error names this rule, which helps the user more than `fault` does.
+    // If the block also breaks a rule, the error names this rule. The name of the rule helps the user more than
+    // `fault`.
     if (block.height > 1) await this.#chain.validator.validateDetached(block);
     throw new BlockRejected('BLOCK_MALFORMED', fault, { height: block.height });
   }

@@ -7,11 +7,11 @@ import type { StoredChain } from '../store/chain/stored-chain.ts';
 export type IndexBackfill = Pick<StoredChain, 'indexLag' | 'deferIndexing' | 'backfill'>;
 
 /**
- * If the lag of the indexes (the number of blocks and transactions without index entries) is above this limit, the
- * missing entries are written. A lag of this size takes about forty megabytes of memory. If a process is killed at this
- * lag, writing the missing entries later takes up to half a minute. A lower limit makes backfills more frequent, and
- * each backfill changes the transaction lists of nearly all addresses. With a limit of 100,000, an import therefore
- * wrote twice as many bytes as with `LAG_MAX`.
+ * Maximum lag of the indexes: the number of blocks and transactions without index entries. If the lag is above this
+ * limit, `backfillWhenLagging` writes the missing entries. A lag of this size takes about forty megabytes of memory. If
+ * a process is killed at this lag, writing the missing entries later takes up to half a minute. A lower limit makes
+ * backfills more frequent, and each backfill changes the transaction lists of nearly all addresses. With a limit of
+ * 100,000, an import therefore wrote twice as many bytes as with `LAG_MAX`.
  */
 const LAG_MAX = 400_000;
 

@@ -48,7 +48,7 @@ export interface JournalFile extends FolderJournal {
    * Records that a delegate moved to another node, so that this node no longer signs for the delegate. When `move`
    * returns, the line about the move is on the disk.
    *
-   * @param atS Unix time in whole seconds
+   * @param atS time of the move: Unix time in whole seconds
    */
   move(publicKey: PublicKey, atS: number): void;
 }
@@ -116,7 +116,7 @@ class FileJournal implements JournalFile {
   #torn = false;
   #folderSynced = false;
   #closed = false;
-  /** File identity in the newest line that holds one; undefined if the journal has no such line. */
+  /** The identity in the newest line of the fourth kind (file identity); undefined if the journal has no such line. */
   #identity: FileIdentity | undefined;
   /** Checksum of the newest line about a delegate. `#renewFingerprint` writes this checksum to the fingerprint. */
   #newest: string | undefined;
@@ -182,8 +182,8 @@ class FileJournal implements JournalFile {
   }
 
   adopt(publicKey: PublicKey, header: SignedHeader): void {
-    // The second line (`heldSinceS: 0`) marks the journal as complete for the delegate, and so ends the delegate's
-    // wait. If a crash leaves only the first line, the delegate waits at least as long as before this call.
+    // The first of the two lines contains the header. The second line (`heldSinceS: 0`) ends the delegate's wait. If a
+    // crash leaves only the first line, the delegate still waits, and its wait is not shorter than without this call.
     this.#write(entryWith(publicKey, header), { delegate: publicKey, heldSinceS: 0 });
   }
 
@@ -227,9 +227,9 @@ class FileJournal implements JournalFile {
         this.#newest = checksumOfLine(lines[index] ?? bytes);
       }
     }
-    // The fingerprint is renewed before the node sends the block whose header is in the new line. Therefore the
-    // fingerprint can be older than the line of the last sent block only after a failed write of the fingerprint, or
-    // after a power cut.
+    // The fingerprint is renewed before the node sends the block whose header is in the new line. The fingerprint is
+    // therefore at least as new as the line of the last sent block. There are two exceptions: a failed write of the
+    // fingerprint, and a power cut.
     if (this.#isIdentityRecorded) this.#renewFingerprint();
   }
 

@@ -85,8 +85,8 @@ export interface RunningNode {
 
 /**
  * Maximum number of results in the signature cache. With the default configuration, the pool holds at most 5,000
- * transactions. The cache is larger, so it usually still has the results for a pooled transaction when a block contains
- * the transaction.
+ * transactions. The cache is larger than the pool. When a pooled transaction arrives in a block, the cache therefore
+ * usually still has the results for the transaction.
  */
 export const SIGNATURE_ANSWERS_MAX = 8_000;
 const MEGABYTE = 1_000_000;

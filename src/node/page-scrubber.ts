@@ -95,7 +95,7 @@ export function startPageScrubber(
     return checkUndoRecords();
   };
 
-  /** Checks undo records, and the note that contains the finalized height, in one step. */
+  /** Makes one step, which checks the undo records and the note that contains the finalized height. */
   const checkUndoRecords = (): PageCheck => {
     const found = checkPages(path, { from: TABLES.undo.all.gte, to: TABLES.undo.all.lt, pagesMax: UNDO_PAGES_MAX });
     const damage = found.damage ?? state.recordDamage(UNDO_RECORDS_MAX);

@@ -1,9 +1,9 @@
 /**
  * Exports the signing journal of a node to a file (signing record), and imports the file on another node. For each
  * delegate, the record has the last header that the delegate signed, or a moment (`heldSinceS`), or both. Before this
- * moment, the delegate may have signed headers that the record does not contain. The file has a checksum. By default,
- * the export of a record ends signing on the exporting node, so that two nodes do not sign with one record at the same
- * time.
+ * moment, the delegate may have signed headers that the record does not contain. The file has a checksum. By default, a
+ * node that exports its record does not sign any more. Therefore two nodes do not sign for the same delegates at the
+ * same time.
  */
 
 import { sha256Hex } from '../crypto/hash.ts';
@@ -61,7 +61,7 @@ export function recordOf(
 /**
  * Ends signing for all delegates of a record, in the journal that the record was made from.
  *
- * @throws ProtocolError like the writes of the journal
+ * @throws ProtocolError in the same cases as the writes of the journal
  */
 export function moveRecord(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): void {
   for (const { publicKey } of delegates) journal.move(publicKey, exportedAtS);
@@ -92,7 +92,7 @@ export function textOfRecord(record: SigningRecord): string {
 /**
  * Parses the text of a record.
  *
- * @param file name of the file with the text, for the error
+ * @param file name of the file with the text; the error names this file
  * @throws ProtocolError `SIGNING_RECORD_INVALID` with the fault in its message, if the text is not a valid record
  */
 export function recordOfText(text: string, file: string): SigningRecord {
@@ -135,17 +135,20 @@ export function checkNetwork(
 
 /**
  * Adds the content of a record to a journal. If the record and the journal both have a header of a delegate, the
- * journal gets the later header. The function raises `maxHeightPrevoted` and `maxHeightPreviouslyForged` of this header
- * if the earlier header requires higher values.
+ * journal gets the later header. In this header, the function raises `maxHeightPrevoted` and
+ * `maxHeightPreviouslyForged` to the values of the earlier header, if those values are higher. If the height of the
+ * earlier header is greater than the height of the later header, the function also raises `maxHeightPreviouslyForged`
+ * to at least the height of the earlier header.
  *
  * The function also sets the time before which signatures of the delegate may be unknown (`heldSinceS`):
  * - A copy (`isCopy`) may lack later signatures, so the time is `nowS`.
- * - For a record that is not a copy, the time is 0 if the record has a header of the delegate that is not older than
- *   `heldSinceS` in the record (0 if missing). This header is then the newest header that the delegate signed.
+ * - Otherwise, the time is 0 if the record has a header of the delegate, and either has no `heldSinceS` of the delegate
+ *   or has a `heldSinceS` that is not later than the header. In this case, the header is the newest header that the
+ *   delegate signed.
  * - In all other cases, the time is the later one of `heldSinceS` in the record and `heldSinceS` in the journal.
  *
  * @param nowS present chain time in whole seconds
- * @throws ProtocolError like `checkNetwork` and the writes of the journal
+ * @throws ProtocolError in the same cases as `checkNetwork` and the writes of the journal
  */
 export function takeOver(
   journal: JournalFile,

@@ -46,7 +46,7 @@ export type LookAtStore = <T>(work: (store: StoredChain) => T) => Promise<T>;
  * `readChainStore`. After the operator has restored a copy of the chain, the errors of `openLmdbReader` are also
  * possible.
  *
- * @throws ProtocolError like `openLmdbReader`
+ * @throws ProtocolError in the same cases as `openLmdbReader`
  */
 export function openStoreSource(location: ChainLocation, options: StoreSourceOptions): ChainSource {
   const rules = createRules(location.network.params);
@@ -79,7 +79,7 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-/** Makes a source for a sink. `look` gives access to the store of the chain. */
+/** Makes a source for a sink. The parameter `look` gives access to the store of the chain. */
 export function storeSource(
   networkName: string,
   rules: Rules,
@@ -112,7 +112,10 @@ export function storeSource(
   };
 }
 
-/** Compares the store with the blocks that the source has reported. Each call of `look` returns the new changes. */
+/**
+ * Compares the store with the blocks that the source has reported. Each call of the method `look` returns the changes
+ * since the previous call.
+ */
 class ChainView {
   readonly #rules: Rules;
   readonly #depth: number;

@@ -75,8 +75,8 @@ function recordReaders({ api }: StateMetricsSources, metrics: MetricsRegistry): 
   for (const state of READER_STATES) {
     metrics.gauge('http_readers', readers.each.filter((each) => each.state === state).length, { state });
   }
-  // While the node replaces readers (processes that answer HTTP), up to `2 * wanted` readers run. The metric is 0 for a
-  // number that no reader uses.
+  // While the node replaces readers (processes that answer HTTP), up to `2 * wanted` readers run. The metric
+  // `http_reader_memory_bytes` is 0 for each number that no reader has at present.
   for (let reader = 1; reader <= 2 * readers.wanted; reader += 1) {
     const { memoryBytes = 0 } = readers.each.find((each) => each.reader === reader) ?? {};
     metrics.gauge('http_reader_memory_bytes', memoryBytes, { reader: String(reader) });

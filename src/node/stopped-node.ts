@@ -29,7 +29,7 @@ export interface StoppedNode {
  * readable and not confirmed are in the state `received`. A stopped node has no peers, no diagnostics and no forging
  * delegates.
  *
- * @throws ProtocolError like `openIndexedSnapshot`
+ * @throws ProtocolError in the same cases as `openIndexedSnapshot`
  */
 export async function openStoppedNode(
   location: ChainLocation & { readonly network: Pick<Network, 'appVersion' | 'protocolVersion'> },

@@ -27,8 +27,9 @@ import { systemClock } from './system.ts';
 const SPARE_BYTES = 1024 * 1024;
 /**
  * Maximum size in bytes of a file that the node reads at its start. The needed lines of a file contain at most
- * `JOURNALED_BYTES_MAX` bytes of JSON. The node rewrites a file that is longer than twice its needed lines plus
- * `SPARE_BYTES`, so the files of the node stay below this maximum.
+ * `JOURNALED_BYTES_MAX` bytes of JSON. The node rewrites a file when the size of the file exceeds the sum of two
+ * values: twice the size of the needed lines, and `SPARE_BYTES`. The files of the node therefore stay below
+ * `FILE_BYTES_MAX`.
  */
 const FILE_BYTES_MAX = 4 * JOURNALED_BYTES_MAX;
 const FILE_MODE = 0o600;
@@ -128,7 +129,8 @@ class TransactionJournalFile implements TransactionJournal {
     this.#opened = opened;
     this.#entries = entries;
     this.#fileBytes = bytes;
-    // The first write replaces a damaged file. If the write appended, its first line could continue an incomplete line.
+    // If the file is damaged, the first write replaces the file. If this write appended lines to the damaged file, the
+    // first new line could continue an incomplete line.
     this.#isRewriteDue = isDamaged;
   }
 
@@ -160,7 +162,8 @@ class TransactionJournalFile implements TransactionJournal {
   flush(): Promise<void> {
     if (this.#lines.length === 0 && this.#writing === undefined && !this.#isRewriteDue) return Promise.resolve();
     this.#next ??= (this.#writing ?? Promise.resolve())
-      // An error of the running write rejects the earlier calls of `flush`, and not this call.
+      // If the running write fails, the promises of the earlier calls of `flush` reject. The promise of this call does
+      // not reject because of that write.
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined;
@@ -291,8 +294,8 @@ function load(file: string, observer: Observer): Loaded {
     const message = 'lines of accepted transactions are damaged and were skipped';
     observer.log('warn', 'TRANSACTION_JOURNAL_DAMAGED', message, { file, lines: damaged });
   }
-  // A crash may leave the last line incomplete. No warning is necessary: the node tells a client that it has accepted a
-  // transaction only after the whole line of the transaction is on the disk.
+  // A crash may leave the last line incomplete. No warning is necessary, because the node has not yet told the client
+  // that it accepted the transaction of this line. The node tells the client only after the whole line is on the disk.
   return { entries, bytes: content.length, isDamaged: damaged > 0 || rest !== '' };
 }
 

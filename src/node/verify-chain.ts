@@ -60,7 +60,8 @@ export async function verifyChain(options: VerifyOptions): Promise<VerifyResult>
 }
 
 /**
- * Applies all blocks above the genesis block to the scratch chain.
+ * Applies all blocks of the examined store above the genesis block to the chain `scratch`, which begins with only the
+ * genesis block.
  *
  * @returns the fault of the first block that is refused or cannot be read; undefined when there is none
  */

@@ -108,7 +108,7 @@ export class WatermarkFiles implements SigningWatermarks {
     try {
       rmSync(file, { force: true });
     } catch {
-      // The log already has a warning about the watermarks.
+      // No second warning is necessary: `write` has already logged that it could not write the watermark.
     }
   }
 

@@ -26,7 +26,7 @@ import {
 import { type Fields, INFO_BYTES_MAX, isRecord, jsonBytes, own, PEER_LIST_MAX, portOf } from './frame-validation.ts';
 import { blocksOf, rowsOf } from './rows-gen2.ts';
 
-/** Code of the failure with which this node answers a request for blocks that has no valid block id. */
+/** If a request for blocks has no valid block id, this node answers with a failure that has this code. */
 const BLOCKS_UNSOLICITED = 'BLOCKS_UNSOLICITED';
 
 export function call(procedure: string, data?: object): Outgoing {
@@ -37,8 +37,8 @@ export function call(procedure: string, data?: object): Outgoing {
 // ---- requests of this node ------------------------------------------------------------------------------------------
 
 export function* ask<R extends PeerRequest>(request: R): Conversation<PeerAnswers[R['kind']]> {
-  // Each branch of `converse` returns the answer type of its own kind of request. TypeScript cannot infer this from the
-  // union type `PeerRequest`.
+  // For each kind of request, `converse` returns an answer of the type that belongs to this kind. TypeScript cannot
+  // infer this from the union type `PeerRequest`, so the code casts the result.
   return (yield* converse(request)) as AnswerVerdict<PeerAnswers[R['kind']]>;
 }
 
@@ -240,10 +240,11 @@ function commonOf({ id, height, previousBlock = null, timestamp }: Fields): obje
 }
 
 /**
- * Packs the report of a failed call as data; undefined if the node must send an error instead.
+ * Packs the failure of a peer's call as the data of an ordinary answer. Returns undefined if this node must send the
+ * failure as an error instead.
  *
- * A node of lisk-sdk 2.3.8 that gets `success: false` for a request for blocks reverts its own tip. Only two failures
- * of such requests therefore have `success: false`: this node does not have the block with the requested id
+ * If a node of lisk-sdk 2.3.8 requests blocks and gets `success: false`, that node reverts its own tip. Only two
+ * failures of such requests therefore have `success: false`: this node does not have the block with the requested id
  * (`BLOCK_UNKNOWN`), or the request has no valid block id (`BLOCKS_UNSOLICITED`).
  *
  * On an inbound connection, this node sends only these two failures as data, and all other failures as errors. On a

@@ -129,8 +129,8 @@ function packResult(call: AnsweredCall, result: unknown): unknown {
 }
 
 /**
- * Packs an entry of a peer list: first IP address, port and height, then the other known members in the order of
- * `INFO_MEMBERS`.
+ * Packs an entry of a peer list: first IP address, port and height, then the other members that `peer` has, in the
+ * order of `INFO_MEMBERS`.
  */
 function packPeer(peer: PeerInfo): object {
   const entry: Record<string, unknown> = { ipAddress: peer.ip, wsPort: peer.wsPort };

@@ -128,8 +128,8 @@ export function gen2Dialect(options: Gen2DialectOptions): WireDialect {
 
     readEvent(event, data): IncomingEvent {
       if (event !== ENVELOPE) return readMessage(event, data);
-      // The event is an envelope: its data contain the name and the data of another event. Nodes of lisk-sdk send no
-      // envelopes, but accept them. This node does the same.
+      // The data of an event `ENVELOPE` contain the name and the data of another event. Nodes of lisk-sdk send no such
+      // events, but accept them. This node also accepts such events, and sends none.
       const name = isRecord(data) ? own(data, 'event') : undefined;
       return isRecord(data) && typeof name === 'string' ? readMessage(name, own(data, 'data')) : { kind: 'ignored' };
     },

@@ -127,7 +127,8 @@ function packMessage(message: PeerMessage): Outgoing | undefined {
     case 'signatures':
       return emit('postSignatures', { signatures: message.signatures });
     case 'transactions':
-      // In generation 3, a node announces the ids of transactions. It sends whole transactions only on request.
+      // Generation 3 has no message with whole transactions. A node announces the ids of transactions, and sends whole
+      // transactions only in its answers to requests.
       return undefined;
   }
 }

@@ -53,7 +53,10 @@ export interface WireDialect {
   readQuery(query: URLSearchParams, ip: string, ownNonce: string): QueryVerdict;
   /** Checks the info of a connected peer. The accepted info has `address`, even if the peer sends another address. */
   readInfo(value: unknown, address: PeerAddress): InfoVerdict;
-  /** Wraps the packed info of this node for sending: in a call in generation 2, in an event in generation 3. */
+  /**
+   * Returns the message that sends the packed info of this node to a peer. The message is a call in generation 2, and
+   * an event in generation 3.
+   */
   infoPush(packed: object): Outgoing;
   /** Returns the call that asks a peer for its info. */
   infoCall(): Outgoing;
@@ -116,7 +119,7 @@ export type AnsweredCall =
   | { readonly kind: 'push' }
   | { readonly kind: 'request'; readonly request: ChainRequest };
 
-/** The reason why a call of the peer failed. */
+/** The reason why this node could not answer a call that the peer sent. */
 export interface Failure {
   readonly message: string;
   /** Name of the error in the answer to the peer. */
@@ -143,7 +146,7 @@ export type IncomingEvent =
   | { readonly kind: 'ignored' }
   | { readonly kind: 'malformed'; readonly name: string; readonly reason: string };
 
-/** Close codes and reasons. All entries except `overflow` come from the reference (both generations). */
+/** Close codes and reasons. All entries except `overflow` come from the two releases of the reference (lisk-sdk). */
 export const CLOSE = {
   self: { code: 4101, reason: 'Peer cannot connect to itself' },
   networkG2: { code: 4104, reason: 'Peer nethash did not match our own' },

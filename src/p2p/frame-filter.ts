@@ -32,8 +32,8 @@ import { FLOOD_BYTES_MAX, UnsolicitedBytesBudget } from './unsolicited-bytes.ts'
  */
 export const FRAMES_PER_SECOND_CUT = 1_500;
 /**
- * Number of dropped frames that cost a peer one penalty, counted in windows of `RATE_WINDOW_MS`. Only frames above the
- * limit of `FrameFilter.#frames` count.
+ * Number of dropped frames that cost a peer one penalty, counted in windows of `RATE_WINDOW_MS`. Only the frames that
+ * the filter drops because of the rate limit (`FrameFilter.#frames`) count.
  */
 export const FRAMES_DROPPED_PER_CHARGE = 200;
 
@@ -61,15 +61,15 @@ export interface FrameFilterEvents {
   overflowed(detail: string): void;
 }
 
-/** The facts about a received message that the node knows before it decodes the message to text. */
+/** The properties of a received message that the node determines before it decodes the message to text. */
 export interface Arrival {
   readonly bytes: number;
   readonly seemsAnswer: boolean;
 }
 
 /**
- * Stands for the second and each further frame of a batch. `count` has already counted all bytes of the batch with the
- * first frame.
+ * `count` gets this value for the second and each further frame of a batch, because it has already counted all bytes of
+ * the batch with the first frame.
  */
 const NO_BYTES: Arrival = { bytes: 0, seemsAnswer: false };
 

@@ -6,11 +6,11 @@
 import { isIpv4 } from '../primitives/ip.ts';
 
 /**
- * Number of arrays and objects in a frame that add nothing to its weight (see the head of `unsolicited-bytes.ts`). The
- * longest answers of real nodes contain 34 full blocks, or the rows of these blocks (`rows-gen2.ts`). Such an answer
- * has about 20,000 arrays and objects. The node does not refuse a frame with more than `CONTAINERS_FREE` of them,
- * because an asset of generation 3 may contain any number of arrays and objects. However, each array or object above
- * `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight.
+ * Up to this number, the arrays and objects in a frame add nothing to the weight of the frame (see the head of
+ * `unsolicited-bytes.ts`). The longest answers of real nodes contain 34 full blocks, or the rows of these blocks
+ * (`rows-gen2.ts`). Such an answer has about 20,000 arrays and objects. The node does not refuse a frame with more than
+ * `CONTAINERS_FREE` of them, because an asset of generation 3 may contain any number of arrays and objects. However,
+ * each array or object above `CONTAINERS_FREE` adds `CONTAINER_BYTES` to the weight.
  */
 const CONTAINERS_FREE = 50_000;
 const CONTAINER_BYTES = 8;
@@ -27,7 +27,7 @@ export const FRAME_BYTES_MAX = 3_048_576;
  * handle a million fragments in a second.
  */
 export const MESSAGE_FRAGMENTS_MAX = 64;
-/** Maximum number of bytes of a node info as JSON. */
+/** Maximum number of bytes, as JSON, of the information that a node sends about itself (node info). */
 export const INFO_BYTES_MAX = 20_480;
 /** Maximum number of entries in a peer list. */
 export const PEER_LIST_MAX = 1_000;

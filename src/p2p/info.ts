@@ -7,7 +7,9 @@ import { type Fields, infoCount, infoText, isRecord, own, parseJson } from './fr
 /** A `PeerInfo` whose members can still be set. */
 type ReadInfo = { -readonly [Name in keyof PeerInfo]: PeerInfo[Name] };
 
-/** Names of the members of an info whose values have the type `Value`, without `ip` and `wsPort` (the address). */
+/**
+ * Names of those members of `PeerInfo` that have values of the type `Value`, without `ip` and `wsPort` (the address).
+ */
 type MembersOf<Value> = {
   [Name in Exclude<keyof PeerInfo, 'ip' | 'wsPort'>]-?: Required<PeerInfo>[Name] extends Value ? Name : never;
 }[Exclude<keyof PeerInfo, 'ip' | 'wsPort'>];
@@ -52,9 +54,9 @@ export type QueryInfo =
   | { readonly peerFields?: undefined; readonly close: CloseReason };
 
 /**
- * Checks the query of a dialling peer in the same order as the reference, and reads the info members `members` from the
- * query. A member of the JSON in the parameter `options` has priority over the parameter of the same name, because
- * parameters hold numbers only as text.
+ * Checks the query of a dialling peer in the same order as the reference, and reads the members of the peer's info from
+ * the query. The parameter `members` lists the names of these members. A member of the JSON in the parameter `options`
+ * has priority over the parameter of the same name, because parameters hold numbers only as text.
  */
 export function readQueryInfo(
   query: URLSearchParams,

@@ -20,7 +20,7 @@ import type { RequestKind } from './unsolicited-bytes.ts';
 const UNSENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * Maximum number of unsent bytes of all peers together. Above this maximum, the node sends no message, call or answer
- * to a peer with more than `UNSENT_BYTES_FREE` unsent bytes, but disconnects the peer instead.
+ * to a peer with more than `UNSENT_BYTES_FREE` unsent bytes. At the attempt to send one, the node disconnects the peer.
  */
 export const UNSENT_BYTES_TOTAL_MAX = 24 * 1024 * 1024;
 const UNSENT_BYTES_FREE = 256 * 1024;
@@ -120,8 +120,8 @@ export class Link {
   }
 
   /**
-   * Sends a one-way event. Sends nothing if the connection is not open. If the peer reads too slowly, ends the
-   * connection instead.
+   * Sends a one-way event. Sends nothing if the connection is not open. If the peer reads too slowly, the method does
+   * not send the event, and ends the connection.
    */
   emit(outgoing: Outgoing): void {
     if (this.#writable()) void this.#socket.transmit(outgoing.event, outgoing.data);

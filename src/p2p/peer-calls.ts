@@ -43,8 +43,8 @@ export class PeerCalls {
   readonly #peer: AskingPeer;
   /**
    * Counts of the peer's requests: all requests (`asked`), and the requests that this node answered without a failure
-   * (`answered`). The counts restart after a time of more than `REQUESTS_REMEMBERED_MS` without a request. A request
-   * that this node refuses before it looks for the answer does not count.
+   * (`answered`). If the peer sends no request for more than `REQUESTS_REMEMBERED_MS`, both counts begin again at 0. A
+   * request that this node refuses before it looks for the answer does not count.
    */
   #requests = { asked: 0, answered: 0, lastMs: 0 };
   #answering = 0;

@@ -65,8 +65,8 @@ export class PreHandshakeLimiter {
   readonly #handshakesAgain = new TokenBucket(HANDSHAKES_AT_ONCE_MAX / 2, 2_000 / HANDSHAKES_PER_SECOND);
   readonly #handshakesNamed = new TokenBucket(NAMED_HANDSHAKES_AT_ONCE_MAX, 1_000 / NAMED_HANDSHAKES_PER_SECOND);
   /**
-   * Counts, for each address, the attempts to begin a handshake that the limits for strangers apply to. Each window
-   * lasts ten seconds. An attempt counts only if `#handshakes` has a token.
+   * For each address, counts the attempts to begin a handshake. An attempt counts only if the limits for strangers
+   * apply to it, and if `#handshakes` has a token. Each window lasts ten seconds.
    */
   readonly #greeted = new LruMap<string, RateWindow>(ADDRESSES_MAX);
 
@@ -137,8 +137,8 @@ export class PreHandshakeLimiter {
   }
 
   /**
-   * Closes the oldest unfinished connection of the address with the most unfinished handshakes. Honest connections
-   * finish their handshake quickly, so they are rarely the oldest.
+   * Closes the oldest unfinished connection of the address with the most unfinished handshakes. Honest peers finish
+   * their handshakes quickly, so the oldest unfinished connection rarely belongs to an honest peer.
    */
   #makeRoom(): void {
     const counts = new Map<string, number>();

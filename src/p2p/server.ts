@@ -60,8 +60,9 @@ interface ListenerEvents {
   /** Returns true if the configuration names a peer with this IP address (a named peer). */
   isNamed(ip: string): boolean;
   /**
-   * Decides about the connection (`link`) of a peer whose handshake the server has checked without finding a fault:
-   * `accept` either accepts the link or closes it. If `accept` accepts the link, the server answers the handshake.
+   * Called when the server has found no fault in the handshake of a peer. `accept` decides about the connection
+   * (`link`) of this peer: it either accepts the link or closes it. If `accept` accepts the link, the server answers
+   * the handshake.
    *
    * @returns the function that the server calls after it has answered the handshake; undefined if `accept` closed the
    *   link
@@ -226,8 +227,8 @@ class AcceptedConnections implements ServerEvents {
       this.#unfinished.ended(webSocket);
       pause.waitFor(connection.filter.count(arrivalOf(data)));
     });
-    // Honest nodes never send WebSocket pings or pongs. The reference also closes the connection of a peer that sends
-    // one.
+    // Honest nodes never send WebSocket pings or pongs. If a peer sends a ping or a pong, this node closes the
+    // connection, like the reference.
     webSocket.on('ping', cut);
     webSocket.on('pong', cut);
   }

@@ -46,7 +46,8 @@ export interface LibraryCall {
   readonly data: unknown;
   end(data: unknown): void;
   /**
-   * Answers the call with an error. The answer contains the members of the object `error`, except inherited members.
+   * Answers this call of the peer with an error. The answer contains the members of the object `error`, except
+   * inherited members.
    */
   error(error: object): void;
 }
@@ -86,8 +87,9 @@ export interface ServerOptionsOfNode {
   /** Time limit in milliseconds for the protocol handshake. The time starts when the WebSocket has opened. */
   readonly handshakeTimeoutMs: number;
   /**
-   * If no message arrives on a connection for this time (in milliseconds), not even the answer to a heartbeat, the
-   * library closes the connection. The node sends this time to the peer in its answer to the handshake.
+   * If no message arrives on a connection for this time (in milliseconds), the library closes the connection. The
+   * answer to a heartbeat also counts as a message. The node sends this time to the peer in its answer to the
+   * handshake.
    */
   readonly pongTimeoutMs: number;
   readonly on: ServerEvents;
@@ -103,8 +105,8 @@ export interface ServerEvents {
   /** Called when the library has made a socket for an upgraded connection. */
   created(socket: ServerSocket): void;
   /**
-   * Called for each message. Returns the value that the library handles instead of the received text. If the node drops
-   * the message, the value is null.
+   * Called for each message. The library handles the returned value instead of the received text. If the node drops the
+   * message, the function must return null.
    */
   frame(socket: ServerSocket, text: unknown): unknown;
   /** Called when the frame of the protocol handshake arrives. Returns true if the library must answer the handshake. */
@@ -238,9 +240,9 @@ export function connectClient({ hostname, port, path, query, timeoutMs, decode }
 }
 
 /**
- * Reserves the number of the next call on an inbound connection. Before the answer to the handshake, this node sends a
- * call without the library (`Link.sendEarly`). This call needs a number that the library will not use again. The
- * library has no public member for this purpose.
+ * Reserves the number of the next call on an inbound connection. Before this node answers the handshake, it may send a
+ * call directly, without the call function of the library (`Link.sendEarly`). The number of this call must be a number
+ * that the library will not use again. The library has no public member for this purpose.
  */
 export function takeCallId(socket: LibrarySocket): number {
   if (!('_nextCallId' in socket)) throw new Error('only an accepted connection sends before its handshake is answered');

@@ -16,9 +16,9 @@
  * connection, but pauses it. Waiting connections that have not lost a turn get a turn first. During the pause, the
  * bytes that the peer sends stay in the buffers of the TCP connection. The parts of messages that arrived before the
  * pause take memory, so `HELD_BYTES_MAX` limits their sum. There are two exceptions, in which this node closes the
- * connection that loses its turn. This node closes the connection if its part of a message would make the sum exceed
- * this limit. This node also closes a connection that loses a second turn with the same message. Without this rule,
- * connections that send only a few bytes would get turns forever.
+ * connection that loses its turn. First, this node closes the connection if the part of the message that has arrived
+ * would make the sum exceed `HELD_BYTES_MAX`. Second, this node closes a connection that loses a second turn with the
+ * same message. Without the second exception, connections that send only a few bytes would get turns forever.
  */
 
 import type { Clock, Timer } from '../ports/clock.ts';
@@ -63,19 +63,19 @@ const SLOW_BYTES = 16_000;
  */
 const SLOW_LOOKS_MAX = 3;
 /**
- * Maximum number of checks that a turn may last while other connections wait. If several turns have lasted longer at a
- * check, only the slowest of their connections loses its turn. If connections lose their turns at a check because of
- * `SLOW_LOOKS_MAX`, no connection loses its turn at this check because of `TURN_LOOKS_MAX`. Turns have a limit because
- * a waiting connection needs time for its own message: the heartbeat ends a connection after 20 s without a complete
- * message.
+ * Maximum number of checks that a turn may last while other connections wait. If a check finds several turns that have
+ * lasted longer than this maximum, only the slowest of their connections loses its turn. If connections lose their
+ * turns at a check because of `SLOW_LOOKS_MAX`, no connection loses its turn at this check because of `TURN_LOOKS_MAX`.
+ * Turns have a limit because a waiting connection needs time for its own message: the heartbeat ends a connection after
+ * 20 s without a complete message.
  */
 const TURN_LOOKS_MAX = 8;
 
 /**
  * Returns the maximum memory in bytes that all unfinished messages take together if this number of connections is open.
- * For each connection, the function adds `BYTES_FREE` and the size of two chunks. The first chunk is the one that ends
- * a message, because this chunk may also contain the beginning of another message, which the node does not count. The
- * second chunk is the one that arrives last before the connection pauses.
+ * For each connection, the function adds `BYTES_FREE` and the size of two chunks. One of the two is the chunk that ends
+ * a message. This chunk may also contain the beginning of another message, and the node does not count this beginning.
+ * The other is the last chunk that arrives before the connection pauses.
  */
 export function unfinishedBytesMax(connections: number): number {
   return TURNS_MAX * MESSAGE_BYTES_MAX + HELD_BYTES_MAX + connections * (BYTES_FREE + 2 * PIECE_BYTES_MAX);
@@ -143,7 +143,9 @@ export class UnfinishedMessages<C> {
     else if (begun.state === 'small' && begun.bytes > BYTES_FREE) this.#beginOrWait(begun);
   }
 
-  /** Forgets the unfinished message of a connection, because the message is complete or the connection has closed. */
+  /**
+   * Forgets the unfinished message of a connection. Called when the message is complete or the connection has closed.
+   */
   ended(connection: C): void {
     const begun = this.#begun.get(connection);
     if (begun === undefined) return;

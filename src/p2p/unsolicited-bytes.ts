@@ -43,9 +43,9 @@ export const SMALL_OF_PEER: ByteRate = { capacity: 4_000_000, perSecond: 400_000
 export const SMALL_OF_ALL_PEERS: ByteRate = { capacity: 8_000_000, perSecond: 2_400_000 };
 const SMALL_RESERVE: ByteRate = { capacity: 256_000, perSecond: 25_600 };
 /**
- * Weight that no frame exceeds, except a frame with many brackets inside texts. The node parses a frame with many
- * brackets inside texts quickly. The buckets for heavy frames use this weight as their maximum debt. Therefore a bucket
- * without debt counts even the heaviest frame in full.
+ * Upper limit of the weight of a frame. Only a frame with many brackets inside texts can exceed this limit, and the
+ * node parses such a frame quickly. The buckets for heavy frames use this weight as their maximum debt. Therefore a
+ * bucket without debt counts even the heaviest frame in full.
  */
 const HEAVIEST = 16_000_000;
 /**
@@ -76,13 +76,13 @@ export const HEAVY_ANSWERS_OF_ALL_PEERS: ByteRate = { capacity: 3_000_000, perSe
 export const ARRIVING_OF_PEER: ByteRate = { capacity: 16_000_000, perSecond: 4_000_000 };
 /**
  * Budget for all bytes that this node receives from all peers together, except answers. When this budget is used up,
- * this node pauses the connections that deliver frames of more than `SMALL_WEIGHT_MAX` bytes or exceed their share
- * (`ARRIVING_SHARE`).
+ * this node pauses two kinds of connections: a connection that exceeds its share (`ARRIVING_SHARE`), and a connection
+ * that delivers a frame of more than `SMALL_WEIGHT_MAX` bytes.
  */
 export const ARRIVING_OF_ALL_PEERS: ByteRate = { capacity: 64_000_000, perSecond: 32_000_000 };
 /**
- * The share of one peer in the budget `ARRIVING_OF_ALL_PEERS`. Small and heavy frames count against the share. The rate
- * of `ARRIVING_OF_ALL_PEERS` is 128 times the rate of a share.
+ * The share of one peer in the budget `ARRIVING_OF_ALL_PEERS`. Small frames and heavy frames both count against the
+ * share. The rate of `ARRIVING_OF_ALL_PEERS` is 128 times the rate of a share.
  */
 export const ARRIVING_SHARE: ByteRate = { capacity: 1_000_000, perSecond: 250_000 };
 /**
@@ -171,7 +171,7 @@ export class UnsolicitedBytesBudget {
   }
 
   /**
-   * Registers a request to the peer. The caller calls this function before it sends the request.
+   * Registers a request to the peer. The caller must call this function before it sends the request.
    *
    * @param answerBytes maximum number of bytes of the answer
    */
@@ -185,8 +185,9 @@ export class UnsolicitedBytesBudget {
     const settled = ofKind.find(({ isRead }) => isRead) ?? ofKind[0];
     if (settled === undefined) return;
     this.#pending.splice(this.#pending.indexOf(settled), 1);
-    // This class does not know which request a frame answers. If the class has assigned the answer of the removed
-    // request to another pending request, the other request must wait for a frame again.
+    // This class does not know which request a frame answers. It may have counted the answer to the removed request as
+    // the answer to another pending request. In this case, the class notes again that the other request has no answer
+    // yet.
     for (const step of ['isArrived', 'isRead'] as const) {
       const mistaken = settled[step] ? undefined : this.#pending.find((each) => each[step]);
       if (mistaken !== undefined) mistaken[step] = false;

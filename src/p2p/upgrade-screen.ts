@@ -75,7 +75,10 @@ function isUpgrade(rest: string): boolean {
   return isUpgraded && values.get('upgrade') === 'websocket' && !hasBody;
 }
 
-/** Headers that may occur only once. If one of these headers occurred twice, its value would be ambiguous. */
+/**
+ * Headers of which a request may contain only one each. If one of these headers occurred twice, its value would be
+ * ambiguous.
+ */
 const SINGLE: ReadonlySet<string> = new Set(['upgrade', 'connection', 'content-length', 'transfer-encoding']);
 
 export interface ScreenOptions {

@@ -15,8 +15,8 @@ export interface Timer {
 }
 
 /**
- * Clocks that nobody can set. If the system clock advances by another amount than `bootMs`, somebody has set the system
- * clock.
+ * Clocks of the machine and of the process that, unlike the system clock, nobody can set. Over the same time, `bootMs`
+ * and the system clock must advance by the same amount. If the amounts differ, somebody has set the system clock.
  */
 export interface ProcessTimes {
   /**

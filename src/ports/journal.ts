@@ -29,10 +29,10 @@ export interface RecalledHeader {
  */
 export interface SigningJournal {
   /**
-   * Returns the last header of the delegate in this journal. If the watermark of the delegate was newer when this
-   * journal was opened, the method returns the header in the watermark until `adopt` or `record` is called for the
-   * delegate. Returns undefined if neither the journal nor the watermark has a header. Also returns undefined if this
-   * journal has no entry of the delegate, even if there is a watermark (see `recalled`).
+   * Returns the last header of the delegate in this journal. If the watermark of the delegate was newer than this
+   * header when the journal was opened, the method returns the header in the watermark until `adopt` or `record` is
+   * called for the delegate. Returns undefined if neither the journal nor the watermark has a header. Also returns
+   * undefined if this journal has no entry of the delegate, even if there is a watermark (see `recalled`).
    */
   last(publicKey: PublicKey): SignedHeader | undefined;
   /**
@@ -62,8 +62,8 @@ export interface SigningJournal {
    * Stores a signed header. The header is on disk (flushed) when this method returns.
    *
    * @throws ProtocolError `SIGNED_ELSEWHERE` if the delegate's watermark shows that another process of this machine has
-   *   signed for the delegate, or has handed the delegate over. A change of the watermark counts only if it happened
-   *   after this journal was opened, and after the last call of `adopt`, `record` or `hold` for the delegate.
+   *   signed for the delegate, or has handed the delegate over. The method ignores changes of the watermark from before
+   *   the opening of this journal, and from before the last call of `adopt`, `record` or `hold` for the delegate.
    *   ProtocolError `JOURNAL_WRITE_FAILED`, `JOURNAL_TAKEN_OVER` or `JOURNAL_CLOSED` as described for `SigningJournal`
    */
   record(publicKey: PublicKey, header: SignedHeader): void;
@@ -81,7 +81,7 @@ export interface FolderJournal extends SigningJournal {
   delegates(): readonly PublicKey[];
   /**
    * True if the journal file may be a copy of another journal file, or an earlier state of this file. The journal may
-   * then lack headers that a delegate signed later.
+   * then lack the headers that a delegate has signed since the copy or the earlier state was made.
    */
   readonly isCopied: boolean;
   /**

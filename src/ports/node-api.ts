@@ -95,7 +95,7 @@ export interface NodeStatus {
 export interface ReadersStatus {
   /** Number of readers that the option `http.processes` asks for. */
   readonly wanted: number;
-  /** Number of readers that were started since the start of the node to replace an earlier reader. */
+  /** Number of times, since the start of the node, that the node replaced a reader by a new one. */
   readonly restarts: number;
   readonly each: readonly ReaderStatus[];
 }
@@ -197,7 +197,7 @@ export interface PeerVerdict {
   /**
    * The verdict is `dropped` if the connection ended, or if a dial failed for a lasting reason (for example, because
    * the peer belongs to another network). If the peer connects again, its verdict is no longer `dropped`. The verdict
-   * is `waiting` if the node does not dial the peer before `untilMs`. If the verdict is `waiting` and `untilMs` is
+   * `waiting` means that the node will not dial the peer before `untilMs`. If the verdict is `waiting` and `untilMs` is
    * absent, the node dials the peer again only after a restart, or after the end of a connection that the peer opened.
    * The verdict is `known` if the node knows the address, and may dial it now.
    */
@@ -216,8 +216,7 @@ export interface PeerVerdict {
   /** Roles that the configuration gives to the peer. */
   readonly roles: readonly PeerRole[];
   /**
-   * The list that contains the peer. The peer book has two lists. The header of `engine/peers/book.ts` explains the two
-   * lists.
+   * The list of the peer book that contains the peer. The header of `engine/peers/book.ts` explains the two lists.
    */
   readonly list?: 'new' | 'tried';
   /**
@@ -250,7 +249,7 @@ export interface ForgingPause {
 }
 
 export interface ForgingWait {
-  /** Stable code of the reason, such as `FORGING_HAND_OVER`. */
+  /** Stable code of the reason for the wait, such as `FORGING_HAND_OVER`. */
   readonly code: string;
   readonly reason: string;
   /**
@@ -331,8 +330,8 @@ export interface NodeApi {
    */
   poolEntries(state: PoolState): Live<readonly PoolEntry[]>;
   /**
-   * Returns which members of a multisignature account have signed a transaction of the pool. Undefined if the pool does
-   * not have the transaction, or if the transaction needs no members' signatures.
+   * Returns which members of a multisignature account have signed a transaction of the pool. The result is undefined if
+   * the pool does not have the transaction, or if the transaction needs no members' signatures.
    *
    * @param client IP address of the client; the node charges the signature checks to this address, or to the /64 of an
    *   IPv6 address
@@ -348,8 +347,8 @@ export interface NodeApi {
   readyOf(transaction: Transaction): boolean | undefined;
   /**
    * Returns the Unix time in milliseconds at which a transaction arrived in the pool, even if a block contains the
-   * transaction now. The result is undefined if this time is unknown. A reading process knows only the times of
-   * confirmed transactions.
+   * transaction now. The result is undefined if this time is unknown. A reading process has only the times of confirmed
+   * transactions.
    */
   receivedAtOf(id: string): number | undefined;
   peers(): Live<readonly PeerEntry[]>;
@@ -390,7 +389,7 @@ export interface NodeApi {
    * metrics.
    */
   metricsText(): Promise<string> | undefined;
-  /** Returns the values of the node over the last hour or day, from which the dashboard draws charts. */
+  /** Returns the history of the node over the last hour or day. The dashboard draws charts from this history. */
   history(span: HistorySpan): Live<NodeHistory>;
   /**
    * Returns the latest diagnostics, newest first. The result contains at most `limit` diagnostics. `limit` must be at
@@ -406,14 +405,14 @@ export interface NodeApi {
   slotReport(firstSlot: number, count: number): Live<SlotReport>;
   /**
    * Returns the SHA-256 hash of the complete consensus state in hexadecimal. The result also contains the height and
-   * the id of the tip, whose application led to this state.
+   * the id of the tip. The hashed state is the state after this block.
    */
   stateDigest(): { readonly height: number; readonly blockId: string; readonly digest: string };
 }
 
 /**
- * The API inside the process of the node. Each method whose result is `Live` in `NodeApi` returns its value
- * synchronously, except `signersOf`, which must check signatures.
+ * The API inside the process of the node. If the result of a method is `Live` in `NodeApi`, the method returns its
+ * value synchronously here. The only exception is `signersOf`, because it must check signatures.
  */
 export interface LocalNodeApi extends NodeApi {
   status(): NodeStatus;

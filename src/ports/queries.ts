@@ -134,8 +134,8 @@ export interface TransactionQuery extends PageRequest {
   readonly fromTimestampS?: number;
   readonly toTimestampS?: number;
   /**
-   * Pattern of SQL LIKE. The store matches the pattern against the UTF-8 bytes of the transfer's data, so `_` stands
-   * for one byte.
+   * Pattern for the data of a transfer, in the form of SQL LIKE. The store matches the pattern against the UTF-8 bytes
+   * of the data, so `_` stands for one byte.
    */
   readonly dataPattern?: string;
   readonly sort: Sort<TransactionSort>;
@@ -204,8 +204,8 @@ export interface ChainQueries {
   delegates(query: DelegateQuery): Page<DelegateEntry>;
   /**
    * Finds the blocks that match a query. If no index answers the query, and the query has many candidates (blocks to
-   * examine), the query runs in chunks. Such a query may fail with `QUERIES_BUSY` for the same reason as in
-   * `transactions`.
+   * examine), the query runs in chunks. Such a query may fail with `QUERIES_BUSY`; the comment of `transactions`
+   * describes this error.
    */
   blocks(query: BlockQuery): Promise<Page<BlockHeader>>;
   /**
@@ -218,14 +218,14 @@ export interface ChainQueries {
   transactions(query: TransactionQuery): Promise<Page<TransactionEntry>>;
   /**
    * Returns the account that has all values given in `identity`; undefined if no account has them, or if no value is
-   * given. If several accounts have the values, the result is the account with the lowest balance. Among equal
-   * balances, the result is the first account in the order of the addresses.
+   * given. If several accounts have the values, the result is the account with the lowest balance. If several of these
+   * accounts have the lowest balance, the result is the one whose address comes first in the order of the addresses.
    */
   accountBy(identity: AccountIdentity): Account | undefined;
   /**
    * Finds the voters of a delegate; the page is empty if `publicKey` is undefined or malformed. If no index answers the
-   * query and the delegate has many voters, the query runs in chunks. Such a query may fail with `QUERIES_BUSY` for the
-   * same reason as in `transactions`.
+   * query and the delegate has many voters, the query runs in chunks. Such a query may fail with `QUERIES_BUSY`; the
+   * comment of `transactions` describes this error.
    */
   voters(publicKey: PublicKey | undefined, query: VoterQuery): Promise<Page<Account>>;
   votes(account: Account, query: VoteQuery): Page<Account>;

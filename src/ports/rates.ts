@@ -47,8 +47,8 @@ export interface Sending {
   readonly burst: number;
   readonly everyMs: number;
   /**
-   * Maximum number of calls that wait for an answer at the same time. If this maximum is absent, only the rate bounds
-   * the number of waiting calls.
+   * Maximum number of calls that wait for an answer at the same time. If this maximum is absent, only `burst` and
+   * `everyMs` limit the number of waiting calls.
    */
   readonly outstandingMax?: number;
 }
@@ -72,7 +72,10 @@ export interface RateRow {
   readonly isRelayed: boolean;
 }
 
-/** Length in milliseconds of the window in which messages and calls are counted. Release 3.0.2 uses the same length. */
+/**
+ * Length in milliseconds of the window in which messages and calls are counted. Release 3.0.2 of lisk-sdk uses the same
+ * length.
+ */
 export const RATE_WINDOW_MS = 10_000;
 /**
  * Longest time in milliseconds for which a connection can be blocked and yet stay open. The node that accepted a
@@ -104,8 +107,9 @@ export const REQUEST_TIMEOUT_MS = 10_000;
 /**
  * Maximum number of calls to one peer that this node starts in a second. A peer that runs lisk-sdk penalises this node
  * for more than a hundred frames in a second. In generation 2, the peer even bans this node. The peer counts the frames
- * of each second, but its seconds begin at other moments than the seconds of this node. Twice `CALLS_PER_SECOND_MAX`
- * calls can therefore fall into one second of the peer. The peer also counts the answers and messages of this node.
+ * of each second, but its seconds begin at other moments than the seconds of this node. In one second of the peer, this
+ * node can therefore start up to 2 × `CALLS_PER_SECOND_MAX` calls. The peer also counts the answers and messages of
+ * this node.
  */
 export const CALLS_PER_SECOND_MAX = 40;
 /** Maximum number of frames in a second that lisk-sdk accepts from a peer without a penalty. */
@@ -119,10 +123,10 @@ const PACED: Sending = {
 };
 /**
  * Rate of lisk-sdk's requests during a synchronisation. The reference (lisk-sdk) applies each batch of blocks before it
- * asks for the next batch, and its calls time out after 2 s at the earliest.
+ * asks for the next batch. The reference waits at least 2 s for an answer before its call times out.
  */
 const SEQUENTIAL: Sending = { burst: 5, everyMs: 50, outstandingMax: STALL_MS / 2_000 };
-/** Rate of a request that a node sends after connecting, and later repeats only rarely. */
+/** Rate of a request that a node sends when it has connected, and later only rarely. */
 const ONCE: Sending = { burst: 5, everyMs: RATE_WINDOW_MS };
 /**
  * Rate of messages about a changed tip. The tip usually changes once in a slot, and a slot lasts at least 2 s. A
@@ -173,13 +177,13 @@ const RATIONED_3: RateByGeneration = { 2: UNRATIONED, 3: RATIONED };
 const ROWS: readonly Row[] = [
   ['info', ['updateMyself', 'postNodeInfo'], OWN_INFO, TIPS],
   ['infoRequest', ['status', 'getNodeInfo'], ONCE, ONCE],
-  // The reference (lisk-sdk) asks its connected seeds again every half minute.
+  // The reference (lisk-sdk) asks its connected seeds for their peers again every half minute.
   ['peersRequest', ['list', 'getPeers'], ONCE, ONCE],
   ['tipRequest', [undefined, 'getLastBlock'], PACED, SEQUENTIAL],
   ['blocksRequest', ['blocks', 'getBlocksFromId'], PACED, SEQUENTIAL],
   ['commonBlockRequest', ['blocksCommon', 'getHighestCommonBlock'], PACED, SEQUENTIAL],
-  // The reference (lisk-sdk) asks once for each announcement with an unknown id. This node sends announcements at a
-  // limited rate, so these requests of the reference arrive at a limited rate, too.
+  // When the reference (lisk-sdk) receives an announcement with an unknown id, it sends one request for transactions.
+  // This node sends announcements at a limited rate, so these requests of the reference arrive at a limited rate, too.
   ['transactionsRequest', ['getTransactions', 'getTransactions'], RATIONED, { burst: 8, everyMs: 2_500 }],
   ['signaturesRequest', ['getSignatures', 'getSignatures'], ONCE, ONCE],
   // Release 2.3.8 passes blocks on before it applies them, and a delegate can sign any number of blocks. An honest node

@@ -42,9 +42,9 @@ export interface SlotReport {
    */
   readonly looks: readonly SlotRange[];
   /**
-   * The latest ranges of slots in which the owner of the last slot was uncertain, oldest first. During each range, the
-   * tip of this node stayed the same. Before the last slot of the range, other nodes may have begun a later round,
-   * whose order of forgers this node did not know.
+   * The latest ranges of slots whose last slot had an uncertain owner. The oldest range comes first. During each range,
+   * the tip of this node stayed the same. Before the last slot of the range, other nodes may have begun a later round.
+   * This node did not know the order of forgers of such a round.
    */
   readonly oldOrders: readonly OldOrder[];
 }

@@ -116,8 +116,8 @@ export interface PeerAnswers {
   readonly tip: unknown;
   readonly blocksAfter: readonly unknown[];
   /**
-   * The highest block of the request (`blockIds`) that is in the peer's chain; undefined if the peer's chain has none
-   * of these blocks.
+   * The highest of the blocks that the request names (`blockIds`) and the peer's chain contains; undefined if the
+   * peer's chain contains none of the named blocks.
    */
   readonly highestCommonBlock: { readonly id: string; readonly height: number } | undefined;
   readonly transactions: readonly unknown[];

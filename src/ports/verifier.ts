@@ -12,7 +12,8 @@ export interface Verifier {
    * Estimated processor time in milliseconds that all checks on the calling thread have taken so far. Each check adds
    * the constant `CHECK_MS` for the library `backend`. The constant is the mean time of a check with this library on a
    * server with a 2.5 GHz processor. A check whose result is in the cache of the verifier adds nothing. If the verifier
-   * measured the real time instead, the node would charge peers more while the machine is busy.
+   * measured the real time instead, the same check would use up more of a peer's verification budget while the machine
+   * is busy.
    */
   readonly spentMs: number;
   /** Makes one check on the calling thread. */

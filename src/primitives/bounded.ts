@@ -89,7 +89,7 @@ export class LruMap<K, V> {
 
 interface Entry<V> {
   value: V;
-  /** Span in which the entry was last used. */
+  /** Number of the span in which the entry was last used (see `LruMap`). */
   span: number;
 }
 
@@ -115,7 +115,7 @@ export class BoundedQueue<T> {
     return true;
   }
 
-  /** Removes and returns up to `count` of the oldest items. */
+  /** Removes the `count` oldest items (all items, if the queue has fewer) and returns them. */
   take(count: number): T[] {
     return this.#items.splice(0, count);
   }

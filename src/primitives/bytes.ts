@@ -96,7 +96,7 @@ export function readU64BE(bytes: Buffer, at: number): bigint {
 
 /** True for the canonical decimal text of an unsigned 64-bit integer (no sign, no leading zero). */
 export function isU64Decimal(text: string): boolean {
-  // Decimal texts of equal length sort like their numbers, so comparing the texts is enough.
+  // Decimal texts of equal length sort like their numbers, so the comparison of the texts compares the numbers.
   return /^(?:0|[1-9][0-9]{0,19})$/.test(text) && (text.length < U64_MAX_TEXT.length || text <= U64_MAX_TEXT);
 }
 

@@ -154,8 +154,9 @@ export class DecimalSum {
   }
 
   /**
-   * Adds up the decimal terms and the sum of the integers. The result is a list of runs, lowest first. A run is a group
-   * of neighbouring limbs. The magnitude of each limb is below `LIMB`, and a limb may be negative.
+   * Adds up all decimal terms (`#terms`) and the sum of all integer terms (`#whole`). The result is a list of runs,
+   * lowest first. A run is a group of neighbouring limbs. The magnitude of each limb is below `LIMB`, and a limb may be
+   * negative.
    */
   #carried(): Limbs[] {
     const whole = decimalOf(this.#whole.toString()) ?? ZERO;
@@ -188,7 +189,7 @@ export class DecimalSum {
 
 /**
  * Caches the limbs of each number that was added to a sum, for later sums with this number. The node adds each number
- * of a transaction several times before the block of the transaction is in the chain.
+ * of a transaction to several sums before the block of the transaction is in the chain.
  */
 const known = new WeakMap<Decimal, Limbs>();
 
@@ -199,7 +200,8 @@ function limbsOf(number: Decimal): Limbs {
   const base = Math.floor(exponent / LIMB_PLACES);
   const within = exponent - base * LIMB_PLACES;
   const values = new Float64Array(Math.ceil((digits.length + within) / LIMB_PLACES));
-  // The loop starts at the last digit, because the exponent decides how many digits the lowest limb takes.
+  // The loop starts at the last digit, because the exponent decides how many digits of the number the lowest limb
+  // contains.
   for (let index = 0, end = digits.length; end > 0; index += 1) {
     const shift = index === 0 ? within : 0;
     const start = Math.max(0, end - (LIMB_PLACES - shift));
@@ -255,7 +257,7 @@ function signOf(runs: readonly Limbs[]): number {
  *
  * @param runs result of `carry`
  * @param sign result of `signOf` for these runs
- * @returns undefined for a sum with a fraction, and for a sum with too many limbs
+ * @returns undefined for a sum with a fraction, and for a sum with more than `WHOLE_LIMBS_MAX` limbs
  */
 function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | undefined {
   const whole = new Array<number>(WHOLE_LIMBS_MAX).fill(0);
@@ -268,7 +270,8 @@ function wholeLimbs(runs: readonly Limbs[], sign: number): readonly number[] | u
   let owed = 0;
   let end = 0;
   for (const { base, values } of runs) {
-    // If a run borrows one unit from the next run, all digits in the gap between the two runs become nines.
+    // A run (an element of `runs`) with a negative remainder borrows one unit from the next run. The digits in the gap
+    // between the two runs are zeros, so this subtraction makes nines of them.
     if (owed > 0) for (; end < base; end += 1) if (!take(end, LIMB - 1)) return undefined;
     for (let index = 0; index < values.length; index += 1) {
       const value = sign * (values[index] ?? 0) - owed;

@@ -3,10 +3,10 @@
  * Special-Purpose Address Registry of IANA (RFC 6890 and the RFCs that update it, as of 2025). For multicast, the
  * sources are RFC 5771 and RFC 4291. The table `BLOCKS` omits address blocks that the registries call globally
  * reachable, with three exceptions. First, the table contains the blocks of AS112 and AMT, because only the servers of
- * these services have addresses there. Second, the table contains `64:ff9b::/96`, because each address in this block
- * embeds an IPv4 address. The IPv4 address decides the scope of the IPv6 address. Third, the table contains
- * `192.0.0.0/24` and `2001::/23` as a whole, although the registries call some addresses in these two blocks globally
- * reachable. No peer has an address in these two blocks.
+ * these services have addresses there. Second, the table contains `64:ff9b::/96`, because each IPv6 address in this
+ * block embeds an IPv4 address, and has the scope of this IPv4 address. Third, the table contains `192.0.0.0/24` and
+ * `2001::/23` as a whole, although the registries call some addresses in these two blocks globally reachable. No peer
+ * has an address in these two blocks.
  */
 
 import { ipBytes } from './ip.ts';
@@ -14,7 +14,8 @@ import { ipBytes } from './ip.ts';
 /**
  * `global`: reachable from anywhere. `private`: reachable only within one private network. `loopback`: reachable on the
  * same machine only. `special`: no peer can have the address, or only hosts on the same link or of the same provider
- * can reach the address. An example is `169.254.169.254`, the address of a cloud's metadata service.
+ * can reach the address. For example, `169.254.169.254` is special: only hosts on the same link can reach this address,
+ * at which clouds have their metadata service.
  */
 export type IpScope = 'global' | 'private' | 'loopback' | 'special';
 

@@ -3,7 +3,7 @@
  * the HTTP requests and event streams of strangers (clients whose addresses are not `127.0.0.1`, not `::1` and not in
  * `http.accessWhitelist`), and the requests of all peers. All work for other parties shares one budget. If HTTP and
  * peers had separate budgets of one half each, no time would be left for blocks. Work waits while the budget is used
- * up. Work that cannot be postponed does not wait, but its time is charged to the budget (`spend`).
+ * up. Work that cannot be postponed does not wait, but `spend` subtracts its time from the budget.
  */
 
 /**
@@ -19,8 +19,8 @@ const WORK_SHARE = 0.5;
 const WORK_BURST_MS = 10;
 /**
  * The budget has a debt while its credit is negative. If the debt is at least this number of milliseconds, `spend`
- * charges nothing. Without this limit, a flood of work that cannot be postponed would cause a long delay of the work
- * that can be postponed.
+ * subtracts nothing from the credit. Without this limit, a flood of work that cannot be postponed would cause a long
+ * delay of the work that can be postponed.
  */
 const OUTSIDE_DEBT_MS_MAX = 50;
 
@@ -58,15 +58,15 @@ export class WorkShare {
     this.#creditedMs = clock.nowMs();
   }
 
-  /** True if time is left and no callback is waiting. */
+  /** True if the budget has time left and no callback is waiting. */
   get isFree(): boolean {
     this.#credit();
     return this.#creditMs > 0 && this.#waiting.length === 0;
   }
 
   /**
-   * Calls `work` when time is left. Callbacks run in the order in which they were added. The callback itself must
-   * charge the time that it takes.
+   * Calls `work` when the budget has time left. Callbacks run in the order in which they were added. The callback
+   * itself must measure its time with `begin`, which subtracts the time from the budget.
    */
   whenFree(work: () => void): void {
     this.#waiting.push(work);
@@ -76,19 +76,21 @@ export class WorkShare {
   /**
    * Starts to measure the time that a piece of work takes.
    *
-   * @returns a function that the caller calls at the end of the work, to charge the time since the call of `begin`
+   * @returns a function that the caller must call at the end of the work. The function subtracts the time since the
+   *   call of `begin` from the budget
    */
   begin(): () => void {
     const startMs = this.#credit();
     return () => {
-      // The full duration is charged here. The next call of `#credit` adds the credit for the same duration.
+      // This line subtracts the full duration of the work. The next call of `#credit` adds the credit that the share
+      // gains in the same time.
       this.#creditMs -= Math.max(0, this.#clock.nowMs() - startMs);
     };
   }
 
   /**
-   * Charges the time of work that could not wait for the budget, such as reading bytes that a client sends. Charges
-   * nothing if the debt is at least `OUTSIDE_DEBT_MS_MAX`.
+   * Subtracts from the budget the time of work that could not wait, such as reading bytes that a client sends.
+   * Subtracts nothing if the debt is at least `OUTSIDE_DEBT_MS_MAX`.
    */
   spend(costMs: number): void {
     this.#credit();

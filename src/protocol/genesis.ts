@@ -22,7 +22,7 @@ export interface GenesisFormat extends BlockFormat {
   typeOf(kind: PayloadKind): number;
   /** Bytes of a transaction without signatures and network identifier. */
   basicBytes(transaction: Transaction): Uint8Array;
-  /** The payload of a vote in this generation. */
+  /** Returns the payload of a vote transaction in this generation. */
   votePayload(votes: readonly string[], voter: Address): Payload;
   /** The genesis block in the file format of lisk-sdk. */
   toJson(genesis: Block, communityIdentifier: string): JsonObject;

@@ -68,7 +68,7 @@ export interface Exceptions {
   readonly blockRewards: ReadonlySet<BlockId>;
   /**
    * For each older block version, the range of heights whose blocks have this version. Blocks at all other heights have
-   * the version of the generation.
+   * the block version of the network's generation.
    */
   readonly blockVersions: ReadonlyMap<number, HeightRange>;
   /** For a round, the factors and the bonus (in beddows) that change the rewards and the total fee of the round. */
@@ -112,8 +112,8 @@ export interface ChainParams {
   readonly nethash: string;
   readonly communityIdentifier: string;
   /**
-   * SHA-256 of nethash and communityIdentifier without a separator, hexadecimal. In generation 3, this value identifies
-   * the network.
+   * SHA-256, in hexadecimal, of the text `nethash + communityIdentifier`. In generation 3, this value identifies the
+   * network.
    */
   readonly networkIdentifier: string;
   readonly exceptions: Exceptions;

@@ -75,7 +75,7 @@ export function earningsOfRound(
  * Counts one missed block for each delegate of `list` that forged no block of the round.
  *
  * @param list the delegate list of the round
- * @param headers all blocks of the round
+ * @param headers headers of all blocks of the round
  */
 export function countMissedBlocks(
   state: StateWriter,

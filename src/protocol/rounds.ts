@@ -33,8 +33,8 @@ export function isLastOfRound(height: number, { activeDelegates }: RoundLength):
 }
 
 /**
- * The delegates with the highest vote weights, highest first. Equal weights are ordered by ascending public key. The
- * list has at most `activeDelegates` entries.
+ * Returns the delegates with the highest vote weights, highest first. Delegates with equal weights are in ascending
+ * order of their public keys. The list has at most `activeDelegates` entries.
  */
 export function delegatesByWeight(state: StateReader, { activeDelegates }: RoundLength): readonly PublicKey[] {
   return [...state.delegates()]
@@ -54,9 +54,9 @@ export function byWeight(a: Delegate, b: Delegate): number {
 /**
  * Shuffles a delegate list into the order of forgers in a round: entry `slot mod activeDelegates` owns the slot. Each
  * of the first four bytes of a hash determines one swap: the entry at the present position changes places with the
- * entry at the position `byte mod length of the list`. Each swap moves on to the next position. After the four swaps of
- * a hash, the function skips one position. The first hash is SHA-256 of the round's number as decimal text. Each later
- * hash is SHA-256 of the previous hash.
+ * entry at the position `byte mod length of the list`. After each swap, the function continues at the next position.
+ * After the four swaps of a hash, the function skips one position. The first hash is SHA-256 of the round's number as
+ * decimal text. Each later hash is SHA-256 of the previous hash.
  */
 export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
   const order = [...list];
@@ -74,8 +74,8 @@ export function shuffled<T>(list: readonly T[], round: number): readonly T[] {
 }
 
 /**
- * Index of the frozen list that a round uses. List 1 is frozen after the genesis block, and each later list n after
- * round n - 1. Round n + `offset` uses list n. The rounds 1 to `offset` use list 1.
+ * Returns the index of the frozen list that a round uses. List 1 is frozen after the genesis block, and each later list
+ * n after round n - 1. Round n + `offset` uses list n. The rounds 1 to `offset` use list 1.
  */
 export function listIndexOf(round: number, offset: number): number {
   return Math.max(round - offset, 1);
@@ -86,9 +86,11 @@ export function listIndexOf(round: number, offset: number): number {
 const orders = new WeakMap<readonly PublicKey[], { readonly round: number; readonly order: readonly PublicKey[] }>();
 
 /**
- * The order of forgers in the round of a height; undefined if the state does not contain the list that the round uses.
+ * Returns the order of forgers in the round of a height; undefined if the state does not contain the list that the
+ * round uses.
  *
- * @param offset number of rounds between freezing a list and using it
+ * @param offset difference between the number of a round and the number of the list that this round uses (see
+ *   `listIndexOf`)
  */
 export function forgingOrder(
   state: StateReader,
@@ -107,8 +109,8 @@ export function forgingOrder(
 }
 
 /**
- * Owner of a slot; undefined if the slot has no owner. Slots without an owner exist if `order` has fewer than
- * `activeDelegates` entries.
+ * Returns the owner of a slot; undefined if the slot has no owner. Slots without an owner exist if `order` has fewer
+ * than `activeDelegates` entries.
  */
 export function ownerOfSlot(
   order: readonly PublicKey[],

@@ -37,8 +37,8 @@ export interface Rules {
    * fee that the transaction states.
    *
    * @param context height, version and timestamp of the block; for a transaction of the pool, height, version and
-   *   timestamp of the tip. A field is undefined if lisk-sdk does not pass the field to its check. If the height is
-   *   undefined, the function refuses all types that are limited to a range of heights
+   *   timestamp of the tip. A field is undefined if the same check in lisk-sdk does not get the field. If the height
+   *   is undefined, the function refuses all types that are limited to a range of heights
    */
   validateTransaction(
     transaction: Transaction,
@@ -67,7 +67,8 @@ export interface Rules {
    * signature cache then has the results of the checks, and the verification tries the right member's key first. No
    * verdict on the transaction depends on the search.
    *
-   * @param state the state before the transaction, or the state at a nearby block
+   * @param state the state from which the search takes the keys, usually the state at the tip. Other blocks may come
+   *   between the tip and the block of the transaction
    * @returns undefined if the transaction has only its primary signature
    */
   signatureSearch(state: StateReader, transaction: Transaction): SignatureSearch | undefined;
@@ -124,8 +125,8 @@ export interface Rules {
    *
    * - `none`: The transaction needs no signature of a member, and has none.
    * - `ready`: The transaction has enough signatures of members, and all are valid.
-   * - `pending`: The transaction has too few signatures of members. Or a signature in its list `signatures` belongs to
-   *   no member, or occurs twice.
+   * - `pending`: The transaction has too few signatures of members, or its list `signatures` has a faulty entry. A
+   *   faulty entry is a signature that belongs to no member, or that occurs twice.
    */
   multisignatureStatus(
     state: StateReader,
@@ -136,11 +137,11 @@ export interface Rules {
   /**
    * The reason why the pool refuses a transaction that a block may contain; undefined if the pool accepts the
    * transaction. The cause of a refusal is always an unknown JSON member of the asset (a member that the transaction
-   * type does not define). There are three reasons:
+   * type does not define). The pool refuses the transaction in three cases:
    *
-   * - The member makes the asset too large or too deep.
+   * - The member makes the asset too large, or has too many levels of nested arrays and objects.
    * - lisk-sdk cannot store the member.
-   * - The member is named `amount`, and is not a whole number of beddows from 0 to 200 million LSK.
+   * - The name of the member is `amount`, but its value is not a whole number of beddows from 0 to 200 million LSK.
    */
   poolFault(transaction: Transaction): TransactionError | undefined;
 
@@ -384,8 +385,9 @@ export interface Codec {
    */
   blockToJson(block: Block): JsonObject;
   /**
-   * Writes a header without transactions. A peer may ask which is the highest block that its chain and the chain of
-   * this node have in common. The node answers with the header of this block, in this form.
+   * Writes a header in the JSON form, without the transactions of the block. A peer may ask which is the highest block
+   * that its chain and the chain of this node have in common. The node answers with the header of this block, in this
+   * form.
    */
   headerToJson(header: BlockHeader): JsonObject;
   /**

@@ -99,15 +99,14 @@ export interface StateReader {
 }
 
 /**
- * Read and write access to the consensus state. The read functions return the values that the write functions have
- * written before.
+ * Read and write access to the consensus state. After a write, the read functions return the written value.
  */
 export interface StateWriter extends StateReader {
   setAccount(account: Account): void;
   setDelegate(delegate: Delegate): void;
   /**
-   * Stores a list of delegates under an index, from which `roundList` reads it. If `list` is undefined, the function
-   * removes the list at this index.
+   * Stores a list of delegates under an index. With the same index, `roundList` returns this list. If `list` is
+   * undefined, the function removes the list at this index.
    */
   setRoundList(index: number, list: readonly PublicKey[] | undefined): void;
   setBftState(bftState: Uint8Array): void;

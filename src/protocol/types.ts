@@ -6,8 +6,8 @@
 
 /**
  * Hexadecimal text of 32 bytes, in lower case except in `MemberSignature`. While the node applies a block, however,
- * `Account.publicKey` may have upper-case letters, because nodes compare the text of this key with the text of the key
- * in later transactions of the account in the same block (`tx/apply.ts`).
+ * `Account.publicKey` may have upper-case letters. The reason: later transactions of the account in the same block must
+ * contain the key in the same letter case (`tx/apply.ts`).
  */
 export type PublicKey = string;
 /** Hexadecimal text of 64 bytes, in lower case except in `Transaction.signatures` and `MemberSignature`. */
@@ -49,8 +49,8 @@ export type Payload =
       /** The amount, in beddows. The amount is 0 except in transactions for which the network has an exception. */
       readonly amount: bigint;
       /**
-       * The recipient of a vote transaction of type 3, which occurs in generation 2, and in old blocks of generation 3.
-       * Undefined for a vote transaction of type 11, which occurs only in generation 3.
+       * The recipient of a vote transaction of type 3. This type occurs in generation 2, and in old blocks of
+       * generation 3. The recipient of a vote transaction of type 11 is undefined. Type 11 occurs only in generation 3.
        */
       readonly recipientId?: Address;
     }
@@ -138,8 +138,8 @@ export interface OriginalJson {
    */
   readonly senderPublicKey?: string;
   /**
-   * The JSON text of the asset. Undefined unless the asset has unknown members, or members in another form than the
-   * form that the node would write from the payload.
+   * The JSON text of the asset, if the node could not write this text from the payload: the asset has unknown members,
+   * or members in an unusual form. Otherwise undefined.
    */
   readonly asset?: string;
 }
@@ -154,9 +154,9 @@ export interface BlockHeader {
   /** Id of the previous block. In a validated block, the id is undefined only for the genesis block. */
   readonly previousBlockId?: BlockId;
   readonly numberOfTransactions: number;
-  /** Total amount in beddows. */
+  /** Total amount of the transactions of the block, in beddows. */
   readonly totalAmount: bigint;
-  /** Total fee in beddows. */
+  /** Total fee of the transactions of the block, in beddows. */
   readonly totalFee: bigint;
   /** Reward in beddows. */
   readonly reward: bigint;
@@ -171,12 +171,12 @@ export interface BlockHeader {
   readonly blockSignature: Signature;
   /**
    * The maximum height of the headers that the generator has signed before, as the generator states it (LIP-0014). Only
-   * blocks of version 2 (generation 3) contain this height. For older blocks, the value is 0.
+   * blocks of version 2 (generation 3) contain this height. For blocks of earlier versions, the value is 0.
    */
   readonly maxHeightPreviouslyForged: number;
   /**
    * The largest height that has enough prevotes in the chain below this block, as the generator states it (LIP-0014).
-   * Only blocks of version 2 (generation 3) contain this height. For older blocks, the value is 0.
+   * Only blocks of version 2 (generation 3) contain this height. For blocks of earlier versions, the value is 0.
    */
   readonly maxHeightPrevoted: number;
 }

@@ -29,9 +29,9 @@ export type TransactionVerdict =
 export interface MemberSignatureRefusal {
   readonly errors: readonly TransactionError[];
   /**
-   * `unfit` has three cases: the sender of the transaction is no multisignature account and the transaction does not
-   * register one, the key of the signature belongs to no member, or the transaction already has the signature. In these
-   * cases, the node does not verify the signature. `false`: the signature is invalid for the key.
+   * `unfit` has three cases: the transaction neither comes from a multisignature account nor registers one, the key of
+   * the signature belongs to no member, or the transaction already has the signature. In these cases, the node does not
+   * verify the signature. `false`: the signature is invalid for the key.
    */
   readonly kind: 'unfit' | 'false';
 }
@@ -126,7 +126,7 @@ export type BlockRejectionCode =
   | 'BLOCK_SIGNATURE_INVALID'
   /**
    * The block does not follow the tip. Block 1 must name no previous block, and each other block must name one. In
-   * generation 3, the code also applies to a block above height 1 that has the id of the genesis block.
+   * generation 3, this error code also applies to a block above height 1 that has the id of the genesis block.
    */
   | 'BLOCK_PREVIOUS_INVALID'
   /** The block's slot is in the future, or is not after the slot of the block's parent. */
@@ -178,7 +178,7 @@ export class BlockRejected extends ProtocolError {
  * Returns whether a wrong clock of this node may have caused the refusal of a block. In this case, honest nodes may
  * have accepted the block by their own clocks, so the peer that sent the block may be honest. A block with the code
  * `BLOCK_TIMESTAMP_INVALID` has a slot in the future, or a slot that is not after the slot of its parent. Only the
- * first of these faults depends on the clock.
+ * first fault, a slot in the future, depends on the clock.
  */
 export function isByClock({ code, data, transactionErrors }: BlockRejected): boolean {
   if (code === 'BLOCK_TIMESTAMP_INVALID') return Number(data['slot']) > Number(data['currentSlot']);

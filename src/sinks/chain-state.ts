@@ -82,8 +82,8 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   }
 
   /**
-   * Always returns false. The state does not need to know the transactions of the chain, because the node from which
-   * the blocks come has already refused blocks that repeat a transaction.
+   * Always returns false. The state does not need to store which transactions the chain has, because the node from
+   * which the blocks come has already refused blocks that repeat a transaction.
    */
   hasTransaction(): boolean {
     return false;
@@ -127,7 +127,7 @@ export class ChainState implements Omit<StateWriter, `set${string}`> {
   /** Drops the undo records of blocks up to this height. These blocks cannot be reverted any more. */
   settle(height: number): void {
     if ((this.#undo[0]?.height ?? Infinity) <= height) this.#undo = this.#undo.filter((undo) => undo.height > height);
-    // If the caller reverts the oldest block with an undo record, it then applies a new block at the same height. To
+    // The caller can revert the oldest block that has an undo record, and then apply a new block at the same height. To
     // apply the new block, the rules need the headers below this height.
     const first = Math.min(this.#undo[0]?.height ?? Infinity, this.#tip?.height ?? 0) - HEADERS_KEPT;
     for (const known of this.#headers.keys()) {

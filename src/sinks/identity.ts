@@ -11,9 +11,10 @@ const NAMES: Readonly<Record<keyof SinkIdentity, string>> = {
 };
 
 /**
- * @param sink name in messages, for example `the database chain`
+ * @param sink name of the sink in error messages, for example `the database chain`
  * @param made identity with which the sink was created
- * @returns an error with code `SINK_OF_OTHER_CHAIN` for the first difference; undefined if the identities are equal
+ * @returns an error with code `SINK_OF_OTHER_CHAIN` whose message names the first member in which `made` and `wanted`
+ *   differ; undefined if they are equal
  */
 export function identityFault(sink: string, made: SinkIdentity, wanted: SinkIdentity): ProtocolError | undefined {
   const name = (Object.keys(NAMES) as (keyof SinkIdentity)[]).find((each) => made[each] !== wanted[each]);

@@ -20,7 +20,7 @@ export interface MemorySinkOptions extends LeaseHolder {
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
    * Runs at the start of each call that writes or removes blocks (`putTail`, `revertTail` and `RangeDraft.put`). With
-   * this function, a test can give the sink to another process or simulate a crash before the change.
+   * this function, a test can let another process take over the sink, or can simulate a crash before the change.
    */
   readonly beforeWrite?: () => Promise<void>;
 }

@@ -69,8 +69,8 @@ const REPLAY_REPORT_BLOCKS = 10_000;
 
 /**
  * Fills the sink until the signal is aborted. If `follows` is false, the function also ends when the sink has all
- * blocks of the chain. After this function returns or throws, the caller calls `end` of the sink and `close` of the
- * source.
+ * blocks of the chain. After this function has returned or thrown, the caller must call `end` of the sink and `close`
+ * of the source.
  *
  * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the chain does not contain the final part of the sink,
  *   `SINK_REVERTED_BELOW` when a block that counted as final was reverted, the errors of `RowMaker`, and the errors of
@@ -110,11 +110,11 @@ class SinkWriter {
    * blocks, the run ends with an error.
    */
   #settledHeight = 0;
-  /** Blocks of the tail that the sink has stored. */
+  /** The blocks that the sink has stored in its tail. */
   #stored: readonly BlockPlace[];
   /**
-   * Blocks of the chain above the final part: the final blocks of an incomplete range, and the blocks that are not
-   * final.
+   * Blocks of the chain above the final part of the sink. The first of these blocks may already count as final, because
+   * the final part contains only complete ranges.
    */
   #tail: SinkBlock[] = [];
   #rows = 0;
@@ -214,8 +214,8 @@ class SinkWriter {
 
   async #storeRange(draft: RangeDraft, span: HeightSpan, blockIds: readonly BlockId[]): Promise<void> {
     // If the stored tail has a block of another branch at a height of this range, this method first reverts this block
-    // and all blocks above it. Otherwise the blocks of the other branch above the range would stay in the tail, and
-    // readers would see rows of two branches.
+    // and all blocks above it. Without this revert, the blocks of the other branch above the range would stay in the
+    // tail, and readers would see rows of two branches.
     await this.#revertFrom(
       this.#stored.findIndex(({ blockId }, index) => index < blockIds.length && blockIds[index] !== blockId),
     );

@@ -61,10 +61,10 @@ export interface SinkBlock extends BlockPlace {
 }
 
 /**
- * Only one process at a time writes to a sink: `begin` takes the sink, and `end` releases it. A process holds a
- * ClickHouse sink by a lease (`lease.ts`), and a Parquet sink by a lock file in its folder. A process that was paused
- * for a long time may lose the lease or the lock. After the loss, this process changes nothing that readers see. Its
- * writes throw `SINK_LEASE_LOST`, even writes that began before the loss.
+ * Only one process at a time writes to a sink. `begin` reserves the sink for the process, and `end` releases it. A
+ * process holds a ClickHouse sink by a lease (`lease.ts`), and a Parquet sink by a lock file in its folder. A process
+ * that was paused for a long time may lose the lease or the lock. After the loss, this process changes nothing that
+ * readers see. Its writes throw `SINK_LEASE_LOST`, even writes that began before the loss.
  *
  * The caller waits for the end of each call to the sink before it makes another call. Only `draftRange` and
  * `RangeDraft.add` may be called during another call.
@@ -72,10 +72,10 @@ export interface SinkBlock extends BlockPlace {
 export interface Sink {
   /**
    * Opens the sink: creates or migrates its tables, removes or ignores the rows of writes that a crash left unfinished,
-   * and returns the position of the sink. After an error, this process does not hold the sink.
+   * and returns the position of the sink. If this method throws, the process does not hold the sink.
    *
    * @throws ProtocolError `SINK_OF_OTHER_CHAIN` when the sink was created with another identity, `SINK_VERSION` for
-   *   tables of a version that this program cannot write or migrate, `SINK_IN_USE` while another process has the sink,
+   *   tables of a version that this program cannot write or migrate, `SINK_IN_USE` while another process uses the sink,
    *   and errors of the database or folder
    */
   begin(identity: SinkIdentity): Promise<SinkPlace>;
@@ -86,19 +86,19 @@ export interface Sink {
   draftRange(): RangeDraft;
   /**
    * Adds blocks to the top of the tail, in ascending order. A block that the tail already has (same height and id)
-   * stays as it is. Before the call, the caller reverts each block of the tail that has the height of a new block but
-   * another id. After a crash during this call, some of the new blocks may be missing: the block at a certain height
-   * and all blocks above it. The tail never contains a part of a block.
+   * stays as it is. If the tail has another block at the height of a new block, the caller must revert the block in the
+   * tail before this call. After a crash during this call, some of the new blocks may be missing: the block at a
+   * certain height and all blocks above it. The tail never contains a part of a block.
    */
   putTail(blocks: readonly SinkBlock[]): Promise<void>;
   /**
-   * Removes the blocks of the tail above a height, if the tail has any. After a crash during this call, some of these
-   * blocks may still be in the tail: all blocks up to a certain height.
+   * Removes the blocks of the tail above a height, if the tail has any. After a crash during this call, the lower ones
+   * of these blocks may still be in the tail, without a gap.
    */
   revertTail(toHeight: number): Promise<void>;
   /**
    * Releases and closes the sink. May be called more than once, and also if `begin` failed or was never called. Before
-   * the call, the caller waits for the end of its other calls.
+   * this call, the caller must wait until its other calls of the sink have ended.
    */
   end(): Promise<void>;
 }

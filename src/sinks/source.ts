@@ -17,8 +17,9 @@ export type ChainChange =
   /** Blocks up to this height count as final. */
   | { readonly kind: 'final'; readonly height: number }
   /**
-   * The source has reported the blocks from `fromHeight` of `changes` up to the tip. The chain may have grown since the
-   * source read the height of this tip. The source reports each later change soon after the change happens.
+   * The source has reported the blocks from the height `fromHeight` (the argument of `changes`) up to the tip. The
+   * chain may have grown since the source read the height of this tip. The source reports each later change soon after
+   * the change happens.
    */
   | { readonly kind: 'caughtUp' };
 
@@ -30,8 +31,8 @@ export interface ChainSource {
   /** Returns the height up to which all blocks count as final; 0 if no block counts as final. */
   finalHeight(): Promise<number>;
   /**
-   * Yields the blocks from `fromHeight` to `toHeight` (both included), ascending. The caller asks only for blocks that
-   * count as final now, or that counted as final in an earlier run of the sink. If the chain no longer reaches
+   * Yields the blocks from `fromHeight` to `toHeight` (both included), ascending. The caller must ask only for blocks
+   * that count as final now, or that counted as final in an earlier run of the sink. If the chain no longer reaches
    * `toHeight`, the iteration ends early without an error.
    */
   blocks(fromHeight: number, toHeight: number): AsyncIterable<Block>;

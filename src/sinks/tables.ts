@@ -63,7 +63,7 @@ const SINK_TABLES = {
   },
   balance_changes: {
     height: 'u32',
-    /** Position among the changes of the block, from 0. */
+    /** Position of the row among the balance changes of the block, counted from 0. */
     position: 'u32',
     time: 'time',
     address: 'text',

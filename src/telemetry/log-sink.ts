@@ -92,7 +92,8 @@ export function fileSink(file: string, rotation?: Rotation): LogSink {
         sizeBytes += written;
         if (written < bytes.length) linesLost += 1;
       } catch {
-        // The sink only counts the lost line, because a log line about the loss could not be written now either.
+        // The write failed, so the line is lost. The sink only counts the lost line, because a log line about the loss
+        // could not be written now either.
         linesLost += 1;
       }
     },

@@ -76,7 +76,10 @@ export class MetricsRegistry {
     }
   }
 
-  /** Adds `by` to a counter. The registry refuses a negative `by`, because the value of a counter never falls. */
+  /**
+   * Adds `by` to a counter. If `by` is negative, the counter stays unchanged, because the value of a counter must never
+   * fall. The call then counts as a refused recording.
+   */
   count(name: string, by = 1, labels: MetricLabels = {}): void {
     const metric = by >= 0 ? this.#metricOf(name, 'counter', by, labels) : undefined;
     if (metric instanceof Counter) metric.inc(bounded(labels), by);

@@ -136,7 +136,7 @@ function learn(secret: unknown, secrets: Set<string>, seen = new Set<object>()):
     try {
       learn((items as Record<string, unknown>)[key], secrets, seen);
     } catch {
-      // A getter that throws has no text to hide.
+      // If a getter throws, it returns no text, so there is nothing to add to `secrets`.
     }
   }
 }

@@ -74,7 +74,7 @@ export interface NetworkFacts {
 
 export interface Mined {
   readonly slots: number;
-  /** Number of slots without a block. */
+  /** Number of mined slots in which no delegate forged a block. */
   readonly emptySlots: number;
   readonly height: number;
   readonly blockId: string;
@@ -126,7 +126,7 @@ export interface TestDevnet {
   readonly nodes: readonly TestNode[];
   readonly accounts: readonly TestAccount[];
   readonly network: NetworkFacts;
-  /** @throws an error for a name that no account has */
+  /** @throws an error if no account has the name `name` */
   account(name: string): TestAccount;
   /** Present time of the chain clock. */
   now(): Date;
@@ -146,8 +146,8 @@ export interface TestDevnet {
    * @param options `timeoutMs` is the time limit in milliseconds of real time (not of the chain clock); default
    *   30,000
    * @throws RangeError for an invalid height or time limit
-   * @throws an error with the height of each node if the time limit passes first
-   * @throws an error if the devnet is closed
+   * @throws an error with the height of each node if the time limit passes first, and an error if the devnet is closed
+   *   before or during the call
    */
   waitForHeight(height: number, options?: { readonly timeoutMs?: number }): Promise<void>;
   /** Changes the mining mode. @throws an error for an unknown mode */
@@ -201,7 +201,8 @@ export interface TestDevnet {
    * `accounts.json` of that network.
    *
    * @throws an error if the address or the amount is invalid, or if the nodes refuse the transaction
-   * @throws an error if no block of the mined slots (at most two rounds) contains the transaction
+   * @throws an error if none of the blocks that the call mines contains the transaction; the call mines at most two
+   *   rounds of slots
    */
   fund(address: string, amount: bigint): Promise<SentTransaction>;
   /**

@@ -34,7 +34,7 @@ export class JobThread {
 
   /**
    * @param workerData data that the worker script receives at its start
-   * @param onLost called once if the thread ends before `close` ends the thread
+   * @param onLost called once if the thread ends by itself, and not because `close` ended it
    */
   constructor(program: URL, workerData: unknown, onLost: (thread: JobThread, reason: string) => void) {
     this.#onLost = onLost;

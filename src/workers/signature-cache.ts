@@ -11,18 +11,19 @@ const SIGNATURE_BYTES = 64;
 
 /**
  * Stores recently used results, including those of failed checks. If the cache did not store failed checks, the node
- * would have to check a wrong signature again each time that a peer sends the signature again. For each transaction
- * object, the codec remembers one check object (`SignatureCheck`) for the primary signature (of the sender's first
- * key). The cache therefore usually finds the result of this check by the check object, without reading the bytes of
- * the message and the signature.
+ * would have to check a wrong signature again each time that a peer sends the signature again. The primary signature of
+ * a transaction is the signature with the sender's first key. The codec stores the check object (`SignatureCheck`) of
+ * this signature for each transaction object, and usually returns the same check object again. The cache therefore
+ * usually finds the result of this check by the check object, without reading the bytes of the message and the
+ * signature.
  */
 export class SignatureCache {
   readonly #answers: LruMap<string, boolean>;
   readonly #answersOfObjects = new WeakMap<SignatureCheck, boolean>();
 
   /**
-   * @param entriesMax maximum number of results stored by key; each of these results takes about 250 bytes. A result
-   *   stored by object stays as long as the check object exists
+   * @param entriesMax maximum number of results stored by key; each of these results takes about 250 bytes. For each
+   *   check object, the cache also stores the result as long as the object exists
    */
   constructor(entriesMax: number) {
     this.#answers = new LruMap(entriesMax);

@@ -38,9 +38,9 @@ export interface VerifierPoolOptions {
 }
 
 /**
- * Maximum number of checks in a batch that the calling thread makes itself. Checks with a known result do not count.
- * According to `CHECK_MS`, a batch of this size takes about 4 ms with `sodium` and about 5 ms with `noble`. Worker
- * threads make the checks of larger batches, so that the calling thread stays free for other work.
+ * If a batch has at most this number of checks, the calling thread makes the checks itself. Checks with a known result
+ * do not count. According to `CHECK_MS`, a batch of this size takes about 4 ms with `sodium` and about 5 ms with
+ * `noble`. Worker threads make the checks of larger batches, so that the calling thread stays free for other work.
  */
 const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60, noble: 4 };
 
@@ -51,11 +51,11 @@ const INLINE_CHECKS_MAX: Readonly<Record<Ed25519Backend, number>> = { sodium: 60
 const JOB_CHECKS_MAX = 128;
 
 /**
- * Maximum number of checks in a batch whose results are always cached by content (`checkKey`). A small batch usually
- * belongs to one block. Each transaction of the block usually arrived earlier as another object with the same bytes.
- * The cache can therefore find the earlier result only by content. A larger batch usually belongs to a download of many
- * blocks, with thousands of new checks. If worker threads make these checks, the results are cached only by object,
- * because the later validation of the blocks uses the same check objects.
+ * In a batch with at most this number of checks, the results of all checks are cached by content (`checkKey`). A small
+ * batch usually belongs to one block. Each transaction of the block usually arrived earlier as another object with the
+ * same bytes. The cache can therefore find the earlier result only by content. A larger batch usually belongs to a
+ * download of many blocks, with thousands of new checks. If worker threads make these checks, the results are cached
+ * only by object, because the later validation of the blocks uses the same check objects.
  */
 const KEYED_CHECKS_MAX = 200;
 
@@ -115,8 +115,9 @@ export function createVerifierPool(options: VerifierPoolOptions): Verifier {
   /**
    * Returns true if the node need not make a check. This is the case if the cache has the result of the check. It is
    * also the case if the public key or the signature has a wrong length, because such a check always fails. The
-   * function first searches the cache by object. If this search finds no result and `isBulk` is false, the function
-   * also searches by content. If the function finds a result by content, it stores the result by object.
+   * function first searches the cache for a result of the same object `check`. If this search finds no result and
+   * `isBulk` is false, the function searches the cache for a result of any check with the same content. If the second
+   * search finds a result, the function also stores the result for the object `check`.
    */
   function isAnswered(check: SignatureCheck, isBulk: boolean): boolean {
     if (cache.recallObject(check) !== undefined || !hasRightLengths(check)) return true;

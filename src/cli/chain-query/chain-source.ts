@@ -31,7 +31,8 @@ const UNKNOWN_PATH_STATUSES: ReadonlySet<unknown> = new Set([200, 403, 404]);
  * Calls `work` with the source that the flags name. With `--data-dir` or `--network`, the source is a read-only view of
  * the chain on the disk; otherwise it is a node.
  *
- * @throws ProtocolError like `nodeAsker` for a node; like `withStoppedNode` for a chain on the disk; errors of `work`
+ * @throws ProtocolError in the same cases as `nodeAsker` for a node, and in the same cases as `withStoppedNode` for a
+ *   chain on the disk; errors of `work`
  */
 export async function askSource<T>(flags: SourceFlags, work: (source: Source) => Promise<T>): Promise<T> {
   if (!isStopped(flags)) return work(runningSource(flags.node));
@@ -47,7 +48,8 @@ export function isStopped({ dataDir, network }: Omit<SourceFlags, 'node'>): bool
  * Calls `work` with a read-only view of the chain on the disk. If a killed import or sync left the indexes incomplete,
  * the function first writes the missing index entries.
  *
- * @throws ProtocolError like `locationOfData`, `openStoppedNode` and `withDamageReport`; errors of `work`
+ * @throws ProtocolError in the same cases as `locationOfData`, `openStoppedNode` and `withDamageReport`; errors of
+ *   `work`
  */
 export async function withStoppedNode<T>(
   flags: Omit<SourceFlags, 'node'>,

@@ -18,8 +18,8 @@ export interface TransactionCheck {
   /** Reasons why a node would refuse the transaction, as sentences. */
   readonly faults: readonly string[];
   /**
-   * The number of missing signatures of a multisignature group (`count`), and the public keys of all members of the
-   * group that have not signed (`of`). Undefined if enough members have signed, or if no group must sign.
+   * The number of missing signatures of a multisignature group (`count`), and the public keys of all those members of
+   * the group who have not signed (`of`). Undefined if enough members have signed, or if no group must sign.
    */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
 }
@@ -32,7 +32,7 @@ interface Group {
 const GROUPS: Shape = listOf(members({ min: uint32, members: listOf(members({ publicKey })) }));
 const NOT_FOUND = 404;
 
-/** @throws ProtocolError like `Source.ask` */
+/** @throws ProtocolError in the same cases as `Source.ask` */
 export async function checkTransaction(
   transaction: Transaction,
   signer: TransactionSigner,

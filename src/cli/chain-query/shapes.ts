@@ -1,6 +1,6 @@
 /**
- * Defines the shapes of Lisk nodes' answers about blocks, transactions, accounts and delegates, with the members that
- * commands read.
+ * Defines the shapes of Lisk nodes' answers about blocks, transactions, accounts and delegates. The shapes contain the
+ * members that commands read.
  */
 
 import { listOf, members, optional, text, uint32, type Shape } from '../answer-shapes.ts';

@@ -9,7 +9,7 @@ import { createStepProgress } from '../progress.ts';
 import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
 /**
- * @throws ProtocolError like `locationOfData` and `backUp`
+ * @throws ProtocolError in the same cases as `locationOfData` and `backUp`
  */
 export async function backup(folder: string, flags: BackupFlags): Promise<void> {
   removeTemporaryFilesAtStop();

@@ -15,7 +15,7 @@ import { printJson, printLine, report } from '../output.ts';
  *
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction, before
  *   anything is sent
- * @throws ProtocolError like `documentsIn`, `walletNetwork`, `askFirst`, `send` and `NodeAsker.send`
+ * @throws ProtocolError in the same cases as `documentsIn`, `walletNetwork`, `askFirst`, `send` and `NodeAsker.send`
  */
 export async function broadcast(file: string, flags: BroadcastFlags): Promise<void> {
   const documents = documentsIn(file);

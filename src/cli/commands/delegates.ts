@@ -7,7 +7,7 @@ import type { ListFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 import { tableLines, type Column } from '../table.ts';
 
-/** @throws ProtocolError like `askSource` and `Source.ask` */
+/** @throws ProtocolError in the same cases as `askSource` and `Source.ask` */
 export async function delegates(flags: ListFlags): Promise<void> {
   const { limit, offset, json } = flags;
   const path = `delegates?sort=rank:asc&limit=${limit}&offset=${offset}`;

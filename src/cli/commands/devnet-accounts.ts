@@ -10,7 +10,7 @@ import type { AccountsFlags } from '../flags.ts';
 import { printJson, printLines } from '../output.ts';
 
 /**
- * @throws ProtocolError like `findNetworkDirectory` and `readAccounts`
+ * @throws ProtocolError in the same cases as `findNetworkDirectory` and `readAccounts`
  */
 export function devnetAccounts(flags: AccountsFlags): void {
   const directory =

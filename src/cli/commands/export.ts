@@ -15,8 +15,8 @@ import { withDamageReport } from '../damage-report.ts';
 import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
 /**
- * @throws ProtocolError `USAGE` for a range of heights outside the chain, and for `--json` without a file;
- *   `FILE_EXISTS`; errors of `locationOfData`, `openSnapshot`, `withDamageReport` and `exportChain`
+ * @throws ProtocolError `USAGE` for a range of heights outside the chain, and for `--json` without a file; errors of
+ *   `locationOfData`, `checkNotOverwritten`, `openSnapshot`, `withDamageReport` and `exportChain`
  */
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const location = locationOfData(flags);

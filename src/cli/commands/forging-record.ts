@@ -45,9 +45,10 @@ const BYTES_MAX = 16 * 1024 * 1024;
  * node must not sign any more. If the command fails between these two steps, the file is complete, but this node can
  * still sign.
  *
- * @throws ProtocolError `USAGE` when there is no record or the record has no delegate, and for `--json` without a file;
- *   `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_EXISTS` and `SIGNING_RECORD_UNWRITABLE`
- *   for a file, and `OUTPUT_UNWRITABLE` for the standard output; errors of `locationOfNetwork` and `loadConfig`
+ * @throws ProtocolError `USAGE` if there is no journal, if the journal has no delegate, or if `--json` is given without
+ *   a file; `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_EXISTS` or
+ *   `SIGNING_RECORD_UNWRITABLE` if the record goes to a file; `OUTPUT_UNWRITABLE` if it goes to the standard output;
+ *   errors of `locationOfNetwork` and `loadConfig`
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)
@@ -59,9 +60,9 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   withJournal(journalFile, (journal) => {
     const exportedAtS = Math.floor(Date.now() / 1000);
     const isKept = flags.keep === true;
-    // The exported record counts as a copy if it may lack signatures. With `--keep`, this node makes signatures after
-    // the export, and the record does not contain them. If the journal of this node is a copy or was restored from a
-    // backup, later signatures may exist that are not in this journal.
+    // The exported record is marked as a copy if the delegates may have signed, or may later sign, headers that are not
+    // in the record. With `--keep`, this node signs further headers after the export. If the journal of this node is a
+    // copy or was restored from a backup, the delegates may have signed later headers that are not in this journal.
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
@@ -90,12 +91,13 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
 }
 
 /**
- * Imports a signing record. After the first import of a record that is not a copy, this node may sign as soon as the
- * exporting node could have signed. The first import marks the file as a copy, if the file can be written. The first
- * import also stores, on this machine, the path of the data folder into which it imported the record. After the import
- * of a copy, or after a repeated import, the node waits before it signs, to make sure that no other node signs. A
- * repeated import counts as a first import if three conditions hold: the file is not marked as a copy, the data folder
- * is the same as at the first import, and the record would add nothing to the journal in this folder (`knowsAllOf`).
+ * Imports a signing record. After the first import of a record that is not a copy, this node need not wait longer
+ * before it signs than the exporting node would have waited. The first import marks the file of the record as a copy,
+ * unless this process cannot write to the file. The first import also stores, on this machine, the path of the data
+ * folder into which it imported the record. After the import of a copy, or after a repeated import, the node waits
+ * before it signs, to make sure that no other node signs. A repeated import counts as a first import if three
+ * conditions hold: the file is not marked as a copy, the data folder is the same as at the first import, and the record
+ * would add nothing to the journal in this folder (`knowsAllOf`).
  *
  * @throws ProtocolError `SIGNING_RECORD_UNREADABLE`, `SIGNING_RECORD_INVALID`, `SIGNING_RECORD_OTHER`,
  *   `JOURNAL_UNREADABLE`, `JOURNAL_IN_USE` while the node runs, or errors of `locationOfNetwork` and `loadConfig`;
@@ -135,7 +137,7 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
 interface Import {
   readonly journal: JournalFile;
   readonly record: SigningRecord;
-  /** Path of the file, or `-`. */
+  /** Path of the file with the record; `-` for the standard input. */
   readonly file: string;
   readonly into: string;
   /** Folder for watermarks and for `ImportedRecords`; undefined if the node stores no watermarks. */
@@ -181,8 +183,9 @@ function recordImport(
     imports?.add(record, { into, atS: Math.floor(Date.now() / 1000) });
     undo.push(() => imports?.forget(record));
   } catch {
-    // If the folder for watermarks is not writable, the import still succeeds. In this case, this machine cannot notice
-    // that a user later imports a copy of the file.
+    // If the folder for watermarks is not writable, the import still succeeds. In this case, this machine has no entry
+    // of the import. If a user later imports a copy of the signing record, this machine does not notice the second
+    // import.
   }
 }
 
@@ -218,7 +221,7 @@ function writeInstead(file: string, text: string): void {
 
 interface Marking {
   readonly network: Network;
-  /** Folder for watermarks; undefined if the node stores none. */
+  /** Folder for watermarks; undefined if the node stores no watermarks. */
   readonly folder: string | undefined;
   /** Unix time in whole seconds when the record left this machine; absent for an import. */
   readonly movedAtS?: number;

@@ -8,7 +8,7 @@ import { makeNetwork } from '../genesis/make-network.ts';
 import { checkEmpty, checkNetworkName, writeNetworkFolder } from '../network-folder.ts';
 import { printJson, printLine } from '../output.ts';
 
-/** @throws ProtocolError like `checkNetworkName`, `checkEmpty` and `writeNetworkFolder` */
+/** @throws ProtocolError in the same cases as `checkNetworkName`, `checkEmpty` and `writeNetworkFolder` */
 export async function genesisCreate(flags: GenesisFlags): Promise<void> {
   const { generation, name, blockTime: blockTimeS, delegates } = flags;
   checkNetworkName(name);

@@ -12,8 +12,8 @@ import { createProgress } from '../progress.ts';
 import { printStderr, printJson, printLine, report } from '../output.ts';
 
 /**
- * @throws ProtocolError like `locationOfNetwork`, `openChainFile`, `openChain` and `importChain` (`IMPORT_REFUSED` for
- *   the first refused block; the blocks before this block stay in the chain)
+ * @throws ProtocolError in the same cases as `locationOfNetwork`, `openChainFile`, `openChain` and `importChain`
+ *   (`IMPORT_REFUSED` for the first refused block; the blocks before this block stay in the chain)
  */
 export async function importCommand(name: string, flags: ImportFlags): Promise<void> {
   const location = locationOfNetwork(flags);

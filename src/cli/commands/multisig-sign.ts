@@ -18,11 +18,12 @@ import { printJson, printLine, report } from '../output.ts';
  *
  * @param idOrFile id of a transaction in the node's pool, or a file with the transaction; `-` is the standard input
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for an invalid transaction
- * @throws ProtocolError `USAGE` for a file without exactly one transaction, and for an id with `--offline`
+ * @throws ProtocolError `USAGE` if the file contains no transaction or several, and if `idOrFile` is an id and
+ *   `--offline` is set
  * @throws ProtocolError `TRANSACTION_UNKNOWN` if the id is in none of the queues `pending`, `ready` and `verified` of
  *   the pool
- * @throws ProtocolError like `walletNetwork`, `documentsIn`, `readPassphrase`, `askFirst`, `NodeAsker.ask`,
- *   `NodeAsker.send` and `heightOfTransaction`
+ * @throws ProtocolError in the same cases as `walletNetwork`, `documentsIn`, `readPassphrase`, `askFirst`,
+ *   `NodeAsker.ask`, `NodeAsker.send` and `heightOfTransaction`
  */
 export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): Promise<void> {
   const network = await walletNetwork(flags);

@@ -5,7 +5,7 @@ import { nodeClient, type PeerVerdictState } from '../node-client.ts';
 import { printable } from '../printable.ts';
 import { printJson, printLine } from '../output.ts';
 
-/** @throws ProtocolError like `nodeClient` */
+/** @throws ProtocolError in the same cases as `nodeClient` */
 export async function peers(flags: PeersFlags): Promise<void> {
   const all = await nodeClient(flags.node).peerVerdicts(flags.limit);
   if (flags.json === true) {

@@ -13,7 +13,7 @@ interface Waiting {
   readonly transaction: TransactionJson;
 }
 
-/** @throws ProtocolError like `askSource` and `Source.ask` */
+/** @throws ProtocolError in the same cases as `askSource` and `Source.ask` */
 export async function pool(flags: PoolFlags): Promise<void> {
   const waiting = await askSource(flags, (source) => waitingAt(source, flags.limit));
   if (flags.json === true)

@@ -18,7 +18,7 @@ const USUAL_FORMAT = 'PrettyCompactMonoBlock';
  * @throws ProtocolError `USAGE` for an empty query, for several statements, for `--json` with `--format`, and for
  *   `--json` if the answer has no member `data`
  * @throws ProtocolError `QUERY_REFUSED` with the error of the engine
- * @throws ProtocolError like `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`
+ * @throws ProtocolError in the same cases as `embeddedEngine`, `readManifest`, `withSnapshot` and `viewStatements`
  */
 export async function query(sql: string, { from, format, engine: engineFolder, json }: SqlQueryFlags): Promise<void> {
   if (sql.trim() === '') throw usageError('the query is empty: give a SELECT');

@@ -9,7 +9,7 @@ import { readSecret } from '../wallet/secrets.ts';
 import { fillSink } from '../sink/fill-sink.ts';
 import { thisHolder } from '../sink/sink-lock.ts';
 
-/** @throws ProtocolError like `readSecret`, `openServer`, `fillSink` and `ClickHouseSink` */
+/** @throws ProtocolError in the same cases as `readSecret`, `openServer`, `fillSink` and `ClickHouseSink` */
 export async function sinkClickHouse(flags: ClickHouseFlags): Promise<void> {
   const { url, database, cluster } = flags;
   const password = await passwordOf(flags);

@@ -7,7 +7,7 @@ import { fillSink } from '../sink/fill-sink.ts';
 import { takeSinkLock } from '../sink/sink-lock.ts';
 
 /**
- * @throws ProtocolError like `fillSink` and `ParquetSink`
+ * @throws ProtocolError in the same cases as `fillSink` and `ParquetSink`
  */
 export async function sinkParquet(folder: string, flags: SinkFlags): Promise<void> {
   await fillSink(new ParquetSink(resolve(folder), takeSinkLock), flags);

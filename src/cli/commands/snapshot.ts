@@ -12,7 +12,7 @@ import { createProgress, createStepProgress } from '../progress.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
-/** @throws ProtocolError like `locationOfData`, `checkNotOverwritten` and `createSnapshot` */
+/** @throws ProtocolError in the same cases as `locationOfData`, `checkNotOverwritten` and `createSnapshot` */
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
   removeTemporaryFilesAtStop();
   const location = locationOfData(flags);
@@ -28,7 +28,7 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
 }
 
 /**
- * @throws ProtocolError like `locationOfNetwork` and `restoreSnapshot`
+ * @throws ProtocolError in the same cases as `locationOfNetwork` and `restoreSnapshot`
  */
 export async function snapshotRestore(file: string, flags: SnapshotRestoreFlags): Promise<void> {
   removeTemporaryFilesAtStop();

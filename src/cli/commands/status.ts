@@ -7,7 +7,7 @@ import type { StatusFlags } from '../flags.ts';
 import { durationText } from '../../primitives/duration.ts';
 import { printJson, printLine } from '../output.ts';
 
-/** @throws ProtocolError like `nodeClient` */
+/** @throws ProtocolError in the same cases as `nodeClient` */
 export async function status(flags: StatusFlags): Promise<void> {
   const client = nodeClient(flags.node);
   const [state, constants, peers] = await Promise.all([client.status(), client.constants(), client.connectedPeers()]);

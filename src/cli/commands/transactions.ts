@@ -33,15 +33,15 @@ export async function transfer(address: string, amountText: string, flags: Trans
   }));
 }
 
-/** @throws ProtocolError like `makeTransaction` */
+/** @throws ProtocolError in the same cases as `makeTransaction` */
 export async function delegateRegister(username: string, flags: TransactionFlags): Promise<void> {
   await makeTransaction(flags, () => ({ kind: 'delegate', username }));
 }
 
 /**
  * @param choices each is `+` (vote) or `-` (remove the vote), followed by the name or public key of a delegate
- * @throws ProtocolError `USAGE` for a malformed choice, and for the name of a delegate with `--offline`; errors of
- *   `delegateKey` and `makeTransaction`
+ * @throws ProtocolError `USAGE` if a choice is malformed, or if a choice has the name of a delegate and `--offline` is
+ *   set; errors of `delegateKey` and `makeTransaction`
  */
 export async function vote(choices: readonly string[], flags: TransactionFlags): Promise<void> {
   for (const choice of choices) {
@@ -54,7 +54,7 @@ export async function vote(choices: readonly string[], flags: TransactionFlags):
   });
 }
 
-/** @throws ProtocolError like `makeTransaction` and `readPassphrase` */
+/** @throws ProtocolError in the same cases as `makeTransaction` and `readPassphrase` */
 export async function secondSignatureRegister(
   flags: TransactionFlags & { readonly newPassphraseFile?: string },
 ): Promise<void> {
@@ -91,8 +91,8 @@ export async function multisigRegister(flags: MultisigRegisterFlags): Promise<vo
 }
 
 /**
- * Returns the public key of the delegate with the given name. Returns a given public key unchanged. A public key has 64
- * digits and a name has at most 20 characters, so the two cannot be confused.
+ * Returns the public key of the delegate with the given name. If the argument is a public key, the function returns it
+ * unchanged. A public key has 64 digits and a name has at most 20 characters, so the two cannot be confused.
  */
 async function keyOf(nameOrKey: string, { node }: WalletNetwork): Promise<string> {
   if (isCanonicalHex(nameOrKey, 32)) return nameOrKey;

@@ -10,8 +10,8 @@ import { withDamageReport } from '../damage-report.ts';
 import { createStepProgress } from '../progress.ts';
 
 /**
- * @throws ProtocolError like `locationOfData`, `withDamageReport` and `upgradeChain`, for example if the store is in
- *   use or has an unknown layout
+ * @throws ProtocolError in the same cases as `locationOfData`, `withDamageReport` and `upgradeChain`, for example if
+ *   the store is in use or has an unknown layout
  */
 export function upgrade(flags: UpgradeFlags): Promise<void> {
   const location = locationOfData(flags);

@@ -101,10 +101,10 @@ function whoseText({ delegate, isOwn, orderOfHeight }: MissedSlot): string {
 /**
  * Returns missed slots with their reasons. If `place` is at most the height of the tip, the result contains the missed
  * slots directly before the block at the height `place`. The result contains at most as many slots as a round has. If
- * more slots were missed there, the result contains the newest of them. If `place` is above the height of the tip, the
- * result contains only the slot with the number `place`.
+ * more slots were missed directly before this block, the result contains only the newest of them. If `place` is above
+ * the height of the tip, the result contains only the slot with the number `place`.
  *
- * @throws ProtocolError like `whyMissed`
+ * @throws ProtocolError in the same cases as `whyMissed`
  */
 export async function missedSlots(place: number, { ask }: NodeAsker): Promise<readonly MissedSlot[]> {
   const [status, constants, configured] = await Promise.all([
@@ -210,7 +210,8 @@ function reasonOf(gap: Gap): string {
 
 /**
  * If the forging scheduler of the node did not run in the slot, returns the reason why the slot has no block. Returns
- * undefined if the scheduler ran in the slot, and for a node of an earlier version, which does not report `looks`.
+ * undefined if the scheduler ran in the slot. Also returns undefined if the node has an earlier version, which does not
+ * report `looks`.
  */
 function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;

@@ -5,7 +5,7 @@ import { nodeClient, type DiagnosticState } from '../node-client.ts';
 import { printable } from '../printable.ts';
 import { printJson, printLine } from '../output.ts';
 
-/** @throws ProtocolError like `nodeClient` */
+/** @throws ProtocolError in the same cases as `nodeClient` */
 export async function why(flags: WhyFlags): Promise<void> {
   const diagnostics = await nodeClient(flags.node).diagnostics(flags.limit);
   if (flags.json === true) {

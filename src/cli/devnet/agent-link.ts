@@ -18,7 +18,10 @@ export interface LinkOptions {
   /** First message to the node: the clock setting, the faults and the other settings with which the node starts. */
   readonly first: AgentStart;
   readonly onEvent: (event: AgentEvent) => void;
-  /** Called when a node that left a request unanswered for `ANSWER_MS_MAX` sends its next message. */
+  /**
+   * If the node leaves a request unanswered for `ANSWER_MS_MAX`, the link calls this function when the node sends its
+   * next message.
+   */
   readonly onReturn: () => void;
 }
 
@@ -82,7 +85,7 @@ export class ProcessLink implements AgentLink {
 
   /**
    * @throws ProtocolError `DEVNET_NODE_SILENT` if the process ends before it answers, or does not answer within
-   *   `ANSWER_MS_MAX`; the error in the node's answer
+   *   `ANSWER_MS_MAX`; the error that the node's answer contains, if the node could not execute the request
    */
   ask(request: AgentRequest): Promise<AgentState> {
     if (!this.#child.connected) return Promise.reject(silent('has ended'));

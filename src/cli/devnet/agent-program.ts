@@ -73,8 +73,8 @@ async function answer(agent: NodeAgent, { number, request }: NumberedRequest): P
 }
 
 /**
- * Sends a message to the supervisor. A failure to send is ignored, because the node stops when the supervisor has
- * ended.
+ * Sends a message to the supervisor. The function ignores a failure to send: if the supervisor has ended, the node
+ * stops anyway.
  */
 function send(message: NumberedAnswer | AgentEvent): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);

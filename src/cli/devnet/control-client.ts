@@ -12,8 +12,10 @@ const ANSWER_MS_MAX = 600_000;
 /**
  * @param directory folder of the devnet
  * @returns the result of the operation
- * @throws ProtocolError `DEVNET_NOT_RUNNING` without a valid control file, or if the connection is refused or reset;
- *   `DEVNET_SILENT` without an answer; `DEVNET_ANSWER_UNEXPECTED` for a malformed answer; the error in the answer
+ * @throws ProtocolError `DEVNET_NOT_RUNNING` if the folder has no valid control file, or if the connection is refused
+ *   or reset; `DEVNET_SILENT` if the request fails in another way, for example because no answer comes in time;
+ *   `DEVNET_ANSWER_UNEXPECTED` if the answer is malformed. If the supervisor answers with an error, the ProtocolError
+ *   has the code and the message of this error
  */
 export async function askDevnet(directory: string, operation: string, parameters: object = {}): Promise<unknown> {
   const { port, token } = readControlFile(directory);

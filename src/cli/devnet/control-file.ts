@@ -43,7 +43,7 @@ export function readControlFile(directory: string): ControlAccess {
       return { port: Number(port), token };
     }
   } catch {
-    // The error below reports this failure.
+    // If the file cannot be read or parsed, the function throws the same error as for wrong content.
   }
   throw notRunning(directory);
 }

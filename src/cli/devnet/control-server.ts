@@ -3,8 +3,8 @@
  * that control a running devnet use this port. The server listens only on the loopback address. The server accepts a
  * request under three conditions: the request has the bearer token from `control.json` in the devnet's folder, its
  * `Host` header is `127.0.0.1` or `localhost` with this port, and there is no `Origin` header. The last two conditions
- * exclude the POST requests of web pages in a browser on this machine: a cross-origin POST request has an `Origin`
- * header, and after DNS rebinding, the `Host` header names the host of the page.
+ * exclude the POST requests of web pages in a browser on this machine. A cross-origin POST request has an `Origin`
+ * header. After DNS rebinding, the `Host` header names the host of the page.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -30,7 +30,7 @@ const CONNECTIONS_MAX = 32;
 const HEADERS_TIMEOUT_MS = 5_000;
 
 /**
- * Listens on a free port.
+ * Starts the server on a free port of `DEVNET_HOST`.
  *
  * @param operations operations by name: a request is `POST /<name>` with the parameters as a JSON object
  */

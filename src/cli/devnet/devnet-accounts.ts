@@ -60,7 +60,7 @@ export interface Transfer {
   readonly address: string;
   /** Beddows. */
   readonly amount: string;
-  /** Text in the transaction; may be empty. */
+  /** Text that the transfer contains as its data; may be empty. */
   readonly data: string;
 }
 
@@ -148,7 +148,10 @@ export class DevnetAccounts {
     return { id };
   }
 
-  /** Accounts that `send` knows, without their passphrases; none for a network without known passphrases. */
+  /**
+   * Accounts that `send` accepts as senders, without their passphrases. The list is empty for a network without known
+   * passphrases.
+   */
   payers(): readonly Omit<KnownAccount, 'passphrase'>[] {
     return this.#accountsIfKnown().map(({ name, address, publicKey }) => ({ name, address, publicKey }));
   }
@@ -180,9 +183,9 @@ export class DevnetAccounts {
   }
 
   /**
-   * Returns the key pair that signs the transfer of `fund`. In a devnet without a fork, the first known account is the
-   * sender. In a forked devnet, the function skips funders that now have too few funds or a second key, or that are now
-   * multisignature accounts. The first remaining funder is the sender.
+   * Returns the key pair that signs the transfer of `fund`. In a devnet that is not a fork of another chain, the first
+   * known account is the sender. In a forked devnet, the first suitable funder is the sender. A funder is not suitable
+   * if it now has too few funds, has a second key, or is a multisignature account.
    */
   async #funder(amount: bigint): Promise<KeyPair> {
     const { timekeeper, network, funders } = this.#parts;
@@ -228,7 +231,7 @@ export class DevnetAccounts {
    *
    * @throws ProtocolError `USAGE` for an invalid address; `DEVNET_ACCOUNT_UNKNOWN` if the chain has no account with the
    *   address; `DEVNET_KEY_UNKNOWN` for an account that has sent nothing yet; `DEVNET_ACCOUNT_GROUP` for a
-   *   multisignature account; errors of `Timekeeper`
+   *   multisignature account; the errors of `Timekeeper.ask` and `Timekeeper.impersonate`
    */
   async impersonate(address: string): Promise<ImpersonatedAccount> {
     checkAddress(address);

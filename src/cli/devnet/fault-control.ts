@@ -45,7 +45,7 @@ export class FaultControl {
   }
 
   /**
-   * @param delayMs from 0 to `DELAY_MS_MAX`
+   * @param delayMs delay in milliseconds, from 0 to `DELAY_MS_MAX`
    * @param nodes numbers of the nodes whose links are slow; undefined for all
    * @throws ProtocolError `USAGE` for an invalid delay or an unknown node
    */
@@ -56,7 +56,7 @@ export class FaultControl {
   }
 
   /**
-   * @param loss from 0 to 1
+   * @param loss probability that a link loses a message, from 0 to 1
    * @param nodes numbers of the nodes whose links lose messages; undefined for all
    * @throws ProtocolError `USAGE` for an invalid loss or an unknown node
    */

@@ -13,7 +13,8 @@ export interface LinkFaults {
 /** Faults of one node, in the form in which the node gets them. */
 export interface NodeFaults {
   /**
-   * Links with a fault. The P2P port identifies the node at the other end, because all nodes have the same IP address.
+   * Links of the node that have a fault. The P2P port identifies the node at the other end, because all nodes have the
+   * same IP address.
    */
   readonly links: readonly (LinkFaults & { readonly wsPort: number })[];
   /**
@@ -36,7 +37,7 @@ export interface ActiveFaults {
 interface NodeFault {
   readonly node: number;
   readonly delayMs: number;
-  /** From 0 to 1. */
+  /** Probability from 0 to 1 that a message of the node is lost. */
   readonly loss: number;
   readonly skewMs: number;
 }

@@ -2,11 +2,11 @@
  * The transport of a devnet node whose links may be cut, slow or lossy. Only the agent of a devnet node
  * (`node-agent.ts`) creates this transport. `bloomery start` does not even load this file.
  *
- * Both ends of a link know the faults of the link. The sender applies the faults to each message and each request. The
- * node that receives an answer applies the faults to this answer. The receiving node also applies the faults to the
- * information that a peer sends about itself. The sender cannot apply faults to this information, because one call of
- * `announce` sends the information to all peers. The faults do not affect heartbeats and measurements of latency, so
- * connections stay open. A dial fails if the link is cut, and is delayed if the link is slow.
+ * Both nodes of a link get the faults of the link (`set`). The sender applies the faults to each message and each
+ * request. The node that receives an answer applies the faults to this answer. The receiving node also applies the
+ * faults to the information that a peer sends about itself. The sender cannot apply faults to this information, because
+ * one call of `announce` sends the information to all peers. The faults do not affect heartbeats and measurements of
+ * latency, so connections stay open. A dial fails if the link is cut, and is delayed if the link is slow.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -46,7 +46,10 @@ const WAITING_MAX = 2_000;
 
 interface PendingRequest {
   fail(reason: string): void;
-  /** Starts the time limit of the answer. Before this call, only the timeout of the wrapped transport applies. */
+  /**
+   * Starts the time limit for the answer. Until `limit` is called, only the timeout of the wrapped transport applies to
+   * the request.
+   */
   limit(): void;
 }
 
@@ -54,7 +57,7 @@ interface PendingRequest {
 interface Line {
   readonly outgoing: DelayLine;
   readonly incoming: DelayLine;
-  /** Requests that wait for an answer. */
+  /** Requests of this node to the peer that wait for an answer. */
   readonly asked: Set<PendingRequest>;
   /**
    * Last information that the peer sent about itself. If a fault dropped this information, the engine of this node has
@@ -62,8 +65,8 @@ interface Line {
    */
   latest: PeerInfo | undefined;
   /**
-   * Last information of the peer about itself that the engine of this node has received, or that it will receive after
-   * a delay.
+   * Last information that the peer sent about itself and that no fault dropped. The engine of this node has received
+   * this information, or will receive it after a delay.
    */
   delivered: PeerInfo | undefined;
 }

@@ -52,9 +52,9 @@ export function devnetDirectory({ dataDir }: { readonly dataDir?: string }, netw
 }
 
 /**
- * Returns the network, with the path of the network folder that the devnet uses. If the devnet has another block time
- * than the network, or if the original folder is temporary, the path names a copy in the folder of the devnet.
- * `writeDevnetFolder` makes this copy.
+ * Returns the network, with the path of the network folder that the devnet uses. Usually, this is the network's own
+ * folder. The devnet uses a copy in the folder of the devnet if its block time differs from the block time of the
+ * network, or if the network's own folder is temporary. `writeDevnetFolder` makes this copy.
  */
 export function placedNetwork(
   { network, isTemporary }: Pick<ChosenNetwork, 'network' | 'isTemporary'>,
@@ -131,8 +131,8 @@ export function wipeDevnetFolder(directory: string): void {
 }
 
 /**
- * Writes `devnet.json`, and a folder with a configuration for each node. If `placedNetwork` chose a copy of the network
- * folder, also makes this copy.
+ * Writes `devnet.json`, and for each node a folder with its configuration. If `placedNetwork` has returned the path of
+ * a copy of the network folder, this function also makes the copy.
  *
  * @param chosen the network with its original folder
  * @param network the network from `placedNetwork`
@@ -187,7 +187,7 @@ export function readForkFacts(directory: string): ForkFacts | undefined {
  * Refuses a folder whose chain has another origin than `source`.
  *
  * @param source path of the chain to fork; undefined for a devnet without a fork
- * @returns true when the folder contains a devnet with this origin; false when the folder contains no devnet
+ * @returns true if the folder contains a devnet that was created from `source`; false if the folder contains no devnet
  * @throws ProtocolError `DEVNET_DIFFERS` for a devnet with another origin; `DEVNET_UNREADABLE` for an unreadable
  *   `devnet.json` or `fork.json`
  */

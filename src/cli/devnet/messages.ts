@@ -55,7 +55,7 @@ export type AgentRequest =
 export type OperationOutcome =
   { readonly result: object } | { readonly error: { readonly code: string; readonly message: string } };
 
-/** The answer to each request that the node executed without an error. */
+/** The answer of a node to a request of the supervisor, if the node executed the request without an error. */
 export interface AgentState {
   readonly tip: { readonly id: string; readonly height: number; readonly slot: number };
   /** Digest of the state at the tip; only in the answer to `snapshot` or `open`. */
@@ -142,7 +142,7 @@ export type NumberedAnswer =
 export interface AgentLink {
   /**
    * @throws ProtocolError `DEVNET_NODE_SILENT` if the node ends before it answers, or does not answer within the time
-   *   limit of the link; the error in the node's answer
+   *   limit of the link; or the error that the answer of the node contains
    */
   ask(request: AgentRequest): Promise<AgentState>;
 }

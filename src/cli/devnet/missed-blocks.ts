@@ -1,7 +1,7 @@
 /**
  * Corrects the number of missed blocks of the delegate that has no slot in the first round. The delegate has no slot
  * because the genesis block uses one slot of that round. Like the reference (lisk-sdk), the node counts a missed block
- * for this delegate. `missedBlocks` subtracts that block.
+ * for this delegate. The function `missedBlocks` does not count this missed block.
  */
 
 import type { DelegateCounts, NodeClient } from '../node-client.ts';

@@ -53,7 +53,7 @@ const CLOSED: AgentState = { tip: { id: '', height: 0, slot: 0 }, peers: 0, pool
 export class NodeAgent implements NodeControl {
   readonly chainClock: MovableClock;
   readonly ed25519: Ed25519;
-  /** Present if the supervisor offers its operations to the dashboard. */
+  /** Present if the dashboard of this node offers the operations of the supervisor's control port. */
   readonly devnet?: PageControls;
   readonly #impersonation: Impersonation;
   readonly #substituteKey: SubstituteKey | undefined;
@@ -140,7 +140,7 @@ export class NodeAgent implements NodeControl {
 
   /**
    * Executes a request, and returns the state of the node. After `outcome` and `close`, the result is the constant
-   * `CLOSED`. While the node is not built or is closed, the result of `faults` is `CLOSED`, too.
+   * `CLOSED`. Before the node is built, and after it is closed, the result of `faults` is also `CLOSED`.
    *
    * @throws ProtocolError `DEVNET_NODE_STARTING` while the node is not built or is closed. The requests `faults`,
    *   `outcome`, `close` and `open` never fail with this error. The requests `set` and `impersonate` take effect before
@@ -241,8 +241,9 @@ export class NodeAgent implements NodeControl {
     const { pool, chain } = this.#engine;
     const { id, signatures } = chain.rules.codec.transactionFromJson(json);
     const before = pool.get(id);
-    // If the pool contains the transaction already, the new copy replaces the old copy only under two conditions: the
-    // old copy lacks signatures of members of a multisignature account, and the new copy has more signatures.
+    // The pool may already contain an old copy of the transaction. The new copy then replaces the old copy only if two
+    // conditions hold: the old copy lacks signatures of members of a multisignature account, and the new copy has more
+    // signatures.
     if (before !== undefined && !(pool.lacksSignatures(id) && signatures.length > before.signatures.length)) return;
     pool.take([id]);
     const result = pool.submit(json);

@@ -15,8 +15,8 @@ export interface NodeLinksOptions {
   /** The running nodes. */
   readonly links: () => readonly AgentLink[];
   /**
-   * Returns an equal value for all nodes in the same part of a partitioned network. Without `partOf`, all nodes reach
-   * each other.
+   * Returns an equal value for all nodes in the same part of a partitioned network. If `partOf` is undefined, every
+   * node can reach every other node.
    */
   readonly partOf?: (link: AgentLink) => unknown;
 }

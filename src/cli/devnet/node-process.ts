@@ -23,7 +23,9 @@ export interface NodeProcess {
   /** Resolves when the process has ended. */
   readonly ended: Promise<ProcessEnd>;
   isRunning(): boolean;
-  /** Asks the process to stop. A paused process continues and then stops. */
+  /**
+   * Asks the process to stop. If the process is paused, this method also ends the pause, so that the process can stop.
+   */
   stop(): void;
   /** Kills the process. */
   kill(): void;
@@ -42,8 +44,8 @@ interface NodeProgram {
 }
 
 /**
- * Starts a planned node without an agent. The node's output goes to its log file. The node stops when the process that
- * called this function ends.
+ * Starts a planned node with `bloomery start`. The node does not execute requests of a supervisor. The node's output
+ * goes to its log file. The node stops when the process that called this function ends.
  *
  * @param entry the executable that runs `bloomery` commands
  */
@@ -105,8 +107,8 @@ function withoutOptions(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(
     ([name]) =>
       !name.startsWith('BLOOMERY_') ||
-      // Keeps the log options and `BLOOMERY_DEBUG`. Removes `BLOOMERY_LOG_FILE`, because each node has its own log
-      // file.
+      // Keeps `BLOOMERY_DEBUG` and the variables of the log options (`BLOOMERY_LOG_*`). Removes `BLOOMERY_LOG_FILE`,
+      // because each node has its own log file.
       (name.startsWith('BLOOMERY_LOG_') && name !== 'BLOOMERY_LOG_FILE') ||
       name === 'BLOOMERY_DEBUG',
   );

@@ -27,7 +27,7 @@ const ON_PROCESSES: ReadonlySet<string> = new Set(['kill', 'restart', 'pause']);
  * Performs an operation that the dashboard of a node requested. The outcome contains the result or the error; the
  * function does not throw.
  *
- * @param page number of the node that serves the dashboard
+ * @param page the node that serves the dashboard, given by its number
  */
 export async function performForPage(
   operations: ReadonlyMap<string, ControlOperation>,
@@ -82,7 +82,7 @@ export class PageControls implements DevnetControls {
   }
 
   /**
-   * @throws ProtocolError like `DevnetControls.ask`; `DEVNET_BUSY` while `WAITING_MAX` operations wait;
+   * @throws ProtocolError in the same cases as `DevnetControls.ask`; `DEVNET_BUSY` while `WAITING_MAX` operations wait;
    *   `DEVNET_STILL_WORKING` after the time limit
    */
   ask(operation: string, parameters: ControlParameters): Promise<object> {

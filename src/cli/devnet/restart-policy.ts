@@ -14,7 +14,10 @@ export type RestartDecision =
   /** `reason` is the end of a sentence that begins with "not started again:". */
   | { readonly kind: 'giveUp'; readonly reason: string };
 
-/** Delay before the first restart, in milliseconds. Each further end in a row doubles the delay. */
+/**
+ * Delay before the first restart of a node, in milliseconds. If the node ends again before it counts as stable
+ * (`STABLE_MS`), the delay before the next restart is twice as long.
+ */
 export const RESTART_DELAY_MS = 1000;
 /**
  * Running time in milliseconds after which a node counts as stable. If a stable node ends, the count of ends in a row

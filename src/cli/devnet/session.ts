@@ -244,8 +244,9 @@ class Session {
 
   /**
    * True if the keys that sign in this devnet have no value: the network publishes the keys of its delegates, or the
-   * devnet is a fork. A fork signs with the substitute key (`substituteKeyOf`). If the result is false, the dashboard
-   * gets no controls, because a transfer of this devnet might be valid on a network that somebody uses.
+   * devnet is a fork. In a fork, the substitute key (`substituteKeyOf`) signs for the delegates. If the result is
+   * false, the dashboard gets no controls, because a transfer of this devnet might be valid on a network that somebody
+   * uses.
    */
   get #hasWorthlessKeys(): boolean {
     const { network, fork } = this.#options;
@@ -281,8 +282,8 @@ class Session {
   #welcome(index: number): void {
     const link = this.#nodes[index]?.process?.link;
     if (link === undefined) return;
-    // An error is ignored. A node that has ended gets the faults at its next start. A node that does not answer gets
-    // the faults when it answers again.
+    // If the request fails, the error is ignored. If the node has ended, it gets the faults at its next start. If the
+    // node does not answer, it gets the faults when it answers again.
     link
       .ask({ op: 'faults', faults: this.#faults.of(index) })
       .then(() => this.#timekeeper.welcome(link))

@@ -18,8 +18,8 @@ export interface SlotMinerOptions {
 
 export interface Mined {
   /**
-   * State of the node that forged the last block of the mined slots, after this block. If no node forged, the state
-   * that the node with the greatest height had before the mining.
+   * The state that the node with the last forged block reported directly after it forged this block. If no node forged,
+   * this member is the state of the node with the highest tip, as it was before the mining.
    */
   readonly state: AgentState;
   readonly emptySlots: number;
@@ -46,8 +46,8 @@ export class SlotMiner {
 
   /**
    * Makes the owners of the next `count` slots forge, one after the other. Afterwards the nodes forge only on request,
-   * and their clocks stand still in the last slot. The caller must set the clocks of the nodes again, also after an
-   * error.
+   * and their clocks stand still in the last slot. After each call of this method, even after a failed call, the caller
+   * must therefore set the clocks of the nodes.
    *
    * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers
    */

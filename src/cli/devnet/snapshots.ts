@@ -21,8 +21,8 @@ export interface SnapshotParts {
   readonly directory: string;
   readonly networkName: string;
   /**
-   * True for a fork of another chain. A node cannot download the chain of a fork block by block. For a node that is not
-   * in a snapshot, `revert` therefore copies the chain of another node.
+   * True if the devnet is a fork of another chain. In a forked devnet, a node cannot download the chain block by block
+   * from other nodes. For a node that is not in a snapshot, `revert` therefore copies the chain of another node.
    */
   readonly isFork: boolean;
   readonly timekeeper: Timekeeper;
@@ -124,8 +124,8 @@ export class Snapshots {
 
   /**
    * Restores a snapshot on all nodes. If the snapshot does not contain a node, this node begins with the genesis block,
-   * and downloads the blocks from the other nodes. In a fork, such a node gets a copy of another node's chain from the
-   * snapshot.
+   * and downloads the blocks from the other nodes. In a forked devnet, the node instead begins with a copy of another
+   * node's chain from the snapshot.
    *
    * @throws ProtocolError `USAGE` for an invalid name; `SNAPSHOT_UNKNOWN` if there is no snapshot with this name;
    *   `DEVNET_NODE_PAUSED` like `#stoppedNodes`; `SNAPSHOT_DIFFERS` when no running node has the state of the snapshot,
@@ -170,8 +170,8 @@ export class Snapshots {
   }
 
   /**
-   * Returns all nodes, if the caller can now copy or replace the files of each node. For this, each node must either
-   * answer, or be down and not wait for a restart.
+   * Returns all nodes, if the caller can now copy or replace the files of each node. Each node must be in one of two
+   * states: its process answers, or its process has ended and the supervisor does not restart it.
    *
    * @throws ProtocolError `DEVNET_NODE_PAUSED` for a node that is paused, does not answer, or waits for its restart,
    *   because the present or the next process of this node may write to the files

@@ -13,7 +13,7 @@ export interface DevnetStart {
    * forward if it was behind the newest block.
    */
   readonly hasBegun: () => boolean;
-  /** Numbers of the nodes that have not been ready yet. */
+  /** Returns the numbers by which the devnet names the nodes that have not been ready yet. */
   readonly missing: () => readonly number[];
   readonly clock: Clock;
   /**

@@ -48,9 +48,9 @@ export function bannerLines({ network, nodes, directory, mode, blockTimeS, fork 
 }
 
 /**
- * Returns the text that follows the commands in the line `next` of the banner: the flag that each of these commands
- * needs to find the devnet. The text is empty for a devnet of generation 3 in the default folder, because commands use
- * this devnet by default.
+ * Returns a part of the line `next` of the banner. The line lists commands, and this part shows the flag that each of
+ * these commands needs to find the devnet. The text is empty for a devnet of generation 3 in the default folder,
+ * because commands use this devnet by default.
  */
 function placeWords(directory: string): string {
   return directory === devnetDirectory({}, devnetNetworkName(3))

@@ -74,8 +74,8 @@ export class SupervisedNode {
    * `restart` is called.
    */
   async kill(): Promise<void> {
-    // Kills `#ending` without waiting in the queue: an earlier `restart` may wait for this process, although the
-    // process does not stop.
+    // Kills `#ending` without waiting in the queue. In the queue, the kill would wait for an earlier `restart`, which
+    // may wait for a process that does not stop.
     this.#killsWaiting += 1;
     this.#ending?.kill();
     await this.#queue.run(() => {
@@ -91,14 +91,14 @@ export class SupervisedNode {
   async restart(): Promise<void> {
     await this.#queue.run(async () => {
       await this.#end((process) => process.stop());
-      // If a call of `kill` waits in the queue, starts no process, because this call would end the new process
-      // immediately.
+      // If a call of `kill` waits in the queue, this method starts no process, because the call of `kill` would end the
+      // new process immediately.
       if (!this.#isClosed && this.#killsWaiting === 0) this.#state = this.#started();
     });
   }
 
   /**
-   * Ends the supervision, because the devnet ends.
+   * Ends the supervision of the node. The supervisor calls this method when the devnet ends.
    *
    * @returns the process that the caller must end: the running process, or the process whose end `kill` or `restart`
    *   awaits

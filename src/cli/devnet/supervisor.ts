@@ -55,8 +55,8 @@ export interface DevnetResult {
 
 const POLL_MS = 500;
 /**
- * Interval, in milliseconds, of the supervisor's checks until all nodes have answered. The interval is short, so that
- * the supervisor soon notices that all nodes are ready.
+ * Interval in milliseconds at which the supervisor asks the nodes for their state, until all nodes have answered. The
+ * interval is short, so that the supervisor soon notices that all nodes are ready.
  */
 const STARTUP_POLL_MS = 150;
 /**
@@ -85,9 +85,9 @@ export function processParts(
 
 /**
  * Runs the nodes until `stop` is aborted (the result is then undefined), or until all nodes have the same block at
- * `untilHeight`. Without `untilHeight`, the run fails unless all nodes answer in the same check within `STARTUP_MS`.
- * After this check, a node that does not answer does not end the run, and the option `restart` decides what the
- * supervisor does if a process ends. With `untilHeight`, the whole run has a deadline (`deadlineMs`), and fails when a
+ * `untilHeight`. Without `untilHeight`, all nodes must answer in the same check within `STARTUP_MS`; otherwise the run
+ * fails. After this check, the run continues even if a node does not answer. If a process ends, the option `restart`
+ * decides what the supervisor does. With `untilHeight`, the whole run has a deadline (`deadlineMs`), and fails when a
  * node ends. When this function returns or throws, no process of a node is left.
  *
  * @throws ProtocolError `DEVNET_NODE_ENDED` when a node ends during the start or in a run with `untilHeight`, or when
@@ -170,7 +170,7 @@ async function superviseAll(nodes: readonly SupervisedNode[], screen: Screen): P
   throw new ProtocolError('DEVNET_NODE_ENDED', { reasons }, `no node is left: ${reasons}`);
 }
 
-/** State of the run that `rowsOf` needs for the rows of the status table. */
+/** Data about the run of the devnet, from which `rowsOf` makes the rows of the status table. */
 interface TableState {
   readonly isStarted: boolean;
   readonly firstRound: FirstRound;
@@ -208,8 +208,8 @@ function rowsOf(nodes: readonly SupervisedNode[], { isStarted, firstRound }: Tab
       };
       return { ...ports, state };
     } catch (error) {
-      // The node is not ready yet, or is too busy to answer within the time limit of the client. `superviseAll` and
-      // `refuseEnds` detect the end of a process.
+      // This error means that the node is not ready yet, or is too busy to answer within the time limit of the client.
+      // `superviseAll` and `refuseEnds` detect the end of a process.
       if (error instanceof ProtocolError) return without(isStarted ? 'silent' : 'starting');
       throw error;
     }

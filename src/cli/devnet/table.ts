@@ -1,7 +1,7 @@
 /**
  * Shows the state of a devnet as text. A terminal shows a table, which later tables overwrite. For any other output,
  * `plainScreen` writes one line that summarises the table. It writes a line only if the summary has changed and at
- * least one node answers, and at most one line in each `intervalMs`.
+ * least one node answers. Between two lines, at least `intervalMs` pass.
  */
 
 export interface NodeRow {
@@ -42,7 +42,7 @@ export function tableLines(rows: readonly NodeRow[]): readonly string[] {
   );
 }
 
-/** A summary of the table in one line. */
+/** Returns a summary of the table in one line. */
 export function summaryLine(rows: readonly NodeRow[]): string {
   const states = rows.flatMap(({ state }) => state ?? []);
   if (states.length === 0) return `0 of ${rows.length} nodes answer`;
@@ -81,8 +81,8 @@ export function terminalScreen(draw: (text: string) => void): Screen {
 }
 
 /**
- * Returns a screen that writes a summary when the summary has changed and at least one node answers, at most once in
- * `intervalMs`.
+ * Returns a screen that writes a summary if the summary has changed and at least one node answers. Between two
+ * summaries, at least `intervalMs` pass.
  */
 export function plainScreen(write: (line: string) => void, intervalMs: number, nowMs: () => number): Screen {
   let last = '';

@@ -114,8 +114,9 @@ export class Timekeeper {
 
   /**
    * Starts the devnet. The caller must call this method when all nodes run. If the clock is behind the newest block,
-   * the method sets the clock to the time of this block. In the mode `interval`, if the clock is not frozen, the method
-   * waits until the nodes are connected to their peers, but at most `peersWaitMs`, and then mines a slot.
+   * the method sets the clock to the time of this block. If the mode is `interval` and the clock runs, the method also
+   * mines a slot. Before this slot, the method waits until the nodes are connected to their peers. The wait lasts at
+   * most `peersWaitMs`.
    */
   begin(): Promise<void> {
     return this.#queue.run(async () => {
@@ -224,7 +225,8 @@ export class Timekeeper {
   /**
    * Sends a request to the node with the greatest height, and returns the answer.
    *
-   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers; errors of the node
+   * @throws ProtocolError `DEVNET_NODE_SILENT` when no node answers; the error in the answer, if the node could not
+   *   execute the request
    */
   ask(request: AgentRequest): Promise<AgentState> {
     return this.#nodes.askHighest(request);
@@ -260,8 +262,8 @@ export class Timekeeper {
 
   /**
    * Sets the clock of a node that has just started or continues after a pause, and sends the missing blocks to the
-   * node. In the mode `instant`, the devnet then mines if the relay keeps transactions that no running node could
-   * include before.
+   * node. The relay may keep transactions that no running node could include before. In this case, the devnet then
+   * mines blocks, if the mode is `instant`.
    */
   welcome(link: AgentLink): Promise<void> {
     return this.#queue.run(async () => {
@@ -283,7 +285,7 @@ export class Timekeeper {
   }
 
   /**
-   * Runs work while the clocks of the nodes are stopped and no block is forged. Afterwards, `setting` and `mode` have
+   * Runs `work` while the clocks of the nodes are stopped and no block is forged. Afterwards, `setting` and `mode` have
    * their old values, or the values that the work returns as `restored`.
    */
   whileFrozen<T>(work: () => Promise<{ readonly result: T; readonly restored?: TimeState }>): Promise<T> {
@@ -321,8 +323,8 @@ export class Timekeeper {
       if (from === undefined || from.state.tip.height <= tip.height) return;
       const { blocks = [] } = await from.link.ask({ op: 'give', aboveHeight: tip.height });
       const after = await link.ask({ op: 'take', blocks });
-      // If the blocks do not raise the height of the node, the node is on another branch, and downloads the better
-      // branch from its peers.
+      // If the node has the same height after it got the blocks, the node is on another branch. In this case, the node
+      // downloads the better branch from its peers.
       if (after.tip.height <= tip.height) return;
       tip = after.tip;
     }
@@ -370,8 +372,8 @@ export class Timekeeper {
   }
 
   /**
-   * Runs work that mines, and then sends the clock setting to the nodes, because mining has stopped their clocks. The
-   * nodes get the setting even if the work fails.
+   * Runs `work`, which mines slots. Mining stops the clocks of the nodes, so this method then sends the clock setting
+   * to the nodes again. The nodes get the setting even if the work fails.
    */
   async #whileMining<T>(work: () => Promise<T>): Promise<T> {
     const result = await work().catch(async (error: unknown) => {

@@ -28,11 +28,14 @@ export interface DiskRequest {
    * them.
    */
   readonly isAnswering: boolean;
-  /** Returns the number of free bytes in the file system of a folder; default: asks the system. */
+  /**
+   * Returns the number of free bytes in the file system of a folder. By default, this is a function that asks the
+   * operating system.
+   */
   readonly freeBytesOf?: (folder: string) => number;
   /**
    * Returns the number of files that can still be created in the file system of a folder; undefined if the file system
-   * creates inodes on demand. Default: asks the system.
+   * creates inodes on demand. By default, this is a function that asks the operating system.
    */
   readonly freeFilesOf?: (folder: string) => number | undefined;
 }
@@ -51,8 +54,9 @@ export interface DiskReport {
 
 const FREE_BYTES_MIN = 1024 ** 3;
 /**
- * If fewer files than this number can still be created, the doctor reports a nearly full disk. With default options, a
- * node creates fewer files than this number: locks, temporary files and log files.
+ * Minimum number of free inodes. If the file system of the data folder has fewer free inodes, the doctor reports a
+ * nearly full disk. With default options, a node creates fewer than `FREE_FILES_MIN` files: locks, temporary files and
+ * log files.
  */
 const FREE_FILES_MIN = 100;
 /** Number of newest blocks that the doctor reads. `bloomery verify` reads all blocks. */

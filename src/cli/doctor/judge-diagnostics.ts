@@ -33,7 +33,10 @@ const UNSEEN: ReadonlySet<string> = new Set(['FORGING_SLOT_SLEPT', 'FORGING_SLOT
 export const ELSEWHERE = new Set(['FORGING_ELSEWHERE', 'FORGING_MOVED']);
 /** Codes of the sync diagnostics that report the progress of a download, not a failure. */
 const SYNC_PROGRESSES: ReadonlySet<string> = new Set(['SYNC_STARTED', 'SYNC_ENDED', 'SYNC_PROGRESS']);
-/** Codes of write failures. A diagnostic has such a code as its own code or in the field `cause`. */
+/**
+ * Codes of write failures. A diagnostic about a write failure contains one of these codes, either as its own code or in
+ * the field `cause`.
+ */
 const WRITE_FAILURES: ReadonlySet<unknown> = new Set(['STORE_WRITE_FAILED', 'JOURNAL_WRITE_FAILED']);
 const TAKEN_OVER: ReadonlySet<unknown> = new Set(['STORE_TAKEN_OVER', 'JOURNAL_TAKEN_OVER']);
 const STORE_RECOVERED = 'STORE_RECOVERED';
@@ -103,7 +106,10 @@ function unresolved(diagnostics: readonly DiagnosticState[], begun: string, ende
   return diagnostics.filter(({ code, number }) => code === begun && number > end);
 }
 
-/** Findings about each receiver of notifications that has failed for at least `UNDELIVERED_MS_MIN`. */
+/**
+ * Returns a finding for each receiver of notifications to which all deliveries have failed for at least
+ * `UNDELIVERED_MS_MIN`.
+ */
 export function judgeAlerts({ samples, diagnostics }: NodeAnswers): readonly Finding[] {
   const nowMs = samples.at(-1)?.currentTime ?? 0;
   const channels = new Set(
@@ -137,10 +143,10 @@ function isRefusedBlock({ module, code }: DiagnosticState): boolean {
 }
 
 /**
- * True when a refused block may prevent the node from applying further blocks. A refusal during a download does no harm
- * if a later download brought blocks. `downloaded` is the `number` of the latest diagnostic of a download that brought
- * blocks; 0 if there is none. A refusal outside a download does no harm if the block is not higher than the tip: the
- * node does not need this block, and any peer can invent such a block.
+ * True when a refused block may prevent the node from applying further blocks. A block refused while the node downloads
+ * blocks does no harm if a later download added blocks to the chain. `downloaded` is the `number` of the latest
+ * diagnostic of such a download; 0 if there is none. A refusal outside a download does no harm if the block is not
+ * higher than the tip: the node does not need this block, and any peer can invent such a block.
  */
 function isInTheWay(
   { module, number, fields }: DiagnosticState,
@@ -153,7 +159,7 @@ function isInTheWay(
 /**
  * Returns the length of the period in which the doctor counts the node's slots without a block (`recentMs`), and the
  * minimum number of such slots for a fault (`timesMin`). The length is `RECENT_MS`, or `RECENT_ROUNDS` rounds if these
- * rounds take longer. `timesMin` is smaller if the node forges for only one delegate, because this node has few slots.
+ * rounds take longer. A node that forges for only one delegate has few slots, so `timesMin` is smaller for such a node.
  */
 function ownSlots({ forging, active, blockTimeS, constants }: NodeAnswers) {
   const delegates = forging.filter((each) => each.forging && active.has(each.publicKey)).length;

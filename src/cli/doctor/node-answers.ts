@@ -39,16 +39,17 @@ export interface NodeAnswers {
     readonly forging: boolean;
     readonly waiting?: { readonly code: string; readonly reason: string };
   }[];
-  /** Public keys of the delegates that own the next slots; the number of these slots is the length of a round. */
+  /** Public keys of the owners of the next slots. The set covers as many slots as a round has. */
   readonly active: ReadonlySet<string>;
   readonly blockTimeS: number;
 }
 
 const SAMPLES = 3;
 /**
- * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor continues to read while all
- * answers show a low `consensus` or a lag (`isOddForNow`), because both are faults only if they last. For example,
- * `consensus` (the percentage of peers with the tip of the node) is low while peers have not announced a new block yet.
+ * Maximum number of reads of the status. After the first `SAMPLES` reads, the doctor continues to read as long as each
+ * answer shows a low `consensus`, a lag, or both (`isOddForNow`). A low `consensus` is a fault only if it lasts, and so
+ * is a lag. For example, `consensus` (the percentage of peers with the tip of the node) is low while peers have not
+ * announced a new block yet.
  */
 const SAMPLES_MAX = 9;
 const SAMPLE_AGAIN_MS = 700;
@@ -72,8 +73,8 @@ export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: Node
     await sleep(sampleAgainMs);
     samples.push(await ask<StatusSample>('node/status'));
   }
-  // The doctor requests the diagnostics after all answers above, so that the diagnostics include failures that happen
-  // during these earlier requests.
+  // The doctor requests the diagnostics only after the node has answered the requests above. The diagnostics therefore
+  // include failures that happened during those requests.
   const diagnostics = await ask<DiagnosticState[]>('node/diagnostics?limit=500');
   const [tip] = blocks;
   const [earlier] = tip === undefined ? [] : await ask<BlockState[]>(`blocks?height=${earlierHeight(tip.height)}`);

@@ -35,8 +35,8 @@ const WITHOUT_NEW_BLOCKS: readonly FaultCode[] = [
   'NETWORK_STANDS_STILL',
 ];
 /**
- * For each fault, the other faults that this fault can cause. If the doctor reports a fault, it does not report the
- * other faults that stand in the list of this fault, because they would distract from the cause.
+ * For each fault, the other faults that this fault can cause. If the doctor reports a fault, it omits the faults in the
+ * list of this fault, because they would distract from the cause.
  */
 const CONSEQUENCES: Partial<Record<FaultCode, readonly FaultCode[]>> = {
   // A node whose clock is behind refuses new blocks as future blocks.
@@ -69,7 +69,7 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
   return { isAnswering: true, nethash: seen.constants.nethash, findings: withoutConsequences(findings) };
 }
 
-/** The fault that explains why a query failed. */
+/** Returns the fault that explains the error of a query. */
 function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
   // The reason `NODE_SILENT` means that a reading process answered, but the process of the node did not answer the
@@ -131,7 +131,10 @@ function judgePeers({ samples, peers }: NodeAnswers): readonly Finding[] {
   return findings;
 }
 
-/** A node of another network can dial any address, so such a node is a fault only if the configuration names it. */
+/**
+ * True if the configuration names the peer in an option other than the blacklist. A peer of another network may have
+ * dialled this node by itself, so the doctor reports such a peer only if the configuration names it.
+ */
 function isConfigured({ roles }: PeerVerdictState): boolean {
   return roles.some((role) => role !== 'blacklisted');
 }

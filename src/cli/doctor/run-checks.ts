@@ -23,9 +23,9 @@ function onceEach(findings: readonly Finding[]): Finding[] {
 }
 
 /**
- * Returns the findings about the node. If a node answers, these are the findings of `checkNode`; but if this node
- * belongs to another network than the network folder on the disk, the result is only `NODE_OF_OTHER_NETWORK`. If no
- * program answers, the finding depends on the results of `checkDisk`.
+ * Returns the findings about the node. If a node of the expected network answers, these are the findings of
+ * `checkNode`. The network folder on the disk defines the expected network. If a node of another network answers, the
+ * only finding is `NODE_OF_OTHER_NETWORK`. If no program answers, the finding depends on the results of `checkDisk`.
  */
 function judgeTogether(
   { url }: DoctorRequest,

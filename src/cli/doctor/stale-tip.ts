@@ -22,7 +22,10 @@ export interface RecentBlocks {
  * a shorter chain, the doctor uses all blocks after the genesis block.
  */
 const COMPARED_BLOCKS = 101;
-/** Probability below which a series of empty slots no longer counts as chance: once in ten thousand. */
+/**
+ * If the probability of a series of empty slots is below this value (one in ten thousand), the doctor does not regard
+ * the series as chance.
+ */
 const CHANCE = 1e-4;
 /**
  * Lower bound of the limit for empty slots. The lower bound applies to networks where slots hardly ever stay empty.
@@ -58,7 +61,7 @@ export function earlierHeight(tipHeight: number): number {
   return Math.max(FIRST_FORGED_HEIGHT, tipHeight - COMPARED_BLOCKS);
 }
 
-/** Minimum number of empty slots in a row for which the tip is stale. */
+/** Returns how many empty slots in a row after the tip make the tip stale. */
 export function unusedSlotsMin(tip: BlockState, earlier: BlockState | undefined, blockTimeS: number): number {
   const from = earlier ?? tip;
   const slots = Math.round((tip.timestamp - from.timestamp) / blockTimeS);

@@ -76,7 +76,7 @@ export class Interview {
   /**
    * True when the user answers yes. An empty answer means `preset`.
    *
-   * @throws ProtocolError like `ask`
+   * @throws ProtocolError in the same cases as `ask`
    */
   async isYes(text: string, preset: boolean): Promise<boolean> {
     const question = { text: `${text} (y/n)`, preset: preset ? 'y' : 'n' };

@@ -19,7 +19,10 @@ import { openNodeSource } from './node-source.ts';
  * seconds between two blocks of the public networks.
  */
 const POLL_MS = 250;
-/** Shortest time in milliseconds between two progress lines, without `--json`. */
+/**
+ * Without `--json`, the shortest time in milliseconds between two progress lines. With `--json`, there is no such
+ * limit.
+ */
 const LINE_MS = 5_000;
 
 /**

@@ -7,11 +7,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
 
-/** Longest pause between two attempts, in milliseconds, unless an answer has a `Retry-After` header. */
+/**
+ * Longest pause in milliseconds before the next attempt, if there is no answer or the answer has no `Retry-After`
+ * header.
+ */
 const PAUSE_MS_MAX = 30_000;
 /**
- * Longest pause after an answer with a `Retry-After` header, in milliseconds. A longer time in the header is shortened
- * to this pause.
+ * Longest pause after an answer with a `Retry-After` header, in milliseconds. If the header states a longer time, the
+ * pause lasts only this maximum.
  */
 const RETRY_AFTER_MS_MAX = 300_000;
 const BUSY: ReadonlySet<unknown> = new Set([408, 429, 503]);

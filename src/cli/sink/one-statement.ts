@@ -33,7 +33,10 @@ export function hasSeveralStatements(sql: string): boolean {
   return false;
 }
 
-/** Matches the patterns in order at index `at` of `sql`. Returns the length of the first match; 0 without a match. */
+/**
+ * Tries the patterns one after another, each at index `at` of `sql`. Returns the length of the first match that is not
+ * empty; 0 if no pattern gives such a match.
+ */
 function lengthAt(sql: string, at: number, parts: readonly RegExp[]): number {
   for (const part of parts) {
     part.lastIndex = at;

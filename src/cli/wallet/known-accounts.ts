@@ -18,10 +18,10 @@ import { readAccounts } from '../genesis/accounts-file.ts';
 import type { WalletNetwork } from './network.ts';
 
 /**
- * Finds the passphrase of an account in the network folder that `--network` names (`chosen`). Without `--network`, the
- * function reads two folders of the devnet that has the network's generation. The first is the folder of this devnet in
- * the package. The second is the folder `<devnet>/network` in `BLOOMERY_HOME`, into which a devnet copies its network
- * folder.
+ * Finds the passphrase of an account in the network folder that `--network` names (`chosen`). The package has one
+ * devnet for each generation (`devnetNetworkName`). Without `--network`, the function reads two folders of the devnet
+ * for the network's generation. The first is the folder of this devnet in the package. The second is the folder
+ * `<devnet>/network` in `BLOOMERY_HOME`, into which a devnet copies its network folder.
  *
  * @throws ProtocolError `ACCOUNT_UNKNOWN` when no searched folder belongs to the network, or when the network has no
  *   account with this name; `NETWORK_UNREADABLE` when the folder of the network has no readable `accounts.json`;

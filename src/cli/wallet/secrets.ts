@@ -95,7 +95,7 @@ export async function readPassphrase(source: PassphraseSource, terminal: Termina
 /**
  * Asks for confirmation. Only `y` or `yes` confirms, in small or capital letters.
  *
- * @throws ProtocolError `USAGE` without a terminal, `CANCELLED` when the input ends without an answer
+ * @throws ProtocolError `USAGE` if there is no terminal, or `CANCELLED` if the input ends without an answer
  */
 export async function confirmed(question: string, terminal: Terminal = PROCESS_TERMINAL): Promise<boolean> {
   if (terminal.input.isTTY !== true)

@@ -20,8 +20,8 @@ import { printStderrLines, printJson, printLines, report } from '../output.ts';
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
 
 /**
- * Signs a transaction. With `--offline`, the function prints the transaction. Without `--offline`, the function sends
- * it after the user's confirmation; either of `--yes` and `--from` skips the confirmation.
+ * Signs a transaction. With `--offline`, the function prints the transaction. Without `--offline`, the function asks
+ * the user for confirmation, and then sends the transaction. With `--yes` or `--from`, the function does not ask.
  *
  * @throws ProtocolError `TRANSACTION_INVALID` for content that no node accepts; `FUNDS_MISSING`;
  *   `SECOND_PASSPHRASE_WRONG`; errors of `walletNetwork`, `passphraseOf`, `payloadOf`, `readPassphrase`,
@@ -45,7 +45,8 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
     return;
   }
   await checkFunds(network.node, transaction);
-  // `--from` names a devnet account. The passphrase of a devnet account is public, so no confirmation is needed.
+  // With `--from`, the sender is a devnet account. The passphrase of a devnet account is public, so no confirmation is
+  // needed.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
   await send(network.node, transaction, json, flags);
 }
@@ -90,7 +91,8 @@ export async function askFirst(
  * Sends a signed transaction and prints its id. With `--wait`, the function waits until a block contains the
  * transaction, and prints the height of the block as well.
  *
- * @throws ProtocolError like `NodeAsker.send`; with `--wait` also like `heightOfTransaction`
+ * @throws ProtocolError in the same cases as `NodeAsker.send`; with `--wait`, also in the same cases as
+ *   `heightOfTransaction`
  */
 export async function send(
   node: NodeAsker,

@@ -113,7 +113,7 @@ export function useAnswer<Data>(path: string, version: string | number = ''): Re
   return useAsked(() => ask<Data>(path), path, version);
 }
 
-/** Like `useAnswer`, but the hook sends nothing if the filters make no valid request. */
+/** Like `useAnswer`, but the hook sends no request if `request` states a wrong field of the form instead of a path. */
 export function useRequest<Data>(request: ListRequest, version: string | number = ''): RequestState<Data> {
   const path = 'path' in request ? request.path : '';
   const asked = useAsked(() => ask<Data>(path), path, version);
@@ -135,7 +135,7 @@ export function isWaiting(): boolean {
 let lastRequest = 0;
 
 /**
- * Like `useAnswer`, for an answer that needs several requests.
+ * Does the same as `useAnswer`, but for an answer that needs several requests.
  *
  * @param name name of the query. When the name changes, the hook no longer returns the earlier answer. With an empty
  *   name, the hook sends no request

@@ -25,8 +25,8 @@ export interface NodeRow {
   readonly origin: string;
   readonly port: number;
   /**
-   * Last status of the node. If the row is not that of this node, `status` is undefined while the node of the row does
-   * not answer.
+   * Last status of the node that the row shows. The row of the dashboard's own node keeps the last status if that node
+   * does not answer. In the row of any other node, `status` is then undefined.
    */
   readonly status: Status | undefined;
   /** Percentage of peers that have the tip of the node, from `smoothedPercent`; undefined without a status. */
@@ -49,8 +49,8 @@ export interface LiveState {
   readonly blocks: readonly Block[];
   readonly forgers: readonly Forger[];
   /**
-   * Names of delegates, by public key. The map contains the forgers, and the first 101 delegates by rank (generation 2)
-   * or by vote weight (generation 3), from all answers since the dashboard was opened.
+   * Names of delegates, by public key. The map keeps the names from all answers since the dashboard was opened. The
+   * answers contain the forgers, and the first 101 delegates by rank (generation 2) or by vote weight (generation 3).
    */
   readonly names: ReadonlyMap<string, string>;
   readonly peers: readonly Peer[];
@@ -192,8 +192,8 @@ export class Live {
 
   async #poll(): Promise<void> {
     if (document.hidden || this.#state.status === undefined) return;
-    // The dashboard shows one row for each node. `#loadRow` requests each row separately, because a node that hangs
-    // must not delay the rows of other nodes.
+    // The dashboard shows one row for each node in the list of `neighbours`. `#loadRow` requests each row separately,
+    // because a node that hangs must not delay the rows of other nodes.
     for (const node of neighbours(this.#state)) void this.#loadRow(node);
     if (this.#isPolling) return;
     this.#isPolling = true;
@@ -207,10 +207,10 @@ export class Live {
       ]);
       if (this.#events?.readyState === EventSource.OPEN) this.#set({ connection: 'live' });
     } catch (error) {
-      // A node that hangs does not close the event stream, so only a failed request shows that the node hangs. If the
-      // node has reading processes (`http.processes`), these processes answer 503 while the node hangs. Without reading
-      // processes, no answer comes. A refusal with another status shows that the node responds, so `connection` does
-      // not become `lost`.
+      // A node that hangs keeps the event stream open, so `Live` notices only by a failed request that the node hangs.
+      // If the node has reading processes (`http.processes`), these processes answer 503 while the node hangs. Without
+      // reading processes, no answer comes. A refusal with another status shows that the node responds, so `connection`
+      // does not become `lost`.
       if (error instanceof AskFailed && LOST_STATUSES.has(error.status)) this.#set({ connection: 'lost' });
     } finally {
       this.#isPolling = false;
@@ -313,9 +313,10 @@ async function latestBlocks(): Promise<readonly Block[]> {
 }
 
 /**
- * Lists this node and its connected peers on the same machine that announce an HTTP port, such as the nodes of a
- * devnet. If the dashboard was loaded from a host other than `127.0.0.1`, `localhost` or `[::1]`, the list has only
- * this node. A found node stays in the list, so that the dashboard shows when the node stops.
+ * Lists this node and other nodes of the same machine, such as the nodes of a devnet. Another node is in the list if it
+ * is a connected peer and announces an HTTP port. If the dashboard was loaded from a host other than `127.0.0.1`,
+ * `localhost` or `[::1]`, the list has only this node. A node stays in the list after it has stopped, so that the
+ * dashboard can show that the node has stopped.
  */
 function neighbours({ peers, nodes }: LiveState): readonly Pick<NodeRow, 'origin' | 'port'>[] {
   const { hostname, origin, port } = location;

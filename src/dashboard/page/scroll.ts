@@ -12,7 +12,7 @@ interface Kept {
 
 /**
  * Maximum time in milliseconds for restoring a scroll position. The time is long enough for several consecutive
- * requests that each fail after the time limit of 8 s for an answer of the node.
+ * requests, even if each of them fails after 8 s (the time limit for an answer of the node).
  */
 const RESTORE_MS_MAX = 60_000;
 /**
@@ -21,10 +21,10 @@ const RESTORE_MS_MAX = 60_000;
  */
 const SETTLED_MS = 1000;
 /**
- * Time in milliseconds for a page that is too short for the scroll position. `scrollWhenThere` gives up when the length
- * of the page has not changed for this time, and no component waits for the first answer to its request. The time is
- * longer than `SETTLED_MS`, because the dashboard repeats a failed request with the next block, and the page may then
- * become long enough.
+ * Time in milliseconds. If the page is too short for the scroll position, `scrollWhenThere` gives up on two conditions:
+ * the length of the page has not changed for this time, and no component waits for the first answer to its request. The
+ * time is longer than `SETTLED_MS`: the dashboard repeats a failed request when the next block arrives, and the answer
+ * may make the page long enough.
  */
 const SHORT_MS_MAX = 10_000;
 const NOTE_MS = 150;

@@ -2,8 +2,8 @@
  * Compares three clocks of the machine. The comparison shows how long the machine ran, and how long it was suspended,
  * between two readings of the clocks. The comparison also shows whether somebody set the system clock. The first clock
  * is the system clock, which can be set. The second clock (`runMs`) cannot be set, and stands still during a
- * suspension. The third clock (`bootMs`) cannot be set, and runs on during a suspension. The node can read the third
- * clock only on Linux.
+ * suspension. The third clock (`bootMs`) cannot be set, and continues to run during a suspension. The node can read the
+ * third clock only on Linux.
  */
 
 import type { Clock, ProcessTimes } from '../../ports/clock.ts';
@@ -33,9 +33,9 @@ export interface ClockWatchDependencies {
   /** The clocks that cannot be set. If this member is undefined, `read` returns undefined. */
   readonly times: ProcessTimes | undefined;
   /**
-   * Called when the system clock was set, or may have been set, by at least `SET_MS_MIN`. `byMs` is the step in
-   * milliseconds, negative if the clock was set back. `byMs` is undefined if the node cannot determine whether the
-   * clock was set or the machine was suspended.
+   * Called when the system clock was set, or may have been set, by at least `SET_MS_MIN`. `byMs` is the number of
+   * milliseconds by which the clock was set forward, or a negative number if the clock was set back. `byMs` is
+   * undefined if the node cannot determine whether the clock was set or the machine was suspended.
    */
   readonly onClockSet?: ((byMs: number | undefined) => void) | undefined;
   readonly observer: Observer;

@@ -56,11 +56,11 @@ export class ForgingDelegates {
   /**
    * Enables all configured delegates, for a node that forges unattended from its start.
    *
-   * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` with the public key of a delegate. Either the password does not
-   *   decrypt the passphrase of the delegate, or the passphrase belongs to another public key. No delegate is then
-   *   enabled
-   * @throws ProtocolError from `SigningJournal.hold`. `enableAll` has then enabled only the delegates that precede the
-   *   failing delegate in the configuration
+   * @throws ProtocolError `FORGING_PASSPHRASE_INVALID` if the password does not decrypt the passphrase of a delegate,
+   *   or if the passphrase belongs to another public key. The error contains the public key of the delegate. In this
+   *   case, the method enables no delegate
+   * @throws ProtocolError from `SigningJournal.hold`. When this error is thrown, `enableAll` has enabled only the
+   *   delegates that precede the failing delegate in the configuration
    */
   async enableAll(password: string): Promise<void> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;
@@ -83,8 +83,8 @@ export class ForgingDelegates {
    * @throws ProtocolError `FORGING_DELEGATE_UNKNOWN` if the configuration does not contain the delegate;
    *   `FORGING_PASSWORD_WRONG` if the password does not decrypt the passphrase of the delegate, or if the passphrase
    *   belongs to another public key; `FORGING_NOT_A_DELEGATE` if the state has no delegate with this public key. If
-   *   `forging` is true, also `FORGING_MOVED` if the delegate was handed over to another node, and each error of
-   *   `SigningJournal.hold`
+   *   `forging` is true, the method also throws `FORGING_MOVED` for a delegate that was handed over to another node,
+   *   and the errors of `SigningJournal.hold`
    */
   async set(publicKey: PublicKey, password: string, forging: boolean): Promise<ForgingDelegate> {
     const { configured, scheduler, state, observer, addressOf } = this.#dependencies;

@@ -37,7 +37,10 @@ export interface Waiting {
   readonly untilS?: number;
 }
 
-/** Whether a delegate may sign now. `previouslyForged` is the value for `ForgeRequest.previouslyForged`. */
+/**
+ * Whether a delegate may sign now. If the delegate may sign, `previouslyForged` is the earlier header that the new
+ * header must not contradict; undefined if there is none.
+ */
 export type Clearance =
   | { readonly granted: true; readonly previouslyForged: SignedHeader | undefined }
   | ({ readonly granted: false } & Waiting);
@@ -98,9 +101,9 @@ export class DoubleForgingGuard {
    * leaves the slot unused. After a refusal with `FORGING_ELSEWHERE` or `FORGING_WAITS_FOR_EMPTY_SLOT`, the slot
    * becomes the watched slot of the delegate.
    *
-   * @param slot the slot of the block. The guard compares the watched slot with this slot and not with the clock,
-   *   because this slot may have ended a moment ago. A comparison with the clock could let the delegate sign in the
-   *   watched slot itself
+   * @param slot the slot of the block. The guard compares the watched slot of the delegate with this slot and not with
+   *   the clock, because this slot may have ended a moment ago. A comparison with the clock could let the delegate sign
+   *   in the watched slot itself
    */
   clearance(publicKey: PublicKey, slot: number): Clearance {
     const waiting = this.#waiting(publicKey, slot);
@@ -194,9 +197,9 @@ export class DoubleForgingGuard {
 
   /**
    * Decides whether a delegate may sign if the chain has only the genesis block. If a peer has a longer chain, the
-   * delegate waits for this chain. If all slots so far belong to delegates of this node whose signatures are known, no
-   * other node can have begun the chain, so the delegate may sign. If another node may have begun the chain, this node
-   * first watches one slot of the delegate.
+   * delegate waits for this chain. No other node can have begun the chain if all slots so far belong to delegates of
+   * this node, and if the node knows the signatures of these delegates. In this case, the delegate may sign. If another
+   * node may have begun the chain, the delegate may sign only after one of its slots has passed.
    */
   #waitBeforeFirstBlock(publicKey: PublicKey, slot: number): Waiting | undefined {
     const { tipCheck } = this.#dependencies;
@@ -263,10 +266,10 @@ export class DoubleForgingGuard {
   /**
    * Returns the delegate's newest block on the chain if the delegate signed this block on another node. If the journal
    * has a header of the delegate, the search goes back to the time of the last header in the journal. A block then
-   * counts only if it is at least as new as this header and has another id. If the journal has no header, each block
-   * counts. The search then covers only the last `SEARCHED_ROUNDS` rounds and blocks that earlier searches read. In
-   * generation 3, each new header names the greatest height that the delegate has signed. The node must therefore know
-   * the delegate's newest block.
+   * counts only if it is at least as new as this header and has another id. If the journal has no header of the
+   * delegate, each block of the delegate counts. The search then covers only the blocks of the last `SEARCHED_ROUNDS`
+   * rounds, and older blocks that earlier searches have read. In generation 3, each new header names the greatest
+   * height that the delegate has signed. The node must therefore know the delegate's newest block.
    *
    * @returns undefined if the search found no such block; `unknown` while the search continues
    */

@@ -10,8 +10,8 @@ import type { StateReader } from '../../protocol/state.ts';
 import type { BlockHeader, PublicKey } from '../../protocol/types.ts';
 
 /**
- * Maximum number of headers of older blocks that one call of `of` reads. Reading them takes some hundredths of a
- * second. During a slot of the delegate, the next call follows within a second.
+ * One call of the method `of` reads the headers of at most this number of older blocks. Reading them takes some
+ * hundredths of a second. During a slot of the delegate, the next call follows within a second.
  */
 const HEADERS_PER_STEP = 5000;
 const GENESIS_HEIGHT = 1;
@@ -32,8 +32,8 @@ export class NewestBlocks {
   readonly #chain: SearchedChain;
   readonly #settledBlocks: number;
   /**
-   * The highest of the older blocks. For each delegate whose blocks the search has found at or below the anchor,
-   * `#below` contains the newest of these blocks.
+   * The anchor: the highest of the older blocks. For each delegate of which the search has found a block at or below
+   * the anchor, `#below` contains the newest of these blocks.
    */
   #anchor: BlockHeader | undefined;
   #below = new Map<PublicKey, BlockHeader>();

@@ -35,13 +35,13 @@ export interface OwnSlotOutcomesDependencies {
   readonly observer: Observer;
 }
 
-/** Slots of one delegate that one change of the chain shows as missed or reverted. */
+/** Reports that one change of the chain made slots of one delegate count as missed or reverted. */
 export interface OwnSlotsEvent {
   readonly kind: 'missed' | 'reverted';
   readonly delegate: PublicKey;
   /** At least one slot, in ascending order. */
   readonly slots: readonly number[];
-  /** Height of the highest block of the change. */
+  /** Height of the highest block in this change of the chain. */
   readonly height: number;
 }
 

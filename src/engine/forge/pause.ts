@@ -34,8 +34,8 @@ export class Pause {
    */
   #since: { readonly kind: string; readonly sinceMs: number } | undefined;
   /**
-   * Unix time in milliseconds of the log line about a clock behind the tip. Undefined if there was no such line, or if
-   * the clock has since reached the start of the tip's slot.
+   * Unix time in milliseconds at which the node logged that its clock is behind the start of the tip's slot. Undefined
+   * if the node has not logged this, or if the clock has since reached this start.
    */
   #behindSinceMs: number | undefined;
 

@@ -47,7 +47,8 @@ export interface ForgingDependencies {
   readonly isForgingSuspended?: () => boolean;
   /**
    * Called when the system clock was set, or may have been set (`ClockWatchDependencies.onClockSet`). `byMs` is the
-   * step in milliseconds, negative if the clock was set back; undefined if the step is unknown.
+   * number of milliseconds by which the clock was set forward. `byMs` is negative if the clock was set back, and
+   * undefined if the number is unknown.
    */
   readonly onClockSet?: (byMs: number | undefined) => void;
   /** Called with the current slot each time the scheduler checks the conditions for forging. */
@@ -81,7 +82,10 @@ export class ForgingScheduler {
   #timer: Timer | undefined;
   #stopped = true;
   #attempt: Promise<void> | undefined;
-  /** Whether `check` was called during the current attempt. If so, the scheduler checks again after the attempt. */
+  /**
+   * Whether `check` was called during the current attempt to forge. If so, the scheduler checks again after the
+   * attempt.
+   */
   #isCheckWanted = false;
   readonly #missedSlots: MissedSlotLog;
   readonly #sleptSlots: SleptSlots;
@@ -173,8 +177,8 @@ export class ForgingScheduler {
   }
 
   /**
-   * Forges immediately in the current slot if the slot is ours, for a devnet that forges on request. Unlike the regular
-   * check, this method does not wait for a late block of an earlier slot. This method also ignores
+   * Forges immediately in the current slot if the slot is ours. A devnet that forges on request calls this method.
+   * Unlike the regular check, this method does not wait for a late block of an earlier slot. This method also ignores
    * `isForgingSuspended`, `waitUntilMs`, and the reasons from `notReady` (for example, that no peer is connected). Like
    * the regular check, this method obeys the double-forging guard and requires a writable disk.
    *
@@ -236,7 +240,7 @@ export class ForgingScheduler {
       waitUntilMs?.() ?? -Infinity,
     ];
     const nextMs = Math.min(...moments.filter((moment) => moment > checkedMs));
-    // If somebody has set the clock back since the check, the delay must still not exceed `SLEEP_MS_MAX`.
+    // Somebody may have set the clock back after `checkedMs`. The second `Math.min` limits the delay in this case too.
     const delayMs = Math.min(Math.max(0, nextMs - clock.nowMs()), SLEEP_MS_MAX);
     this.#timer = clock.after(delayMs, () => {
       this.check();

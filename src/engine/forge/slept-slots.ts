@@ -51,7 +51,8 @@ export class SleptSlots {
     if (isFirstCheck || first >= slot) return;
     const forgers = rules.forgers(state, tip.header.height + 1);
     // Two kinds of passed slots are not logged: slots with a block in the chain (`filled`), and slots before the round
-    // of the next block (before `orderSince`). The order of forgers in earlier rounds may differ from `forgers`.
+    // of the next block (before `orderSince`). `forgers` is the order of forgers in the round of the next block.
+    // Earlier rounds may have another order, so the owner of an earlier slot is not known here.
     const { filled, orderSince } = this.#slotsSince(first);
     const reason = passage && causeOf(passage);
     const [code, message] =
@@ -72,8 +73,9 @@ export class SleptSlots {
   }
 
   /**
-   * Returns the slots, from `first` on, whose blocks are in the chain and belong to the same round as the next block.
-   * Also returns the first slot, from `first` on, for which the order of forgers of this round holds.
+   * Considers only slots from `first` on, and the round of the next block. Returns the slots of the blocks that the
+   * chain already has in this round (`filled`). Also returns `orderSince`: the first slot of the round of the next
+   * block, or `first` if `first` is later. The order of forgers in this round does not apply to earlier slots.
    */
   #slotsSince(first: number): { readonly filled: ReadonlySet<number>; readonly orderSince: number } {
     const { rules, state, tip } = this.#dependencies.chain;

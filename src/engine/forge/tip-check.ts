@@ -2,7 +2,7 @@
  * Checks after a start, and after a long stall of the process, whether the tip of the node is the tip of the network.
  * After a start, the data folder may be out of date, because the node was off or the folder comes from a backup. If a
  * delegate has signed headers above the tip, a new header on the tip could contradict them. No delegate therefore signs
- * until the node accepts its tip as current. Each of these facts is sufficient proof:
+ * until the node accepts its tip as current. Each of the following facts is sufficient proof that the tip is current:
  *
  * - The node has received or downloaded a new block (at most `FRESH_SLOTS` slots old) from a peer.
  * - Of the tips in `PeerTips.tips`, more than half are not better than the tip of the node. At least half of the fixed
@@ -10,8 +10,9 @@
  * - All slots since the tip belonged to delegates of this node whose signatures are known (`isTipSurelyNewest`), and no
  *   peer has a better tip.
  *
- * The node accepts its tip without proof if it knows no peers. The node also accepts its tip if a peer has reported a
- * tip, and as many slots as there are active delegates have passed since the start or the stall.
+ * The node accepts its tip without proof if it knows no peers. If a peer has reported a tip, the node also accepts its
+ * own tip without proof after a certain number of slots since the start or the stall. This number equals the number of
+ * active delegates.
  *
  * If a delegate of this node has signed a header more than one block above the tip, this node has lost blocks. The node
  * then accepts its tip only after it has got a new block from a peer.
@@ -30,8 +31,8 @@ export interface PeerTips {
   /**
    * Tips of the connected peers that this node dialled or that its operator named. The list leaves out the tips of
    * other peers, because all other peers may belong to one attacker. If no dialled or named peer has announced a tip,
-   * the list has the tips of all connected peers. The list also leaves out announcements that `NetworkView.peerTips`
-   * does not count.
+   * the list has the tips of all connected peers. The comment of `NetworkView.peerTips` says which announcements the
+   * list also leaves out.
    */
   readonly tips: readonly AnnouncedTip[];
   /**
@@ -57,7 +58,10 @@ export interface TipCheckDependencies {
 /** The reason why no delegate may sign on the tip yet. */
 export interface TipDoubt {
   readonly reason: string;
-  /** Expected end of the doubt, in whole seconds of chain time; absent if the node cannot compute the end. */
+  /**
+   * Chain time, in whole seconds, at which this reason will probably have ended; absent if the node cannot compute this
+   * time.
+   */
   readonly untilS?: number;
 }
 
@@ -67,9 +71,9 @@ export interface TipDoubt {
  */
 const FRESH_SLOTS = 2;
 /**
- * Time in milliseconds after a start, or after a stall of the process, for which the tips of peers are not sufficient
- * proof, because more peers may connect. The node does not wait if it has fixed peers and all of them have announced a
- * tip.
+ * Time in milliseconds after a start, or after a stall of the process, for which the tips of the connected peers do not
+ * prove that our tip is current, because more peers may connect. The node does not wait if it has fixed peers and all
+ * of them have announced a tip.
  */
 const SETTLE_MS = 5000;
 /**
@@ -82,9 +86,9 @@ const UNFINISHED_BLOCKS = 1;
  */
 const STALL_MS = 30_000;
 /**
- * Time in milliseconds after a stall for which connections from before the stall do not count. In this time, the
- * transport usually closes the dead connections, because it closes each connection that is silent for twenty seconds.
- * The peers of the other connections usually announce a new tip in this time.
+ * For this time in milliseconds after a stall, the check ignores the tips of peers that connected before the stall. In
+ * this time, the transport usually closes the dead connections, because it closes each connection that is silent for
+ * twenty seconds. The peers of the other connections usually announce a new tip in this time.
  */
 const HEARTBEATS_MS = 30_000;
 
@@ -132,8 +136,8 @@ export class TipCheck {
     this.tick();
     if (this.#isShown) return undefined;
     const doubt = this.#doubt();
-    // On a chain that has only its genesis block, the node does not store the result, because a peer with a block may
-    // still connect.
+    // If the chain has only its genesis block, `#isShown` stays false, because a peer with a longer chain may still
+    // connect.
     if (doubt === undefined && this.#dependencies.chain.tip.header.height > 1) this.#isShown = true;
     return doubt;
   }
@@ -172,11 +176,11 @@ export class TipCheck {
     const { params } = chain.rules;
     const { height } = chain.tip.header;
     const ahead = this.#aheadOf(tips);
-    // The wait for a better chain that peers claim to have ends at `untilS`: as many slots after the start or the stall
-    // as there are active delegates. If the order of forgers did not change, each delegate has had a slot by then.
-    // After `untilS`, a peer can no longer prevent forging by claiming a better chain that the peer does not send. On a
-    // devnet, the chain clock (for `untilS`) may differ from the process clock (for `#startedMs`), so only the elapsed
-    // time is taken from the process clock.
+    // The node waits for the better chain that peers claim to have, but only until `untilS`. The time between the start
+    // (or the stall) and `untilS` has as many slots as there are active delegates. If the order of forgers did not
+    // change, each delegate has had a slot by then. After `untilS`, a peer can no longer prevent forging by claiming a
+    // better chain that the peer does not send. On a devnet, the chain clock (for `untilS`) may differ from the process
+    // clock (for `#startedMs`). The method therefore takes only the elapsed time from the process clock.
     const agoS = Math.floor((clock.nowMs() - this.#startedMs) / 1000);
     const untilS = Math.max(0, chain.nowS() - agoS) + params.activeDelegates * params.blockTimeS;
     const isLate = chain.currentSlot() > slotAt(untilS, params);
@@ -198,8 +202,8 @@ export class TipCheck {
         `the chain of this node ends at height ${height}, but its delegates have signed block ${lost}: ` +
         'the missing blocks must come from peers or from a newer backup';
       // The message suggests `--risk-double-forging` only when it is unlikely that peers still send the missing blocks.
-      // The wait must have ended. In addition, at least one peer must have reported a tip, or the node must know no
-      // addresses of peers.
+      // Two conditions must hold: the wait has ended, and `areExpected` is false or at least one peer has reported a
+      // tip.
       const isLastResort = isLate && (tips.length > 0 || !areExpected);
       return { reason: isLastResort ? `${reason}; if every node has lost it, ${WAIVER}` : reason };
     }
@@ -214,10 +218,10 @@ export class TipCheck {
   }
 
   /**
-   * Returns a Unix time in milliseconds. The announced tip of a peer counts only if the peer connected at this time or
-   * later. The result is -Infinity if the tips of all connected peers count. After a stall of the process, connections
-   * from before the stall may be dead, and their announced tips may be out of date. Such a connection counts again if
-   * it is still open `HEARTBEATS_MS` after the stall.
+   * Returns the earliest time of connection at which the announced tip of a peer counts. The result is a Unix time in
+   * milliseconds, or -Infinity if the tips of all connected peers count. After a stall of the process, connections from
+   * before the stall may be dead, and their announced tips may be out of date. The tip of a peer with such a connection
+   * counts again if the connection is still open `HEARTBEATS_MS` after the stall.
    */
   #heardSinceMs(): number {
     const isOver = this.#dependencies.clock.nowMs() >= this.#startedMs + HEARTBEATS_MS;
@@ -230,9 +234,10 @@ export class TipCheck {
   }
 
   /**
-   * Returns the greatest height of the headers that show that this node has lost blocks; undefined if there is no such
-   * header. The method looks at the last signed header of each enabled delegate in the current order of forgers. The
-   * header shows a loss if fork choice prefers it to our tip, and if it is more than `UNFINISHED_BLOCKS` above our tip.
+   * Looks for signed headers that show that this node has lost blocks. Returns the greatest height of these headers;
+   * undefined if there is none. The method examines the last signed header of each enabled delegate in the current
+   * order of forgers. A header shows a loss if fork choice prefers the header to our tip, and the header is more than
+   * `UNFINISHED_BLOCKS` above our tip.
    */
   #signedBeyondTip(): number | undefined {
     const { chain, journal, isEnabled } = this.#dependencies;

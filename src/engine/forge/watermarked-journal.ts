@@ -36,7 +36,7 @@ export class WatermarkedJournal implements SigningJournal {
   readonly #journal: FolderJournal;
   readonly #watermarks: SigningWatermarks | undefined;
   readonly #firstBlockId: () => string | undefined;
-  /** For each delegate, its watermark if the watermark is newer than the delegate's last header in the journal. */
+  /** The watermarks that are newer than the last header of the same delegate in the journal, by delegate. */
   readonly #later = new Map<PublicKey, Watermark>();
   /**
    * For each delegate, the text (`textOf`) of its watermark as this object last read or wrote it: in the constructor,
@@ -147,9 +147,9 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
 }
 
 /**
- * Returns whether a watermark is newer than the delegate's last header in the journal. If both name the same block, the
- * watermark counts as newer if it records a hand-over of the delegate (`movedAtS`), because the hand-over came after
- * the signature.
+ * Returns whether a watermark is newer than the delegate's last header in the journal. The watermark and the journal
+ * may name the same block. The watermark then counts as newer only if it records a hand-over of the delegate
+ * (`movedAtS`), because the hand-over came after the signature.
  */
 function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;

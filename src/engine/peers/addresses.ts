@@ -86,7 +86,10 @@ export function triedBucketOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [net, ...octets(ip).slice(0, 2), 0, 0, 0, share]) % TRIED_BUCKETS;
 }
 
-/** A number that all addresses of one netgroup share. Other nodes cannot compute this number without the secret. */
+/**
+ * Returns the number of the address's netgroup. All addresses of one netgroup have the same number. Other nodes cannot
+ * compute this number without the secret.
+ */
 export function netgroupOf(secret: Uint8Array, ip: string): number {
   return hash(secret, [netOf(ip), ...octets(ip).slice(0, 2)]);
 }

@@ -87,14 +87,14 @@ export class PeerBook {
     return this.#entries.get(peerId);
   }
 
-  /** A number that the peers of one netgroup share. */
+  /** Returns the number of the address's netgroup. All addresses of one netgroup have the same number. */
   netgroupOf(ip: string): number {
     return netgroupOf(this.#secret, ip);
   }
 
   /**
-   * The same number as `netgroupOf`, for the choice of outbound peers; undefined for addresses of this machine, of a
-   * private network, or of special purpose.
+   * Returns the same number as `netgroupOf`. The node uses this number to choose outbound peers. The result is
+   * undefined for addresses of this machine, of a private network, or of special purpose.
    */
   spreadGroupOf(ip: string): number | undefined {
     return spreadGroupOf(this.#secret, ip);
@@ -114,8 +114,8 @@ export class PeerBook {
   }
 
   /**
-   * Puts a peer into the list `tried`. Call after this node has dialled the peer with success. At the start of the
-   * node, also call for each fixed or whitelisted peer that is not in the book yet.
+   * Puts a peer into the list `tried`. The node calls this method after it has dialled the peer with success. At its
+   * start, the node also calls this method for each fixed or whitelisted peer that is not in the book yet.
    */
   promote(info: PeerInfo): void {
     const peerId = peerIdOf(info);

@@ -13,12 +13,12 @@ import { ipOf, isLoopback } from './addresses.ts';
 /** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
 /**
- * Maximum number of stored samples of each peer. A sample records the arrival of one block from the peer. `estimateMs`
- * and `verdict` use only the sample of the peer's least delayed block, because a slow connection can delay a block but
- * not bring it earlier.
+ * Maximum number of stored samples of each peer. A sample records the arrival of one block from the peer. A slow
+ * connection can make a block late, but never early. `estimateMs` and `verdict` therefore use only the sample of the
+ * peer's least delayed block.
  */
 const SAMPLES_PER_PEER = 8;
-/** The class ignores a peer with fewer recent samples than this. A sample is recent for `SAMPLE_AGE_MS_MAX`. */
+/** The class ignores a peer with fewer recent samples than this number. A sample is recent for `SAMPLE_AGE_MS_MAX`. */
 const SAMPLES_MIN = 3;
 /**
  * Minimum number of peers for a result of `estimateMs` and `agreedMs`. `estimateMs` counts the peers with at least
@@ -29,8 +29,9 @@ const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
 /**
  * Two clocks agree if they differ by less than this number of milliseconds. Even if the clocks are equal, a block may
- * arrive up to two seconds after the start of its slot, so a smaller delay does not show a wrong clock. A delegate
- * begins to miss slots if its clock differs from the clocks of the other nodes by more than two seconds.
+ * arrive up to two seconds after the start of its slot. A delay of less than two seconds therefore does not show a
+ * wrong clock. A delegate begins to miss slots if its clock differs from the clocks of the other nodes by more than two
+ * seconds.
  */
 export const CLOCK_OFFSET_WARN_MS = 2_000;
 const WARN_EVERY_MS = 3_600_000;
@@ -220,7 +221,8 @@ export class ClockOffset {
    */
   #lastingOffsetMs(peerId: PeerId): number | undefined {
     const nowMs = this.#clock.nowMs();
-    // Samples with a time in the future were measured before the clock was set back.
+    // The filter also drops samples with a time in the future, because they were measured before the clock was set
+    // back.
     const fresh = (this.#samples.get(peerId) ?? []).filter(
       ({ atMs }) => atMs >= nowMs - SAMPLE_AGE_MS_MAX && atMs <= nowMs,
     );
@@ -256,7 +258,8 @@ export class ClockOffset {
   #log(level: 'info' | 'warn', code: string, message: string, fields: LogFields): void {
     const nowMs = this.#clock.nowMs();
     const loggedMs = this.#loggedMs.get(code) ?? Number.NEGATIVE_INFINITY;
-    // If the clock was set back, the time of the last log line may lie in the future.
+    // If the clock was set back, the time of the last log line may lie in the future. The method then logs a line
+    // immediately.
     if (nowMs >= loggedMs && nowMs < loggedMs + WARN_EVERY_MS) return;
     this.#loggedMs.set(code, nowMs);
     this.#observer.log(level, code, message, fields);

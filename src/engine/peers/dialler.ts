@@ -1,10 +1,10 @@
 /**
  * Decides which peers this node dials, and when it dials them again. The node dials a fixed peer again and again until
  * the peer is connected. After a failed dial or the end of a connection, the node waits about 1 to 60 s before it dials
- * the fixed peer again. Every `populateMs` milliseconds, a new round starts, in which the node dials other peers of the
- * peer book. The node dials seeds to get their lists of peers. Every `shuffleMs` milliseconds, if `outboundMax` allows
- * no further outbound connection, the node disconnects one peer that it dialled. The node can then dial another peer in
- * the next round.
+ * the fixed peer again. Every `populateMs` milliseconds, a round of dialling starts. In this round, the node dials
+ * peers of the peer book that are not fixed peers. The node dials seeds to get their lists of peers. Every `shuffleMs`
+ * milliseconds, if `outboundMax` allows no further outbound connection, the node disconnects one peer that it dialled.
+ * The node can then dial another peer in the next round.
  */
 
 import { messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -40,8 +40,8 @@ export interface DiallerOptions {
   /** The address at which this node listens. The node needs this address so that it does not dial itself. */
   readonly own: PeerAddress;
   /**
-   * Maximum number of connections that are open at the same time and that this node opened, including connections to
-   * fixed peers. The node dials all fixed peers, even if there are more fixed peers than this maximum.
+   * Maximum number of outbound connections at the same time. Connections to fixed peers count too. The node dials all
+   * fixed peers, even if there are more fixed peers than this maximum.
    */
   readonly outboundMax: number;
   /**
@@ -216,8 +216,9 @@ export class Dialler {
     const candidates = this.#book.peers().filter(({ info }) => {
       const peerId = peerIdOf(info);
       if (!this.#isMissing(peerId) || !this.#plan.isDue(peerId) || this.#options.fixed.has(peerId)) return false;
-      // The node dials pinned peers even at addresses with a special purpose (`isSpecial`). A peer book that an earlier
-      // version of Bloomery saved may contain other peers at such addresses. The node does not dial these peers.
+      // The node dials pinned peers (fixed and whitelisted peers) even at addresses with a special purpose
+      // (`isSpecial`). A peer book that an earlier version of Bloomery saved may contain other peers at such addresses.
+      // The node does not dial these peers.
       if (isSpecial(info.ip) && !this.#options.pinned.has(peerId)) return false;
       return this.#options.admits(info.ip) && !this.isOwn(info) && (isLoopback(info.ip) || !taken.has(info.ip));
     });
@@ -283,7 +284,7 @@ export class Dialler {
         if (this.isOwn(peer) || !this.#options.admits(peer.ip) || !isPlausible(peer.ip, ipOf(peerId))) continue;
         this.#book.add(peer, ipOf(peerId));
       }
-      // If the node has few connections, it does not wait for the next regular round (see `DISCOVERED_WAIT_MS`).
+      // If the node has few connections, the next round of dialling begins early (see `DISCOVERED_WAIT_MS`).
       if (
         peers.length > 0 &&
         this.#transport.connections().length <= this.#options.fixed.size + this.#options.seeds.size

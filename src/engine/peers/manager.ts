@@ -255,7 +255,7 @@ export class PeerManager {
     return this.#named.includes(peerId);
   }
 
-  /** A number that all peers of one netgroup share. */
+  /** Returns the number of the peer's netgroup. All peers of one netgroup have the same number. */
   netgroupOf(peerId: PeerId): number {
     return this.#book.netgroupOf(ipOf(peerId));
   }
@@ -318,8 +318,8 @@ export class PeerManager {
 
   #connected(connection: Connection): void {
     const { peerId, direction, info } = connection;
-    // The node may have banned the address for an offence during the handshake. At that time, there was no connection
-    // to close.
+    // The node may have banned the address for an offence during the handshake. At that time, the connection was not
+    // open yet, so the node closes it here.
     if (!this.#admits(info.ip)) {
       this.#transport.disconnect(peerId, FORBIDDEN);
       return;

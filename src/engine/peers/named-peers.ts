@@ -59,7 +59,10 @@ export class NamedPeers {
     return this.pinned.has(peerId) || this.#seeds.has(peerId);
   }
 
-  /** @returns true if the seed was added; false if it is already a fixed peer or a seed, or if it is not usable */
+  /**
+   * @returns true if the method added the seed; false if the peer is already a fixed peer or a seed, or if the node
+   *   cannot use it (`#isUsable`)
+   */
   addSeed(seed: PeerAddress): boolean {
     const peerId = peerIdOf(seed);
     if (!this.#isUsable(seed) || this.fixed.has(peerId) || this.#seeds.has(peerId)) return false;

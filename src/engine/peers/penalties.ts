@@ -61,12 +61,12 @@ const POINTS: Readonly<Record<OffenceCode, number>> = {
   TRANSACTION_KNOWN: 0,
   TRANSACTION_IN_FUTURE: 0,
   TRANSACTION_NOT_APPLICABLE: 0,
-  // The signature of a member of a multisignature account names its transaction by a 64-bit id, and two transactions
-  // can share an id. An attacker could send two transactions with one id to different nodes. A signature for one of the
-  // two is then false at the nodes that have the other transaction. If a false signature cost points, the nodes with
-  // one transaction and the nodes with the other transaction would ban each other. A false signature therefore costs no
-  // points. Instead, the node ignores the members' signatures from the sending peer for a limited time
-  // (`engine/gossip.ts`).
+  // The signature of a member of a multisignature account is sent with a 64-bit id of the signed transaction. Two
+  // transactions can have the same id. An attacker could send two transactions with one id to different nodes. A
+  // signature for one of the two is then false at the nodes that have the other transaction. If a false signature cost
+  // points, the nodes with one transaction and the nodes with the other transaction would ban each other. A false
+  // signature therefore costs no points. Instead, the node ignores the members' signatures from the sending peer for a
+  // limited time (`engine/gossip.ts`).
   MEMBER_SIGNATURE_FALSE: 0,
   POOL_FULL: 0,
   VERIFICATION_LIMIT: 0,

@@ -149,15 +149,16 @@ export function selectToList<P>(peers: readonly P[], random: Random): P[] {
 /**
  * Chooses the inbound connection that the node closes to make room for a new connection. Four groups of connections are
  * safe, because an attacker cannot easily get connections into these groups. The first group has the connections of the
- * netgroups with the highest numbers (`netgroupOf`). The second group has the connections with the shortest last round
- * trips (`latencyMs`). The third group has the connections on which this node answered the largest share of the peer's
- * recent requests without an error (`responsiveness`). The fourth group is the older half of the remaining connections.
+ * netgroups for which `netgroupOf` returns the highest values. The second group has the connections whose latest round
+ * trip was the shortest (`latencyMs`). The third group has the connections with the highest `responsiveness`: the share
+ * of the peer's recent requests that this node answered without an error. The fourth group is the older half of the
+ * remaining connections.
  *
- * The function compares the netgroups of the connections that are not safe, by the number of all inbound connections of
- * each netgroup. From the netgroup with the most inbound connections, the function chooses a random connection that is
- * not safe. An attacker with many connections from one netgroup therefore usually loses one of its own connections. If
- * all connections are safe, the function chooses the youngest connection. The result is undefined if there is no
- * connection.
+ * The function looks at the netgroups of the connections that are not safe. It finds the netgroup with the most inbound
+ * connections; the safe connections of a netgroup count, too. From this netgroup, the function chooses a random
+ * connection that is not safe. An attacker with many connections from one netgroup therefore usually loses one of its
+ * own connections. If all connections are safe, the function chooses the youngest connection. The result is undefined
+ * if there is no connection.
  *
  * @param netgroupOf returns the number of a peer's netgroup; only this node knows these numbers
  */

@@ -8,7 +8,10 @@ import { peerIdOf, type CloseReason, type Connection, type PeerId, type PeerInfo
 import { ipOf } from './addresses.ts';
 import type { Ban, KnownPeer } from './book.ts';
 
-/** A connection that ended, or a dial that failed for a lasting reason, with its close code and close reason. */
+/**
+ * Describes a connection that ended, or a dial that failed for a lasting reason. The members of `CloseReason` state the
+ * code and the reason of this end or failure.
+ */
 export interface DroppedPeer extends CloseReason {
   readonly peerId: PeerId;
   readonly direction: 'inbound' | 'outbound';

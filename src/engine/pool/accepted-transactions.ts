@@ -39,9 +39,9 @@ export interface AcceptedDependencies {
   readonly observer: Observer;
   readonly finalizedHeight: () => number;
   /**
-   * Whether the chain of this node has caught up with the network. Until then, transactions that the node finds invalid
-   * stay in the journal. A transaction that is invalid in the old state of this node may be valid at the tip of the
-   * network.
+   * Whether the chain of this node has caught up with the network. Until the chain has caught up, transactions that the
+   * node finds invalid stay in the journal. A transaction that is invalid in the old state of this node may be valid at
+   * the tip of the network.
    */
   readonly isCaughtUp: () => boolean;
   /** Announces a transaction of the pool to peers again if no connected peer is known to have it. */
@@ -51,8 +51,8 @@ export interface AcceptedDependencies {
 /** Maximum time in milliseconds for which the node restores transactions before other work can run. */
 const SLICE_MS = 5;
 /**
- * Maximum number of transactions that the node restores before other work can run. Simulations need this limit, because
- * their clock stands still during the checks, so that `SLICE_MS` never passes.
+ * Maximum number of transactions that the node restores before other work can run. Simulations need this limit: their
+ * clock stands still during the checks, so the time limit `SLICE_MS` has no effect in them.
  */
 const SLICE_COUNT = 25;
 /**
@@ -72,7 +72,7 @@ export class AcceptedTransactions {
   readonly #dependencies: AcceptedDependencies;
   /**
    * For each transaction of the journal that is in the chain, the height of its block. The entries are in the order in
-   * which this object found the transactions in the chain. `#makeRoom` removes the first entries first.
+   * which this object found the transactions in the chain. `#makeRoom` removes the entries in this order.
    */
   readonly #confirmed = new Map<TransactionId, number>();
   /**
@@ -111,8 +111,8 @@ export class AcceptedTransactions {
    * the transaction and announces it to the peers of the node. If the journal has no room, the node refuses the
    * transaction with the code `POOL_FULL`. If the write fails, the code of the refusal is `TRANSACTION_NOT_KEPT`. The
    * client gets neither refusal if a block already contains the transaction. If the pool already has the transaction,
-   * the node refuses the new copy. The node then announces the transaction again if no connected peer is known to have
-   * it.
+   * the node refuses the new copy. After this refusal, the node announces the transaction again if no connected peer is
+   * known to have it.
    */
   async submit(json: unknown, payer: Payer): Promise<SubmitResult> {
     const { pool, announceAgain } = this.#dependencies;
@@ -126,7 +126,7 @@ export class AcceptedTransactions {
     const refusal = await this.#keep(transaction, receivedAtMs);
     if (refusal !== undefined) {
       this.#giveUp(transaction.id);
-      // During the failed write, a block may have confirmed the transaction. The client then gets no refusal.
+      // If a block has confirmed the transaction during the failed write, the client gets no refusal.
       if (this.#dependencies.store.transactionPlace(transaction.id) === undefined) return refusal;
     }
     pool.announce(transaction.id);
@@ -217,8 +217,8 @@ export class AcceptedTransactions {
   }
 
   /**
-   * Adds a client's signature to the journal if the journal has the transaction but not yet the signature. In this
-   * case, the journal had no room for the signature when `signatureAdded` tried to add it.
+   * Adds a client's signature to the journal if the journal has the transaction but not yet the signature. Such a
+   * signature is missing from the journal because the journal had no room when `signatureAdded` tried to add it.
    *
    * @returns false if the journal has no room for the signature
    */
@@ -233,8 +233,8 @@ export class AcceptedTransactions {
 
   /**
    * Called when the pool has refused a member's signature from a client. If the refused signature is in the pool but
-   * not in the journal, tries again to write it to the journal. The journal had no room when the signature first
-   * arrived. The client gets the refusal in any case.
+   * not in the journal, tries again to write it to the journal. Such a signature is missing from the journal because
+   * the journal had no room when the signature first arrived. The client gets the refusal in any case.
    */
   async #keepKnownSignature(json: unknown): Promise<void> {
     const signature = signatureIn(json);

@@ -26,8 +26,9 @@ export interface PoolContext {
 /**
  * Returns the errors for a new transaction whose type the pool must refuse; an empty list if the type is allowed.
  *
- * Like the reference (lisk-sdk), this check uses no height, and so refuses every type that the network allows only in a
- * range of heights. Transactions of these types exist only in old blocks, and a node gets them only with these blocks.
+ * This function does not consider the height, and neither does the check of the reference (lisk-sdk). Both therefore
+ * refuse every type that the network allows only in a range of heights. Transactions of these types exist only in old
+ * blocks, and a node gets them only with these blocks.
  */
 export function typeErrorsOnEntry({ rules }: PoolContext, transaction: Transaction): readonly TransactionError[] {
   return rules.typeErrors(transaction, {});

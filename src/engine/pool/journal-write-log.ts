@@ -5,7 +5,7 @@ import type { Observer } from '../../ports/observer.ts';
 
 /**
  * Minimum time in milliseconds between two log lines while writes fail. Each line after the first has the number of
- * transactions and members' signatures that the node has refused because of these failures.
+ * transactions and members' signatures that the node has refused since the first failed write.
  */
 const FAILURE_LOG_MS = 600_000;
 
@@ -47,7 +47,10 @@ export class JournalWriteLog {
     observer.log('error', 'TRANSACTION_JOURNAL_FAILED', message, fields);
   }
 
-  /** Counts a transaction or member's signature that the node refuses because its write to the journal failed. */
+  /**
+   * Counts a transaction or a member's signature that the node refuses because the node could not write it to the
+   * journal.
+   */
   refused(): void {
     if (this.#failure !== undefined) this.#failure.refused += 1;
   }

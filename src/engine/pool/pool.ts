@@ -35,8 +35,8 @@ export interface PoolLimits {
 /** Functions that the pool calls when an event happens. These functions must not throw. */
 export interface PoolEvents {
   /**
-   * Called when a transaction of a peer passes verification for the first time, and when `announce` is called. A
-   * transaction that lacks only members' signatures also passes.
+   * Called when a transaction of a peer passes verification for the first time. Also called by `announce`, if the
+   * announced transaction is still in the pool. A transaction that lacks only members' signatures also passes.
    */
   verified(transaction: Transaction): void;
   /** Called when a member's signature was added to a pending transaction. */
@@ -177,8 +177,8 @@ export class TransactionPool {
   /**
    * Verifies new transactions of a peer directly after `receive`, so that the node announces them without delay. If the
    * payer's budget is used up, or the queue `verified` is full, the remaining transactions of `ids` stay in the queue
-   * `received`, and `step` verifies them later. For each transaction that is valid in the state or lacks only members'
-   * signatures, the method calls `Payer.wasUseful`.
+   * `received`, and `step` verifies them later. The method calls `Payer.wasUseful` for each valid transaction, and for
+   * each transaction that lacks nothing but signatures of members.
    *
    * @param ids the transactions that `receive` accepted
    */
@@ -254,7 +254,7 @@ export class TransactionPool {
    * Puts the transactions of reverted blocks back into the pool. An account that received an amount in these blocks
    * loses this amount. The next calls of `step` therefore verify again the transactions that this account sends.
    *
-   * @param blocks in any order
+   * @param blocks the reverted blocks, in any order
    */
   blocksReverted(blocks: readonly Block[]): void {
     demoteAfterRevert(this.#context, this.#queues, blocks);
@@ -286,12 +286,12 @@ export class TransactionPool {
     return this.#queues.get(id)?.transaction;
   }
 
-  /** Whether the pool has the transaction and knows that the transaction needs members' signatures. */
+  /** True if the pool has the transaction, and has found that the transaction needs members' signatures. */
   isOfGroup(id: TransactionId): boolean {
     return (this.#queues.get(id)?.group ?? 'none') !== 'none';
   }
 
-  /** Whether the pool has the transaction and knows that members' signatures are still missing. */
+  /** True if the pool has the transaction, and has found that members' signatures are still missing. */
   lacksSignatures(id: TransactionId): boolean {
     return this.#queues.get(id)?.group === 'pending';
   }

@@ -27,7 +27,7 @@ export interface Pooled {
   readonly group: 'none' | 'pending' | 'ready';
   /** If false, the node announces the transaction to peers when the pool has verified it. */
   readonly announced: boolean;
-  /** Public keys of the members whose signatures were added since the transaction arrived. */
+  /** Public keys of the group members whose signatures were added after the arrival of the transaction. */
   readonly signers?: readonly PublicKey[];
 }
 
@@ -107,7 +107,8 @@ export class PoolQueues {
   }
 
   /**
-   * Adds a transaction like `add`, but ignores the limit of the queue. Only the limit for all queues together holds.
+   * Adds a transaction like `add`, but ignores the limit of the queue. The method applies only the limit for all queues
+   * together.
    */
   addBeyondLimit(state: PoolState, pooled: Pooled): boolean {
     const { id } = pooled.transaction;

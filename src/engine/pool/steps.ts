@@ -59,14 +59,15 @@ export function verifyOne(context: PoolContext, queues: PoolQueues, pooled: Pool
  * Fills the queue `ready` with transactions that can be applied one after another, up to the number that a block may
  * contain. The transactions already in `ready` keep their places. Next come the transactions from `pending` that have
  * enough members' signatures, in the reverse order of their entry into `pending`. Transactions from `verified` follow
- * in the order in which they entered `verified`. The function drops each of these transactions that is invalid.
+ * in the order in which they entered `verified`. If the function finds that one of these transactions is invalid, it
+ * drops this transaction from the pool.
  *
  * The reference (lisk-sdk) only checks that each transaction is valid after the transactions before it. But each
- * transaction of a block must also be valid in the state before the block. After a revert, a transaction may be invalid
- * in the state until another transaction of the pool is applied. An example is a vote for a delegate whose
- * registration was reverted. A block with the registration and the vote would be invalid, so a node with both in
- * `ready` could not forge. This function therefore also verifies each transaction alone against the state at the tip,
- * including the transactions already in `ready`.
+ * transaction of a block must also be valid in the state before the block. After a revert, a transaction of the pool
+ * may be invalid against the state at the tip, and become valid only when another transaction of the pool is applied.
+ * An example is a vote for a delegate whose registration was reverted. A block with the registration and the vote would
+ * be invalid, so a node with both in `ready` could not forge. This function therefore also verifies each transaction
+ * alone against the state at the tip, including the transactions already in `ready`.
  */
 export function fillReady(context: PoolContext, queues: PoolQueues, events: StepEvents): void {
   const { rules, state, verify } = context;

@@ -7,7 +7,7 @@
  *
  * The cost of a check is not measured. It is a fixed time that depends on the implementation of Ed25519
  * (`Verifier.spentMs`). The limits in milliseconds are the same for all implementations, so a slow implementation makes
- * fewer checks. Checks of blocks and of their transactions are never charged.
+ * fewer checks. The checks of blocks and of their transactions use no budget.
  */
 
 import type { Clock } from '../../ports/clock.ts';
@@ -36,7 +36,9 @@ export interface Payer {
   wasUseful(): void;
 }
 
-/** The payer for work of the node itself. This payer has no limit and charges nothing. */
+/**
+ * The payer for work of the node itself. The time of its signature checks has no limit and counts towards no budget.
+ */
 export const NO_PAYER: Payer = { mayAsk: () => true, charge: (work) => work(), wasUseful: () => undefined };
 
 /**
@@ -76,11 +78,14 @@ export interface VerificationBudgetDependencies {
 interface Source {
   readonly bucket: CostBucket;
   /**
-   * Measures whether the address has used little time. While this bucket is not empty, the address may use the reserve
-   * (`GROUP_RESERVE_MS`) of its group.
+   * A bucket that becomes empty if the signature checks and messages of the address take much time. While this bucket
+   * is not empty, the address may use the reserve (`GROUP_RESERVE_MS`) of its group.
    */
   readonly modest: CostBucket;
-  /** Limits the time for checks between two valid transactions or signatures of the address (see `WASTE`). */
+  /**
+   * Limits the time of signature checks that the address may use until it sends a valid transaction or signature (see
+   * `WASTE`).
+   */
   waste: CostBucket;
 }
 
@@ -118,7 +123,7 @@ export class VerificationBudget {
     };
   }
 
-  /** Returns whether an address has used up its `waste` bucket. */
+  /** Returns true if an address has used up its `waste` bucket (see `WASTE`). */
   isWasteful(address: string): boolean {
     const source = this.#sources.get(address);
     return source !== undefined && source.waste.level(this.#dependencies.clock.nowMs()) <= 0;

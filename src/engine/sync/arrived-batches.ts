@@ -17,7 +17,7 @@ const BATCHES_MAX = 12;
  * reach it.
  */
 const PAUSE_BYTES = 9_000_000;
-/** Maximum number of batches that `take` joins into one. */
+/** Maximum number of batches that `take` joins into one batch. */
 const JOINED_MAX = 4;
 
 /**
@@ -69,9 +69,9 @@ export class ArrivedBatches {
   }
 
   /**
-   * Call when the consumer takes no more batches. Ends the download and removes all blocks from this object. If the
-   * blocks stayed in this object, a download that still waits for an answer would keep them in memory until its request
-   * ends.
+   * Ends the download and removes all blocks from this object. Must be called when the consumer takes no more batches.
+   * If the blocks stayed in this object, a download that still waits for an answer would keep them in memory until its
+   * request ends.
    */
   close(): void {
     this.#waiting.length = 0;
@@ -83,8 +83,8 @@ export class ArrivedBatches {
    * Waits for the next blocks. Call only when the consumer no longer needs the blocks of the previous call, because
    * this call releases them.
    *
-   * @param joins whether to join the first waiting batches into one, at most `JOINED_MAX`; the method stops before the
-   *   first batch from another peer
+   * @param joins if true, the method joins up to `JOINED_MAX` waiting batches, all from the same peer, into one batch;
+   *   if false, the method returns only the first waiting batch
    * @returns undefined after the last batch
    * @throws the error that ended the download
    */
@@ -134,7 +134,7 @@ function joined(peerId: PeerId, batches: readonly Batch[]): Batch {
  * a list or object (two brackets, a comma).
  */
 const QUOTED = 3;
-/** Assumed number of characters of a number, a boolean or null, with its comma. */
+/** Number of characters that the estimate assumes for each number, boolean or null, including the comma after it. */
 const SIMPLE = 8;
 
 /**

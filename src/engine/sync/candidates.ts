@@ -60,8 +60,8 @@ export class Candidates {
    * result is a random peer from the largest group. The result is undefined if no peer outside `excluded` claims a
    * better chain.
    *
-   * @param preferDialled if true, and if a dialled peer claims a better chain, the method chooses only among dialled
-   *   peers; otherwise it chooses among all peers. The caller alternates between true and false. If the caller always
+   * @param preferDialled if true, the method chooses only among dialled peers. If false, or if no dialled peer claims a
+   *   better chain, it chooses among all peers. The caller alternates between true and false. If the caller always
    *   passed false, an inbound peer that claims a very large height would always be chosen before the dialled peers.
    */
   choose(excluded: ReadonlySet<PeerId>, preferDialled: boolean): PeerId | undefined {

@@ -84,9 +84,10 @@ export class Claims {
   }
 
   /**
-   * Whether forging may wait for the result of a claim. Forging does not wait for a doubted claim. In one round,
-   * forging waits for a second claim with the same signer only if the first claim was true. If this method returns true
-   * for a claim with a signer, it records that forging has waited for this signer in this round.
+   * Whether forging may wait for the result of a claim. Forging does not wait while the node doubts the claims of the
+   * peer's netgroup, or of all peers with the same connection direction (inbound or outbound). In one round, forging
+   * waits for a second claim with the same signer only if the first claim was true. If this method returns true for a
+   * claim with a signer, it records that forging has waited for this signer in this round.
    */
   isWaitedFor({ peerId, direction, signer }: Claim): boolean {
     const { netgroupOf, round } = this.#dependencies;
@@ -113,8 +114,8 @@ export class Claims {
   }
 
   /**
-   * Records that a claim was true: the peer sent blocks of a better chain. Ends the doubt about the claims of the
-   * peer's netgroup, and about the claims of all peers with the same direction of connection.
+   * Records that a claim was true: the peer sent blocks of a better chain. From now on, the node no longer doubts the
+   * claims of the peer's netgroup, or of the group of all inbound or all outbound peers to which this peer belongs.
    */
   proved({ peerId, direction, signer }: Claim): void {
     this.#netgroups.delete(this.#dependencies.netgroupOf(peerId));

@@ -53,10 +53,11 @@ export interface DownloadSource {
   readonly clock: Clock;
   readonly codec: Codec;
   /**
-   * Called for a same-tip peer that failed, and for the sync peer if it failed and another peer sent the batch. This
-   * download does not ask the failed peer again. If the sync peer fails but stays connected, and no other peer sends
-   * the batch, the previous batch may belong to another branch (see `isSyncPeerConnected`). In this case, the download
-   * calls this function for the same-tip peer that sent the previous batch, with the error `SYNC_HELPER_DIVERGED`.
+   * Called for each same-tip peer that failed to answer a request for a batch. Also called for the sync peer if it
+   * failed to answer and another peer then sent the batch. This download does not ask the failed peer again. If the
+   * sync peer fails but stays connected, and no other peer sends the batch, the previous batch may belong to another
+   * branch (see `isSyncPeerConnected`). In this case, the download calls this function for the same-tip peer that sent
+   * the previous batch, with the error `SYNC_HELPER_DIVERGED`.
    */
   readonly peerFailed: (peerId: PeerId, error: unknown) => void;
   /** Called with the blocks of a batch when the blocks arrive, for example to verify their signatures early. */
@@ -74,8 +75,8 @@ type Parent = Pick<BlockHeader, 'id' | 'height'>;
  * to ask. Each batch continues the batch before it. If the sync peer fails and no other peer sends the batch, the
  * download ends with the error of the sync peer.
  *
- * @throws ProtocolError from `source.transport` if the sync peer does not answer, or `SYNC_BLOCKS_UNLINKED` if its
- *   answer does not continue the chain or has more than `BLOCKS_PER_ANSWER_MAX` blocks
+ * @throws ProtocolError from `source.transport` if the sync peer does not answer; `SYNC_BLOCKS_UNLINKED` if the blocks
+ *   of its answer do not continue the chain, or are more than `BLOCKS_PER_ANSWER_MAX`
  * @throws BlockRejected if the answer of the sync peer contains a malformed block
  */
 export async function* downloadAfter(from: Parent, source: DownloadSource): AsyncGenerator<Batch, void> {
@@ -124,7 +125,7 @@ interface End {
  * the batch. If the download stops while the next request is open, the open request therefore keeps no blocks in
  * memory.
  *
- * @returns the new end; undefined if no batch follows
+ * @returns the end of the downloaded blocks after this batch; undefined if there is no further batch
  * @throws the error of `Download.fetch`
  */
 async function fetchOne(
@@ -161,10 +162,10 @@ class Download {
 
   /**
    * Downloads the batch after a block, from the first peer that answers with blocks. The result is undefined if the
-   * sync peer has no more blocks, or if the download has stopped. After the sync peer has failed in an earlier call,
-   * the result is also undefined if no same-tip peer sends the batch.
+   * sync peer has no more blocks, or if the download has stopped. If the sync peer has failed in an earlier call, and
+   * no same-tip peer sends the batch, the result is also undefined.
    *
-   * @param parentFrom peer that sent the parent block; undefined if the block is ours
+   * @param parentFrom peer that sent the parent block; undefined if the parent block is a block of our own chain
    * @throws the error of the sync peer if the sync peer failed and no other peer sent the batch
    */
   async fetch(parent: Parent, parentFrom: PeerId | undefined): Promise<SizedBatch | undefined> {
@@ -206,8 +207,8 @@ class Download {
       }
     }
     if (syncPeerError === undefined || this.#isStopped) return undefined;
-    // A same-tip peer that sent the parent may be at fault: if the parent belongs to another branch, the sync peer does
-    // not know the parent.
+    // The sync peer may have failed because it does not have the parent (the block before the batch). If a same-tip
+    // peer sent the parent, the parent may belong to another branch, so the same-tip peer may be at fault.
     if (parentFrom !== undefined && parentFrom !== syncPeer && !hasSyncPeerLeft) {
       this.#source.peerFailed(parentFrom, new ProtocolError('SYNC_HELPER_DIVERGED', { height: parent.height }));
     }

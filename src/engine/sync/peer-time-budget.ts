@@ -1,8 +1,8 @@
 /**
  * Limits the total time that a sync peer may take to send blocks. A node syncs from one peer at a time. Without this
  * limit, a peer could send a single block just before each timeout, and the node would sync from no other peer for
- * hours. If same-tip peers send some of the blocks, these blocks also earn time for the sync peer, and the waits for
- * these blocks also use its time.
+ * hours. If same-tip peers send some of the blocks, these blocks also add time to the budget of the sync peer. The
+ * waits for these blocks also use up this budget.
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
@@ -10,16 +10,16 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Block } from '../../protocol/types.ts';
 
 /**
- * Time in milliseconds that the budget of a peer contains at the start. The time is longer than the maximum wait for
- * one answer. So the peer has enough time for its first answer, and for a last answer with few blocks, which earns
- * little time.
+ * Time in milliseconds that the budget of a peer contains at the start of a sync from this peer. The time is longer
+ * than the maximum wait for one answer. So the peer has enough time for its first answer, and for a last answer with
+ * few blocks, which earns little time.
  */
 const FREE_MS = 12_000;
 /**
  * Times in milliseconds that a peer earns with each block and each transaction that it sends. An answer of 34 blocks
  * earns at least 10.2 s, which is more than the 10 s for which the transport waits for an answer. An honest peer sends
- * fewer blocks only in its last answer, and in an answer that reaches the maximum size of a message. An answer of
- * maximum size earns more time for each block, because such large blocks contain many transactions.
+ * fewer blocks only in its last answer, and in an answer that reaches the maximum size of a message. In an answer of
+ * maximum size, each block earns more than `PER_BLOCK_MS`, because such large blocks contain many transactions.
  */
 const PER_BLOCK_MS = 300;
 const PER_TRANSACTION_MS = 5;

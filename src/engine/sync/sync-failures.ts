@@ -29,7 +29,7 @@ export class SyncFailures {
   /**
    * Handles a failure of a sync with the sync peer.
    *
-   * @throws the given error if our store failed, because a download from another peer would also fail
+   * @throws the given error if our store failed; a download from another peer would then fail too
    */
   syncPeerFailed(peerId: PeerId, error: unknown): void {
     const { observer, backoff, rivalsAtOurHeight, penalise } = this.#dependencies;
@@ -44,8 +44,8 @@ export class SyncFailures {
     const wasByClock = cause instanceof BlockRejected && isByClock(cause);
     const fields = { peer: peerId, reason, ...(wasByClock ? { isByClock: true } : {}) };
     observer.log('warn', code, 'could not synchronise with a peer', fields);
-    // During the sync, another job of the node has changed our chain, so the peer is not at fault. The peer gets no
-    // backoff, so the node may soon sync from the peer again.
+    // The code `TIP_MOVED` means that another job of the node changed our chain during the sync. The peer is not at
+    // fault and gets no backoff, so the node may soon sync from the peer again.
     if (code === 'TIP_MOVED') return;
     // The sync peer did not answer within `PROOF_MS` (see `synchronizer.ts`), and another peer also claims a better
     // chain. The sync peer may be honest and have a slow connection.
@@ -61,7 +61,8 @@ export class SyncFailures {
     const isItsFault = !wasByClock && !isRival;
     backoff.fail(peerId, isItsFault);
     if (LIES.has(code)) penalise(peerId, code, reason);
-    // An honest peer applies the same rules to the blocks of its own chain, so it would also have refused the block.
+    // A refused block is an offence of the peer, because an honest peer applies the same rules and therefore has no
+    // such block in its chain.
     else if (cause instanceof BlockRejected && isItsFault) penalise(peerId, 'SYNC_BRANCH_INVALID', reason);
   }
 

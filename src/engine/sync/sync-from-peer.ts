@@ -20,8 +20,8 @@ import { PeerTimeBudget } from './peer-time-budget.ts';
 
 /**
  * The node gives up a rival branch if the branch is more than this number of blocks higher than our tip, and has not
- * proved to be better. The limit is 13 rounds of 101 delegates: 3 rounds, whose blocks count in the finality protocol,
- * and a reserve of 10 rounds.
+ * proved to be better. The limit is 13 rounds of 101 delegates: the finality protocol counts the blocks of 3 rounds,
+ * and 10 rounds are a reserve.
  */
 const BRANCH_AHEAD_BLOCKS_MAX = 1313;
 
@@ -121,8 +121,8 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFro
     sameTipPeers: () => (isOurs ? sameTipPeers(peerId) : []),
     isSyncPeerConnected,
     // Each answer may prove that a rival branch is better, so the node examines each answer as soon as it arrives. The
-    // node also validates each batch of a rival branch without a pause, so joined answers would block the event loop
-    // for longer.
+    // node also validates each batch of a rival branch without a pause. To block the event loop only for a short time,
+    // the node does not join the answers for such a branch.
     joinsAnswers: () => isOurs,
     transport,
     clock,
@@ -207,8 +207,9 @@ async function changeBranch(
     for (const block of batch.blocks) {
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
-      // For heights far below the tip, the request for the common block has only some of the block ids. The first
-      // blocks that the peer sends may therefore be blocks that we already have.
+      // The request for the common block contains the ids of our newest blocks. Of our older blocks, it contains only
+      // some ids (`common-block.ts`). The first blocks that the peer sends may therefore be blocks that we already
+      // have.
       if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
       else {
         branch.push(block);

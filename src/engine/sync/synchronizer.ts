@@ -2,9 +2,10 @@
  * Brings our chain up to date with the network. A run of the synchronizer syncs from the peers that claim a better
  * chain, one peer at a time. The sync peer is the peer from which the run syncs at present.
  *
- * A run starts when a peer sends a block that is the tip of a better chain, and when a peer with a better tip connects.
- * A run also starts when a peer announces a better tip and our tip has not changed for about a second. Announced tips
- * must be able to start a run, because a node receives no blocks while no delegate of the network forges.
+ * A run starts when a peer sends a block that is the tip of a better chain. A run also starts when a peer with a better
+ * tip connects. If our tip has not changed for about a second, a run also starts when a peer announces a better tip.
+ * Announced tips must be able to start a run, because a node receives no blocks while no delegate of the network
+ * forges.
  */
 
 import { codeOf, messageOf, ProtocolError } from '../../primitives/errors.ts';
@@ -31,30 +32,30 @@ const CHECK_INTERVAL_MS = 1000;
 /** Time in milliseconds between two log lines about the progress of a download. */
 const PROGRESS_INTERVAL_MS = 10_000;
 /**
- * Maximum number of peers in a row from which one run tries to sync without success. After this many peers, the run
+ * Maximum number of peers in a row from which one run tries to sync without success. When a run reaches this number, it
  * ends. The next check of announced tips may start a new run.
  */
 const PEERS_PER_RUN_MAX = 5;
 /**
- * A run begins with the peer that triggered the run only if this peer has caused at most this many failed syncs in a
- * row (`Backoff.failures`).
+ * A run begins with the peer that triggered the run only if this peer has caused at most this number of failed syncs in
+ * a row (`Backoff.failures`).
  */
 const FAILURES_TRUSTED = 1;
 /**
  * Maximum time in milliseconds for which forging waits for a peer to prove a better chain. A peer proves its claim by
  * sending blocks that this node applies. Until the sync peer has proved its claim, the answer to each request of the
- * sync must also arrive within this time. This second limit applies only if a peer other than the asked peer also
+ * sync must also arrive within this time. The limit for an answer applies only if a peer other than the asked peer also
  * claims a better chain. If we dialled the asked peer, the claims of inbound peers do not count.
  */
 const PROOF_MS = 3000;
 /**
  * If our tip is older than this number of slots, our chain is probably behind the network, so a claim of a better chain
- * is credible. In this case, `syncing` is true even before the proof of the claim, while forging waits for the proof.
+ * is credible. In this case, `syncing` is also true during the time for which forging waits for the proof of the claim.
  */
 const STALE_SLOTS = 3;
 /**
- * In its own slot, a delegate of this node waits for the proof of a claim for at most this share of the slot. The rest
- * of the slot is for the block of the delegate, which must reach the other nodes within the slot.
+ * In its own slot, a delegate of this node waits for the proof of a claim for at most this share of the slot. In the
+ * rest of the slot, the delegate forges its block, and the block must reach the other nodes.
  */
 const SLOT_SHARE_WAITED = 1 / 4;
 /** A run counts as a download (see `syncing`) for this time in milliseconds after it last applied blocks. */
@@ -225,19 +226,20 @@ export class Synchronizer {
    * @param peerId peer that claims a better chain. The run asks this peer first, unless this peer is inbound and a
    *   dialled peer also claims a better chain. If this peer has caused more than `FAILURES_TRUSTED` failed syncs
    *   in a row, the run chooses its first peer by the announced tips instead
-   * @param shown the tip of the claimed chain, if the peer has sent the block that is this tip. The node ignores the
-   *   claim if an earlier claim, whose tip the same delegate signed, has failed in this round. The node also ignores
-   *   the claim of an inbound peer for a limited time after a failed claim from the peer's netgroup (see `claims.ts`)
+   * @param shown the tip of the claimed chain, if the peer has sent the block of this tip, and has not only announced
+   *   it. The node ignores the claim if an earlier claim has failed in the present round of delegates, and one delegate
+   *   signed the tips of both claims. A failed claim of one peer also has an effect on its netgroup: for a limited
+   *   time, the node ignores the claims of all inbound peers of the same netgroup (see `claims.ts`)
    */
   trigger(peerId?: PeerId, shown?: ShownTip): void {
     if (this.#stopped || this.#run !== undefined) return;
-    // While writes to the disk fail, the node could not store the blocks, and would download the same blocks again and
-    // again.
+    // The node does not sync while writes to the disk fail. It could not store the blocks, and would download the same
+    // blocks again and again.
     if (this.#chain.disk.checkWritable() !== undefined) return;
     const isTrusted = peerId !== undefined && this.#backoff.failures(peerId) <= FAILURES_TRUSTED;
     let claim = isTrusted ? this.#claimOf(peerId, shown) : undefined;
-    // If the node ignores the claim that a received block makes, a run starts only if a dialled peer claims a better
-    // chain. The run then begins with a dialled peer.
+    // The peer that sent a block may thereby claim a better chain. If the node ignores this claim, a run starts only if
+    // a dialled peer claims a better chain. The run then begins with a dialled peer.
     if (claim !== undefined && shown !== undefined && !this.#claims.isHeard(claim)) {
       if (this.#candidates.dialled(new Set()).length === 0) return;
       claim = undefined;
@@ -258,7 +260,7 @@ export class Synchronizer {
       });
   }
 
-  /** Whether a block is in the current or the previous slot. */
+  /** Whether a block is in the previous slot, in the current slot or in a later slot. */
   #isCurrent(block: BlockHeader | undefined): boolean {
     if (block === undefined) return false;
     return slotAt(block.timestamp, this.#chain.rules.params) >= this.#chain.currentSlot() - 1;
@@ -336,7 +338,7 @@ export class Synchronizer {
         isStopped: () => this.#stopped,
         othersWait: (waitedMs) => waitedMs > STRANGER_MS && this.#candidates.isStrangerInTheWay(peerId),
       });
-      // The peer claimed a better chain than ours, but did not send it.
+      // If `isAhead` is false, the peer claimed a better chain than ours, but did not send this chain.
       if (!isAhead) this.#backoff.fail(peerId);
       // If the sync peer failed during the sync, same-tip peers sent the blocks in its place. In this case, the node
       // does not clear the backoff of the sync peer.
@@ -359,9 +361,9 @@ export class Synchronizer {
   }
 
   /**
-   * Sends a request to a peer. While the sync peer has not proved its claim, the answer must arrive within `PROOF_MS`
-   * if a peer other than the asked peer also claims a better chain. If we dialled the asked peer, the claims of inbound
-   * peers do not count.
+   * Sends a request to a peer. Until the answer arrives, the node checks two conditions every `PROOF_MS`: the sync peer
+   * has not proved its claim yet, and a peer other than the asked peer also claims a better chain. If both are true,
+   * the request fails. If we dialled the asked peer, the claims of inbound peers do not count.
    */
   #ask<R extends PeerRequest>(peerId: PeerId, request: R, tried: ReadonlySet<PeerId>): Promise<AnswerTo<R>> {
     const answer = this.#transport.request(peerId, request);
@@ -387,7 +389,10 @@ export class Synchronizer {
     };
   }
 
-  /** The tip that the sync peer announces now, or last announced before it disconnected. */
+  /**
+   * Returns the tip that the sync peer announces. If the sync peer is disconnected, returns the tip that it last
+   * announced.
+   */
   #refreshedSyncPeerTip(syncPeer: PeerId): PeerTip | undefined {
     this.#syncPeerTip = this.#candidates.tipOf(syncPeer) ?? this.#syncPeerTip;
     return this.#syncPeerTip;

@@ -45,7 +45,7 @@ export class AddressRecords {
   /**
    * Records that the node refused a request or a connection of the address.
    *
-   * @returns true when the address is shut out from now on and its connections must be closed
+   * @returns true if this refusal shuts the address out; the caller must then close the connections of the address
    */
   refuse(key: string): boolean {
     const nowMs = this.#clock.nowMs();

@@ -163,8 +163,8 @@ export class Admission implements ConnectionHost {
     let reason = await ask();
     for (const waitMs of ROOM_WAITS_MS) {
       if (reason !== 'connections' || socket.destroyed) break;
-      // The counting process may have asked this process or another process to close an idle connection. The wait
-      // leaves time to close it.
+      // The counting process may have asked this process or another process to close an idle connection. During this
+      // wait, that process can close the idle connection.
       await new Promise<void>((resolve) => this.clock.after(waitMs, resolve));
       if (!socket.destroyed && !this.#isClosed) reason = await ask();
     }

@@ -39,8 +39,9 @@ export interface ConnectionHost {
   readonly headersTimeoutMs: number;
   /**
    * Whether the connection stays open after the last answer, so that the node can read and discard further input.
-   * Always true for a trusted client. For a stranger, true unless many tasks of strangers wait
-   * (`FairScheduler.isPressed`), or `LINGERING_MAX` connections of strangers already stay open in this way.
+   * Always true for a trusted client. For a stranger, the result is false if many tasks of strangers wait
+   * (`FairScheduler.isPressed`). It is also false if `LINGERING_MAX` connections of strangers already stay open in this
+   * way.
    */
   mayLinger(connection: ClientConnection): boolean;
   /** Counts a refusal. After too many refusals, a stranger's address is shut out and its connections are closed. */
@@ -62,7 +63,10 @@ export class ClientConnection implements CountedConnection, Holder {
   #socket: Socket;
   #phase: ConnectionPhase = 'arriving';
   #phaseStartMs: number;
-  /** True if `#settle` has paused the socket. At first true, because the socket is paused when `#settle` first runs. */
+  /**
+   * True if `#settle` has paused the socket. The first value is true, because the socket is already paused when
+   * `#settle` first runs.
+   */
   #isPaused = true;
   #isPassing = false;
   #lingeredBytes = 0;
@@ -91,7 +95,7 @@ export class ClientConnection implements CountedConnection, Holder {
    * bytes have arrived. A silent connection therefore costs almost nothing.
    *
    * @param socket the connection itself, or the TLS socket above it
-   * @param takeOver makes a server of node:http listen to the socket
+   * @param takeOver passes the socket to a server of node:http, as if the server had accepted the connection
    */
   serve(socket: Socket, takeOver: (socket: Socket) => void): void {
     this.#socket = socket;
@@ -280,8 +284,8 @@ export class ClientConnection implements CountedConnection, Holder {
   }
 
   /**
-   * True if newly received bytes must wait, because the parser takes no more bytes of the request that the node now
-   * answers. The new bytes belong to a later request, or to a body that the node has not accepted.
+   * True if newly received bytes must wait. This is so while the node answers a request and needs no more bytes of it.
+   * The new bytes belong to a later request, or to a body that the node has not accepted.
    */
   get #isOnTop(): boolean {
     return this.#gate.isBusy && !this.#gate.isBodyMissing;
@@ -361,7 +365,10 @@ export class ClientConnection implements CountedConnection, Holder {
     if (readableEnded && !writableEnded && !this.#isOnTop && !waitsToPass) this.#parser?.end();
   }
 
-  /** Pauses the socket while input waits, so that further bytes wait in the kernel and at the client. */
+  /**
+   * Pauses the socket while received bytes wait for the parser, so that further bytes wait in the kernel and at the
+   * client.
+   */
   #settle(): void {
     const mustWait = this.#gate.heldBytes > 0 && (this.#phase === 'waiting' || this.#isOnTop);
     if (mustWait !== this.#isPaused && !this.isLingering) {

@@ -12,8 +12,9 @@ export interface CountedConnection {
   readonly key: string;
   readonly isTrusted: boolean;
   /**
-   * True if the node handles no request of the connection, sends no answer, and holds no bytes that wait for a turn
-   * (`fair-scheduler.ts`). The node may have read a part of the head of a request.
+   * True if the node handles no request of the connection, sends no answer, and holds no bytes of the connection that
+   * wait until the fair scheduler (`fair-scheduler.ts`) gives the connection a turn. The node may have read a part of
+   * the head of a request.
    */
   readonly isIdle: boolean;
   cutForNewcomer(): void;
@@ -90,7 +91,8 @@ export class Connections<T extends CountedConnection> {
 
   /**
    * Makes room for a new connection of the address `key`: closes the oldest idle connection of the stranger with the
-   * most connections. Closes nothing unless this stranger has at least two more connections than `key` has now.
+   * most connections. If this stranger has at most one connection more than `key` has now, the method closes no
+   * connection.
    *
    * @returns false if no connection was closed
    */

@@ -52,13 +52,16 @@ export class FairScheduler {
     this.#accepting.accepted();
   }
 
-  /** Charges `costMs` milliseconds to the share, for work outside the scheduler, such as accepting a connection. */
+  /**
+   * Counts work outside the scheduler, such as accepting a connection, towards the share. The work took `costMs`
+   * milliseconds.
+   */
   spend(costMs: number): void {
     this.#share.spend(costMs);
   }
 
   /**
-   * Runs `work` now, or in a later turn of `address`. Each connection adds at most one waiting task at a time.
+   * Runs `work` now, or in a later turn of `address`. At any time, at most one task of each connection waits.
    *
    * @param read starts reading the bytes that `work` handles. After the call of `read`, the event loop polls for input
    *   once, and `work` runs after the poll
@@ -99,7 +102,7 @@ export class FairScheduler {
     }
     const charge = this.#share.begin();
     work();
-    // Promise callbacks that the work has started run after `work` returns. The charge includes their time.
+    // Promise callbacks that the work has started run after `work` returns. `charge` counts their time too.
     await settled();
     charge();
   }

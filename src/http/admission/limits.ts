@@ -23,8 +23,9 @@ export interface AdmissionLimits {
 }
 
 /**
- * Value of `bufferBytesMax`: enough for 128 bodies of the largest size, because each byte of input counts twice
- * (`INPUT_WEIGHT`). All honest clients together need less. The maximum is a small share of a node's memory.
+ * Value of `bufferBytesMax` in every node. The value is enough for 128 bodies of the largest size, because each byte of
+ * input counts twice (`INPUT_WEIGHT`). All honest clients together need fewer bytes. The maximum is a small share of a
+ * node's memory.
  */
 export const HTTP_BUFFER_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -107,12 +108,15 @@ export const ADDRESSES_MAX = 20_000;
 /** Time in milliseconds between two checks of the time limits of all connections. */
 export const SWEEP_MS = 500;
 
-/** Time in milliseconds that the node charges to the `WorkShare` for accepting and closing a stranger's connection. */
+/**
+ * Time in milliseconds that the node subtracts from the budget of the `WorkShare` for each connection of a stranger,
+ * because accepting and closing the connection takes about this time.
+ */
 export const ACCEPT_MS = 0.1;
 /**
- * Time in milliseconds that the node charges to the `WorkShare` for reading a byte from a stranger. Reading 64 kB costs
- * a copy by the system and a buffer of that size. With many connections, the main cost is the garbage collection of
- * such buffers.
+ * Time in milliseconds that the node subtracts from the budget of the `WorkShare` for each byte that it reads from a
+ * stranger. Reading 64 kB costs a copy by the system and a buffer of that size. With many connections, the main cost is
+ * the garbage collection of such buffers.
  */
 export const READ_MS_PER_BYTE = 0.25 / (64 * 1024);
 

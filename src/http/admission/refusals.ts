@@ -86,8 +86,8 @@ export class RefusalCounter {
 
 /**
  * Refusals with these reasons cause a log line, because an operator may have to act. The line states the counts of all
- * reasons. For the reason `failed`, the method `fail` logs the error. The other reasons, such as unknown paths,
- * malformed requests and slow clients, are normal and cause no line.
+ * reasons. The reason `failed` is not in the list, because the method `fail` logs the error of such a refusal. The
+ * other reasons, such as unknown paths, malformed requests and slow clients, are normal and cause no line.
  */
 const LINE_REASONS: readonly RefusalReason[] = [
   'access',

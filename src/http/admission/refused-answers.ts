@@ -1,5 +1,6 @@
 /**
- * Answers to refused requests. Each answer is built only once, because a refusal must cost less than a normal answer.
+ * Answers to refused requests. The node builds each of these answers only once and then sends it for every refusal of
+ * its kind, because a refusal must cost less than a normal answer.
  */
 
 import { STATUS_CODES } from 'node:http';

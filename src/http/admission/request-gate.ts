@@ -53,7 +53,7 @@ export class RequestGate {
     return this.#exchange?.request.complete === false;
   }
 
-  /** True when more bytes are held than a correct client sends. */
+  /** True when the gate holds more bytes than a correct client sends. */
   get isOverfull(): boolean {
     const length = this.#heldBytes;
     if (length > INPUT_BYTES_MAX) return true;

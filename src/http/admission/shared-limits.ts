@@ -15,8 +15,9 @@ export interface SharedLimitsListener {
   /** The connections of all processes together have reached the maximum (true), or are below it again (false). */
   full(isFull: boolean): void;
   /**
-   * The strangers' connections of all processes together are at their maximum. The process that gets this message must
-   * close an idle connection of the address with this key, to make room for a new connection of another address.
+   * Called in one process when the strangers have their maximum number of connections, in all processes together. This
+   * process must then close an idle connection of the address with this key, to make room for a new connection of
+   * another address.
    */
   makeRoom(key: string): void;
 }

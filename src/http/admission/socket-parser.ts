@@ -18,13 +18,13 @@ export interface Parser {
  * Replaces the parser of node:http by `receiver` as the listener for received bytes and for the end of the input. The
  * socket stays paused.
  *
- * @param takeOver makes a server of node:http listen to the socket
+ * @param takeOver passes the socket to a server of node:http, as if the server had accepted the connection
  * @returns the parser of node:http; the caller decides when to pass bytes to this parser
  */
 export function interceptParser(socket: Socket, takeOver: (socket: Socket) => void, receiver: Parser): Parser {
   const earlier = new Set(socket.listeners('end'));
   socket.setNoDelay(true);
-  // While the socket is paused, adding a listener does not start reading.
+  // Without this pause, a listener that is added to the socket would start the reading.
   socket.pause();
   takeOver(socket);
   // At this point, the parser has the only listener for received bytes, and node:http reads the handle of the socket

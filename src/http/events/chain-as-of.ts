@@ -58,8 +58,8 @@ export function lastPastHeight(past: ChainAsOf, finality: Finality): number {
 }
 
 /**
- * Returns the place at which a stream must start, so that it sends all blocks from `height` on, and then the later
- * events of the log.
+ * Returns the place at which an event stream must start to send all blocks from `height` on, and then the later events
+ * of the log.
  *
  * @returns undefined when the block at `height - 1` does not exist yet, or if `finality` is `final` and this block is
  *   not final yet
@@ -81,8 +81,8 @@ export function endOfLog({ log }: Pick<NodeApi, 'log'>): EventPlace {
 }
 
 /**
- * True when the place seems to belong to another log. There are two cases: this log has no record of this number yet,
- * or the place has a tag and this log stores no record with this number and tag.
+ * True when the place seems to belong to another log. There are two cases: the number of the place is higher than the
+ * number of the last record of this log, or the place has a tag and this log stores no record with this number and tag.
  */
 export function isOfOtherLog(log: ChainLog, { sequence, tag }: EventPlace): boolean {
   return sequence > log.last() || (tag !== undefined && tag !== tagAt(log, sequence));

@@ -48,13 +48,13 @@ export interface EventPlace {
   /** Tag of the record (`tagOf`); undefined if the tag is unknown, for example if a client sent an id without a tag. */
   readonly tag?: number | undefined;
   /**
-   * The height of a block in the chain as it was when the record `sequence` had just been written. Present only while a
-   * stream that started at a requested height sends blocks that it reads from the chain.
+   * The height of a block. The block belongs to the chain as it was when the record `sequence` had just been written.
+   * Present only while a stream that started at a requested height sends blocks that it reads from the chain.
    */
   readonly height?: number;
   /**
-   * Index among the events of the record or, if `height` is present, of the block; -1 for the place before the first
-   * event.
+   * Index of the event among the events of the record. If `height` is present, index of the event among the events of
+   * the block. The index -1 means the place before the first event.
    */
   readonly index: number;
 }

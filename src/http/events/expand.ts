@@ -41,8 +41,8 @@ export function eventsOf(
 }
 
 /**
- * Makes the events of a block that the stream reads from the chain and not from the log. Apart from `finalized/change`,
- * the events are the same as when the block was applied.
+ * Makes the events of a block for a stream that has read the block from the chain, and not from the log. Apart from
+ * `finalized/change`, the events are the same as when the block was applied.
  *
  * @param finalizedHeight the finalized height if `block` is the last block that the stream reads from the chain;
  *   undefined for an earlier block. A finalized height of at least 1 adds the event `finalized/change`

@@ -1,7 +1,7 @@
 /**
  * Serves all subscribers of the event stream. A subscriber has no queue. The hub stores only the subscriber's place in
  * the event log. When the subscriber's connection can take more data, the hub reads the next events from the log. The
- * hub disconnects a subscriber that takes no data for `stallMs`. The subscriber can connect again and resume at its
+ * hub disconnects a subscriber that reads no data for `stallMs`. The subscriber can connect again and resume at its
  * place. The time that the hub spends on strangers (clients that are not trusted) counts towards their share of the
  * main thread's time (`FairScheduler`). Sending events that are not in the log also counts towards this share, even if
  * the receiver is a trusted subscriber.
@@ -56,8 +56,8 @@ export interface EventHub {
    */
   add(response: EventSink, filter: EventFilter, after: EventPlace | undefined, client: EventClient): Live<boolean>;
   /**
-   * Returns the place at which a stream must start, so that it first sends all blocks of the chain from a height on,
-   * and then the events that the log records after them.
+   * Returns the place at which a stream must start to send first the blocks of the chain from `height` on, and then the
+   * later events of the log.
    *
    * @returns undefined when the chain has no block at `height - 1` yet, or if `finality` is `final` and that block is
    *   not final yet
@@ -74,14 +74,14 @@ export interface EventHubOptions {
   /** Interval of the SSE comments (`: alive`) by which a client sees that the stream still works. */
   readonly heartbeatMs: number;
   /**
-   * Interval at which the hub looks for peers that connected or disconnected, for delegates whose forging was enabled
-   * or disabled, and for subscribers that take no data.
+   * Interval of the checks of the hub. Each check finds peers that connected or disconnected, and delegates whose
+   * forging was enabled or disabled. The check also disconnects the subscribers that have read no data for `stallMs`.
    */
   readonly lookMs: number;
   readonly observer: Observer;
   /** Counter of replays; default: a counter for this process alone. */
   readonly replays?: LiveReplays | undefined;
-  /** Scheduler for subscribers that are not trusted. */
+  /** Decides when the hub sends events to a subscriber that is not trusted. */
   readonly scheduler: Pick<FairScheduler, 'take' | 'spend'>;
 }
 
@@ -92,7 +92,9 @@ export interface EventHubOptions {
 const SERVING_MS = 5;
 /** Share of `subscribersMax` that the hub reserves for trusted subscribers. */
 const RESERVED_SHARE = 0.1;
-/** Key under which all trusted subscribers are served together. */
+/**
+ * Key of all trusted subscribers in `#waiting`. The hub serves waiting subscribers with the same key together.
+ */
 const TRUSTED = '';
 
 interface Subscriber extends FedSubscriber {
@@ -119,7 +121,10 @@ class Hub implements EventHub {
   readonly #subscribers = new Set<Subscriber>();
   readonly #log: LogFeed<Subscriber>;
   readonly #replays: LiveReplays;
-  /** Subscribers for which there may be new events, by the key under which they are served (`waitingKeyOf`). */
+  /**
+   * Subscribers for which there may be new events. All subscribers of trusted clients have one key; the others have the
+   * key of their client (`waitingKeyOf`).
+   */
   readonly #waiting = new Map<string, Set<Subscriber>>();
   readonly #batcher = new EventBatcher((batch) => this.#sendBatch(batch));
   readonly #peers = new PeerChanges();
@@ -291,7 +296,10 @@ class Hub implements EventHub {
     for (const subscriber of this.#subscribers) if (!subscriber.isFull) this.#send(subscriber, ': alive\n\n');
   }
 
-  /** Starts timers and listeners; they run only while there are subscribers. */
+  /**
+   * Called for the first subscriber. Starts the timers and the listener, which `#rest` stops after the last subscriber
+   * has left.
+   */
   #beginToLook(): void {
     // The first check (`#look`) that succeeds sends no events. It only stores which peers are connected, and for which
     // delegates forging is enabled. A check can fail in a reading process (which answers HTTP for the node), because
@@ -326,9 +334,10 @@ class Hub implements EventHub {
     after: EventPlace | undefined,
     client: EventClient,
   ): Subscriber {
-    // Another process may already have sent the client events that this process has not read from the log yet.
+    // This process may not have read the newest events from the log yet. Another process may already have sent these
+    // events to the client.
     if (after !== undefined && after.sequence > this.#api.log.last()) this.#api.refresh?.();
-    // The place after all events of the last record. A subscriber that requests no other place starts here.
+    // The place after all events of the last record. A subscriber that does not request a place starts here.
     const last = endOfLog(this.#api);
     const isPlaceOfOtherLog = after !== undefined && isOfOtherLog(this.#api.log, after);
     const place = after ?? last;

@@ -13,8 +13,8 @@ import { eventsOf, pastEvents } from './expand.ts';
 import { isWanted, mayWant, wantsRecords, type EventFilter } from './filter.ts';
 
 /**
- * One call of `feed` sends the events of at most this number of records and blocks together. The blocks are those that
- * the feed reads from the chain.
+ * Maximum number of steps in one call of `feed`. In each step, the feed sends the events of one record of the log, or
+ * of one block that it reads from the chain.
  */
 const RECORDS_PER_SUBSCRIBER = 20;
 /**
@@ -30,13 +30,16 @@ export interface FedSubscriber {
   readonly filter: EventFilter;
   /** Place of the last event that was sent or skipped; at first, the place where the stream starts. */
   place: EventPlace;
-  /** True if the requested place belongs to another log, until the feed has sent the event `log/gap`. */
+  /**
+   * True if the place that the subscriber requested seems to belong to another log, and the feed has not sent the event
+   * `log/gap` yet.
+   */
   isOfOtherLog: boolean;
   /** True while the subscriber's connection cannot take more data. */
   readonly isFull: boolean;
 }
 
-/** An event whose text is made when the first subscriber wants it. */
+/** An event. Its `text` is made when the first subscriber wants the event. */
 interface LazyEvent {
   readonly event: NodeEvent;
   readonly place: EventPlace;
@@ -81,8 +84,8 @@ export class LogFeed<S extends FedSubscriber> {
   }
 
   /**
-   * Returns the events of a record. Does not read the block, and returns no events, if the events are not cached and
-   * `mayWant` returns false for the record.
+   * Returns the events of a record. If `mayWant` returns false for the record, the method returns only events that are
+   * cached, and does not read the block.
    */
   #eventsAt(sequence: number, filter: EventFilter): readonly LazyEvent[] {
     const key = `${filter.finality} ${sequence}`;
@@ -104,9 +107,9 @@ export class LogFeed<S extends FedSubscriber> {
     const { sequence, tag } = subscriber.place;
     const past = new ChainAsOf(this.#api, sequence);
     const last = lastPastHeight(past, subscriber.filter.finality);
-    // `height > last` means: when the record of the subscriber's place was written, the chain had no block at this
-    // height (or, if `finality` is `final`, no final block). The events of blocks from this height on come from later
-    // records.
+    // `last` is the height of the tip just after the record at the subscriber's place was written. If `finality` is
+    // `final`, `last` is the finalized height at that time. The events of all blocks above `last` come from later
+    // records of the log.
     if (height > last) return this.#beginLog(subscriber);
     const finalized = height === last ? past.finalizedHeight() : undefined;
     const events = pastEvents(this.#api, past.block(height), finalized, this.#dialect);

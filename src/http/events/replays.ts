@@ -1,7 +1,6 @@
 /**
- * Limits the number of replays at the same time: for each address, and for all addresses together. A replay is a
- * subscriber of the event stream that is a stranger (a client that is not trusted) and still receives old events (see
- * `RECORDS_CACHED_MAX`).
+ * Limits the number of replays at the same time: for each address, and for all addresses together. A replay is an event
+ * stream that still sends old events (see `RECORDS_CACHED_MAX`) to a stranger (a client that is not trusted).
  */
 
 import type { Live } from '../../ports/node-api.ts';

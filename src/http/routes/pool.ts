@@ -113,7 +113,8 @@ const SIGNERS_ROUTE: Route = {
 };
 
 /**
- * @throws Problem 404 when `signers` is undefined, because no multisignature transaction with this id is in the pool
+ * @throws Problem 404 when `signers` is undefined, that is, when the pool contains no multisignature transaction with
+ *   this id
  */
 function signersView(id: string, signers: GroupSigners | undefined): Readonly<Record<string, unknown>> {
   if (signers === undefined)

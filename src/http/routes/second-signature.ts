@@ -39,7 +39,7 @@ const FEE_ROUTE: Route = {
   respond: () => ({ status: 200, body: { success: true, fee: Number(FEES.secondSignature) } }),
 };
 
-/** A passphrase, with the length limits that the oldest clients know. */
+/** A passphrase, with the length limits on which the oldest clients rely. */
 const SECRET: Schema = { type: 'string', minLength: 1, maxLength: 100 };
 
 /**

@@ -37,8 +37,8 @@ export function statusView(api: NodeApi, status: NodeStatus, dialect: HttpDialec
           { ...times, chainMaxHeightFinalized, syncing },
           { broadhash, consensus, loaded, networkHeight, transactions },
         ];
-  // Real nodes do not send the following members. The status contains each of these members only when the member has
-  // something to report.
+  // Real nodes do not send the following members. The status leaves out each member that does not apply, for example
+  // `reorgs` if there was no reorg.
   const progress = status.sync === undefined ? {} : { syncProgress: status.sync };
   const clock = Math.abs(clockOffsetMs ?? 0) < CLOCK_OFFSET_SHOWN_MS ? {} : { clockOffsetMs };
   const clocks = status.clocksDiffer === undefined ? {} : { clocksDiffer: status.clocksDiffer };

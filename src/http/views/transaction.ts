@@ -16,7 +16,7 @@ import * as shape from './shapes.ts';
 
 type View = Readonly<Record<string, unknown>>;
 
-/** Data about a confirmed transaction that the node has in addition to the block of the transaction. */
+/** Additional data about a confirmed transaction. The block of the transaction does not contain these data. */
 export interface Remarks {
   /** True if the transaction registers a multisignature group or has signatures of members; otherwise undefined. */
   readonly ready: boolean | undefined;
@@ -168,8 +168,8 @@ export function receivedShape(): Schema {
 }
 
 /**
- * Returns amount and recipient of a transaction. The amount is `0` if the transaction moves only its fee. The recipient
- * is empty if the transaction names none; a vote of generation 2 names a recipient.
+ * Returns amount and recipient of a transaction. The amount is `0` if the transaction moves no amount besides its fee.
+ * If the transaction names no recipient, `recipientId` is an empty string.
  */
 function movedBy(transaction: Transaction): { readonly amount: string; readonly recipientId: string } {
   return { amount: amountOf(transaction).toString(), recipientId: recipientOf(transaction) ?? '' };

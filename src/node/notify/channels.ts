@@ -8,7 +8,10 @@ import type { OutboxEvent } from './outbox.ts';
 
 /** The content of a notification: an event, and the node that reports it. */
 export interface Notice extends OutboxEvent {
-  /** Name of the node from `notify.name`. If this option is empty, the host name of the machine. */
+  /**
+   * Name of the node from the option `notify.name`. If this option is empty, the name of the node is the host name of
+   * the machine.
+   */
   readonly node: string;
   readonly network: string;
   /** Version of Bloomery. */

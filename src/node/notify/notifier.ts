@@ -34,8 +34,9 @@ export interface NotifierOptions {
 const BACKOFF_MS_MIN = 1000;
 const BACKOFF_MS_MAX = 300_000;
 /**
- * Number of failures in a row after which the delay between attempts begins to double. Before that, the delay is about
- * a second. A receiver that restarts within 30 s therefore gets a waiting event about a second after it listens again.
+ * Number of failures in a row after which the delay between attempts begins to double. Up to this number of failures,
+ * the delay is about a second. A receiver that restarts within 30 s therefore gets a waiting event about a second after
+ * it listens again.
  */
 const BACKOFF_CONSTANT_FAILURES = 30;
 const HEIGHTS_UNSAVED_MAX = 100;

@@ -127,7 +127,10 @@ export class Outbox {
     if (this.#waiting.delete(id)) this.#lines.push(checkedLine({ delivered: id }));
   }
 
-  /** Sets the position of the notifier. The next call of `flush` saves this position. */
+  /**
+   * Sets the position of the notifier: how far the notifier has searched the chain for missed slots, and which slots it
+   * has reported. The next call of `flush` saves this position.
+   */
   moveTo(place: OutboxPlace): void {
     this.#place = place;
     this.#isPlaceNew = true;
@@ -136,7 +139,7 @@ export class Outbox {
   /**
    * Writes the outstanding changes to the file. Resolves when these changes are on the disk.
    *
-   * @throws errors of the system; the next call then rewrites the whole file
+   * @throws errors of the system. After such an error, the next call of `flush` rewrites the whole file
    */
   flush(): Promise<void> {
     this.#writing = this.#writing.catch(() => undefined).then(() => this.#write());
@@ -219,7 +222,8 @@ function load(file: string, observer: Observer): Loaded {
   let place = NO_PLACE;
   const lines = content.toString('utf8').split('\n');
   // If the last line is incomplete, a kill or a disk error interrupted its write, and the line is ignored. An event in
-  // this line is lost unless the notifier finds it again. The notifier can find only missed slots again.
+  // this line is lost unless the notifier finds it again. The notifier can find missed slots again, but no other
+  // events.
   const rest = lines.pop() ?? '';
   let damaged = 0;
   for (const line of lines) {
@@ -247,7 +251,7 @@ function isEvent(value: unknown): value is OutboxEvent {
 
 function placeOf(value: unknown): OutboxPlace | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  // Earlier versions of the node wrote this member with the name `toldSlots`.
+  // Earlier versions of the node wrote the member `reportedSlots` with the name `toldSlots`.
   const { height, toldSlots, reportedSlots = toldSlots } = value as Readonly<Record<string, unknown>>;
   if (typeof height !== 'number' || !Number.isSafeInteger(height)) return undefined;
   if (typeof reportedSlots !== 'object' || reportedSlots === null) return undefined;

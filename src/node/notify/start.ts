@@ -18,13 +18,13 @@ import { Outbox } from './outbox.ts';
 import { webhookSecretOf } from './secret.ts';
 
 /**
- * Maximum number of diagnostics that `startNotifier` reads. `Diagnostics` never stores as many, so the notifier gets
- * every stored diagnostic from the time before it started.
+ * Maximum number of diagnostics that `startNotifier` reads. `Diagnostics` always stores fewer diagnostics than this
+ * number. The notifier therefore gets every stored diagnostic from the time before it started.
  */
 const DIAGNOSTICS_MAX = 10_000;
 /**
  * If the last run of the node was killed before it saved the position of the notifier (`OutboxPlace`), the notifier
- * examines blocks again when it starts. It begins at most this number of blocks below the tip.
+ * examines blocks again when it starts. The first of these blocks is at most this number of blocks below the tip.
  */
 const BLOCKS_AGAIN_MAX = 1000;
 
@@ -42,9 +42,10 @@ export interface NotifierSources {
 /**
  * Starts the notifier; returns undefined when no receiver is configured, or for a node in memory. The notifier also
  * reports slots that were missed after the last run ended. If the last run was killed before it saved its position, the
- * notifier examines the blocks after the saved position again. It finds the missed slots between these blocks, but it
- * does not find the blocks that the killed run reverted. In the first run after a receiver was added, the notifier
- * reports no slots from before this run to any receiver.
+ * notifier examines the blocks after the saved position again. This examination finds the slots that were missed
+ * between these blocks. It does not find the blocks that the killed run reverted. If the operator has added a receiver
+ * since the last run, the notifier reports no slots from before this run. This applies to all receivers, including the
+ * earlier ones.
  *
  * @throws ProtocolError `CONFIG_INVALID` (see `webhookSecretOf`); errors of the system when an outbox cannot be created
  */

@@ -20,8 +20,9 @@ const LOOK_MS = 10;
 const END_MS_MAX = 5_000;
 
 /**
- * Writes the file of a running reader. If the operating system does not report the start time of the reader, or the
- * disk refuses the file, there is no file.
+ * Writes a file that records a running reader: the name of the file contains the process number and the start time of
+ * the reader, and the content is the process number of the node. If the operating system does not report the start time
+ * of the reader, or the disk refuses the file, the function leaves no file.
  *
  * @param directory folder of the node's data
  * @param nodePid process number of the node
@@ -83,7 +84,7 @@ export async function endLeftoverReaders(directory: string, clock: Clock): Promi
 }
 
 /**
- * Path of a file that `noteReader` wrote, with the process number and the start time from the name of the file (see
+ * A file that `noteReader` wrote: its path, and the process number and the start time that its name contains (see
  * `FILE`).
  */
 interface Note {

@@ -57,7 +57,10 @@ export class LimitClient implements SharedLimits {
   readonly #refused = new Map<string, number>();
   readonly #shutOut = new Set<string>();
   readonly #replaysEnded = new Map<string, number>();
-  /** Change of the number of connections of trusted clients since the last `LimitReport` to the node. */
+  /**
+   * Number of new connections of trusted clients, minus the number of their closed connections, since the last
+   * `LimitReport` to the node.
+   */
   #trusted = 0;
   #listener: SharedLimitsListener | undefined;
 
@@ -122,8 +125,9 @@ export class LimitClient implements SharedLimits {
     const asked = this.#asked ?? [];
     this.#asked = undefined;
     this.#isSilent = false;
-    // The callers whose limit checks get their answers below may immediately report closed connections or refusals.
-    // While `#isPausing` is true, the reader collects these reports and sends them with the next batch.
+    // The loop below passes the answers to the callers of the limit checks. A caller may then immediately report a
+    // closed connection or a refusal. While `#isPausing` is true, the reader collects these reports and sends them with
+    // the next batch.
     this.#isPausing = true;
     for (const [at, { ask, timer, settle, isGivenUp }] of asked.entries()) {
       const answer = answers[at] ?? null;
@@ -141,7 +145,7 @@ export class LimitClient implements SharedLimits {
     });
   }
 
-  /** Handles a message of the node about shared limits that is not an answer to a limit check. */
+  /** Handles a message that the node sends without a limit check of this reader: `shutOut`, `full` or `makeRoom`. */
   receive(message: Extract<ToReader, { readonly kind: 'shutOut' | 'full' | 'makeRoom' }>): void {
     if (message.kind === 'shutOut') this.#listener?.shutOut(message.key);
     else if (message.kind === 'full') this.#listener?.full(message.isFull);
@@ -164,7 +168,8 @@ export class LimitClient implements SharedLimits {
 
   #giveUp(waiting: Waiting): void {
     waiting.isGivenUp = true;
-    // If the limit check is no longer in `#waiting`, the reader has sent it, so the node is silent.
+    // If the limit check is not in `#waiting` any more, the reader has already sent the check to the node. In this
+    // case, the node has not answered in time, so the reader treats the node as silent.
     if (!this.#waiting.delete(waiting)) this.#isSilent = true;
   }
 

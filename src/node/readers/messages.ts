@@ -59,8 +59,8 @@ export const UPDATES_WAITING_MAX = 10_000;
  */
 export const LIMIT_ASKS_AT_ONCE = 500;
 /**
- * Maximum number of limit checks that wait in a reader. By default, a reader has fewer connections than this, and each
- * connection waits for at most one limit check.
+ * Maximum number of limit checks that wait in a reader. By default, a reader has fewer connections than this maximum,
+ * and each connection waits for at most one limit check.
  */
 export const LIMIT_ASKS_WAITING_MAX = 20_000;
 /**
@@ -74,7 +74,7 @@ export const READ_ANSWER_MS_MAX = 10_000;
 
 /**
  * Maximum number of clients in each of the lists `refused` and `shutOut` of a `LimitReport`. In the time between two
- * reports, a reader normally serves fewer clients than this.
+ * reports, a reader normally serves fewer clients than this maximum.
  */
 export const LIMIT_REPORTED_MAX = 1_000;
 
@@ -234,7 +234,7 @@ export function busy(): ProtocolError {
   return new ProtocolError('NODE_BUSY', {}, 'Too many requests wait for the node: send the request again later.');
 }
 
-/** Returns the error for a limit check or a read that the node does not answer in time. Possibly the node hangs. */
+/** Returns the error for a limit check or a read that the node does not answer in time. The node may hang. */
 export function silent(): ProtocolError {
   return new ProtocolError(
     'NODE_SILENT',

@@ -2,8 +2,8 @@
  * The reader's end of the channel between the node and a reader (a process that answers HTTP for the node). A read asks
  * the node for data that only the node has. A write passes to the node an HTTP request that changes data. The number of
  * unanswered reads is limited, and so is the number of unanswered writes. A read fails if no answer comes within
- * `READ_ANSWER_MS_MAX`. A sent write has no time limit, and fails only if the node answers with an error, because only
- * the node knows whether the write was done.
+ * `READ_ANSWER_MS_MAX`. Only the node knows whether a write was done. A sent write therefore has no time limit, and
+ * fails only if the node answers with an error.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -24,8 +24,8 @@ import {
 } from './messages.ts';
 
 /**
- * Pause in milliseconds between the answers to reads and the next reads, so that a flood of reads takes only a small
- * part of the node's time.
+ * After the node has answered the reads of this client, the client waits for this number of milliseconds before it
+ * sends the next reads. A flood of reads therefore takes only a small part of the node's time.
  */
 const REST_MS = 2;
 
@@ -43,7 +43,10 @@ export class NodeRpcClient {
   readonly #reads = new Map<string, Waiting>();
   /** Reads that were sent and not answered yet. */
   #asked: readonly Waiting[] = [];
-  /** True from the time when a sent read fails without an answer until the node answers. */
+  /**
+   * True if the node has not answered a sent read within `READ_ANSWER_MS_MAX`. The next answer of the node sets the
+   * value to false.
+   */
   #isSilent = false;
   #isPausing = false;
   readonly #writes = new Map<number, (outcome: Outcome) => void>();

@@ -75,7 +75,7 @@ export class NodeRpcServer {
     this.#sendUpdate();
   }
 
-  /** Called when the reader is ready, and when it has confirmed an update. */
+  /** Called once when the reader is ready, and then each time the reader has confirmed an update. */
   taken(): void {
     this.#isUpdateUnconfirmed = false;
     if (this.#move === 'unconfirmed') this.#move = 'confirmed';
@@ -93,7 +93,7 @@ export class NodeRpcServer {
     try {
       this.#send({ kind: 'answers', outcomes });
     } catch (error) {
-      // An outcome contains a value that cannot be sent to another process, for example a function.
+      // `#send` throws if an outcome contains a value that cannot be sent to another process, for example a function.
       this.#send({ kind: 'answers', outcomes: outcomes.map(() => failedOutcome(error)) });
     }
   }

@@ -57,8 +57,9 @@ interface View {
 
 export function createReaderApi({ rules, identity, reader, channel }: ReaderApiParts): ReaderApi {
   const listeners = new Set<NodeListener>();
-  // For each confirmed transaction, the time at which the pool of the node received it, before a block contained it. A
-  // reader needs no times of other transactions, because its chain data contain only confirmed transactions.
+  // The arrival times of confirmed transactions, by the id of the transaction. A transaction has an arrival time if it
+  // was in the pool of the node before a block contained it. A reader needs no times of other transactions, because its
+  // chain data contain only confirmed transactions.
   const receivedAtMs = new LruMap<string, number>(CONFIRMED_TIMES_MAX);
   const logOf = (store: StoredChain): ChainLog =>
     createChainLog(store, { finalizedHeight: (state) => rules.finalizedHeight(state) });
@@ -134,7 +135,8 @@ export function createReaderApi({ rules, identity, reader, channel }: ReaderApiP
   return {
     api,
     applyUpdate({ chain, times, received }) {
-      // Store the times before the move to the new view, so that the new view has the times of its new transactions.
+      // Store the arrival times before the move to the new view, so that the arrival times of the new view's
+      // transactions are known.
       for (const [id, timeMs] of times) receivedAtMs.set(id, timeMs);
       for (const transaction of received) {
         for (const listener of listeners) listener.transactionReceived?.(transaction);

@@ -51,9 +51,9 @@ const DRAIN_MS_MAX = 20_000;
  */
 const START_MS_MAX = 60_000;
 /**
- * The pool kills a starting reader that sends no message for this number of ping intervals (20 s). A start takes about
- * one second. After each such kill in a row, the pool doubles the time for the next reader, because the machine may be
- * slow.
+ * The pool kills a starting reader that sends no message for this number of ping intervals (20 s). A reader normally
+ * starts in about one second. After each such kill in a row, the pool doubles the time for the next reader, because the
+ * machine may be slow.
  */
 const STARTING_PINGS_MAX = 80;
 /**
@@ -79,7 +79,9 @@ export interface ReaderPoolOptions {
   readonly program?: string;
   /** Process that the node has already started for the first reader; default: a new process. */
   readonly firstChild?: ReaderChild | undefined;
-  /** If a reader uses more memory than this, the pool replaces the reader; default: `MEMORY_BYTES_MAX`. */
+  /**
+   * If a reader uses more memory than this number of bytes, the pool replaces the reader; default: `MEMORY_BYTES_MAX`.
+   */
   readonly memoryBytesMax?: number;
   /**
    * Number of ping intervals without a message after which the pool kills a starting reader; default:

@@ -1,7 +1,7 @@
 /**
- * Runs in a process that answers HTTP beside the node (a reader). A reader has none of the node's keys and journals,
- * and does not change the chain. The reader reads the chain from the store, and asks the node for all other data over
- * the channel between the processes. The reader ends when the node ends.
+ * The main module of a reader: a process that answers HTTP beside the node. A reader has none of the node's keys and
+ * journals, and does not change the chain. The reader reads the chain from the store, and asks the node for all other
+ * data over the channel between the processes. The reader ends when the node ends.
  */
 
 import { createHttpServer, type HttpServer } from '../../http/http-server.ts';
@@ -24,9 +24,10 @@ const REPORT_MS = 200;
 
 /**
  * The node sends a message to each ready reader about every 250 ms. If the reader has handled no message for
- * `QUIET_MS_MAX` milliseconds, it probably got no processor time. Messages about new blocks may then wait behind HTTP
- * requests that the reader handles first. The node may also delay these messages until the reader has confirmed an
- * earlier update. At the next message or HTTP request, the reader therefore looks for new blocks in the store.
+ * `QUIET_MS_MAX` milliseconds, it probably got no processor time. In this case, messages about new blocks may wait
+ * behind HTTP requests that the reader handles first. The node may also delay these messages until the reader has
+ * confirmed an earlier update. At the next message or HTTP request, the reader therefore looks for new blocks in the
+ * store.
  */
 const QUIET_MS_MAX = 500;
 
@@ -38,7 +39,7 @@ const BEHIND_RETRY_MS = 200;
  * This function then waits until the indexes are complete. The node completes the indexes within about a second after
  * it knows that a reader starts.
  *
- * @throws ProtocolError like `openChainSnapshot`
+ * @throws ProtocolError in the same cases as `openChainSnapshot`
  */
 async function openComplete(
   options: ConstructorParameters<typeof ChainReader>[0],
@@ -117,7 +118,8 @@ export function runReader(rulesOf: (params: ChainParams) => Rules): void {
   };
 
   const sendReport = (): void => {
-    // If the node is killed before it acknowledges a listening socket, `process` emits no `disconnect`.
+    // If the node is killed before it acknowledges a listening socket, `process` emits no `disconnect`. The reader
+    // therefore also checks here whether the node is still connected.
     if (!process.connected) process.exit(0);
     const report = isReportTaken ? observer.take() : undefined;
     if (report === undefined) return;

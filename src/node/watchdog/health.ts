@@ -5,15 +5,16 @@ import type { PulseReading } from './pulse.ts';
 
 export interface HealthLimits {
   /**
-   * Maximum of `Sample.ownBytes`. Above a share of this number (`COLLECT_SHARE`), and again above the number itself,
-   * the watchdog requests a garbage collection. If the memory stays above the number, the watchdog ends the process.
-   * The watchdog ends the process immediately if the memory is far above the number (`FLOOD_SHARE`), or if the memory
-   * is above the number and the main thread cannot start a collection.
+   * Maximum of `Sample.ownBytes`. While the memory is above a share of this number (`COLLECT_SHARE`), the watchdog
+   * requests garbage collections, at most one in each `COLLECT_INTERVAL_MS`. When the memory rises above the number
+   * itself, the watchdog immediately requests another garbage collection. If the memory stays above the number, the
+   * watchdog ends the process. The watchdog ends the process immediately if the memory is far above the number
+   * (`FLOOD_SHARE`), or if the memory is above the number and the main thread cannot start a collection.
    */
   readonly memoryLimitBytes: number;
   /**
-   * Longest time in milliseconds for which the main thread may be blocked, or may mostly collect garbage
-   * (`GC_SHARE_MAX`); 0 for no limit.
+   * Longest time in milliseconds for which the main thread may be blocked, or may spend most of its time on garbage
+   * collection (`GC_SHARE_MAX`); 0 for no limit.
    */
   readonly blockedMsMax: number;
 }
@@ -78,9 +79,9 @@ const HEAP_FULL_MS = 2000;
  */
 const GC_SHARE_MAX = 0.8;
 /**
- * The watchdog does not end the process because of `GC_SHARE_MAX` if the processor time of the process is below this
- * share of the period. Other programs then use the machine, and a collection takes long because it waits for a
- * processor. A new process would also have to wait for a processor.
+ * If the processor time of the process is below this share of the period, the watchdog ignores `GC_SHARE_MAX`. In this
+ * case, other programs use the processors, and a garbage collection takes long because it waits for a processor. A new
+ * process would also have to wait for a processor.
  */
 const PROCESSOR_SHARE_MIN = 0.5;
 
@@ -91,8 +92,9 @@ export class Health {
   readonly #limits: HealthLimits;
   #last: Sample | undefined;
   /**
-   * Clock of this object: the sum of the times between samples, in milliseconds. Each time counts as at most
-   * `STEP_MS_MAX`. The sum excludes the time for which the main thread waited for a processor.
+   * Clock of this object: the sum of the times between samples, in milliseconds. If the time between two samples is
+   * longer than `STEP_MS_MAX`, the sum contains only `STEP_MS_MAX` of it. The sum excludes the time for which the main
+   * thread waited for a processor.
    */
   #nowMs = 0;
   /** Time in milliseconds for which the main thread waited for a processor, but which `#nowMs` does not exclude yet. */
@@ -111,8 +113,8 @@ export class Health {
   #aboveSinceMs: number | undefined;
   #collectedMs = Number.NEGATIVE_INFINITY;
   /**
-   * Samples of the last `blockedMsMax` milliseconds by `#nowMs`, oldest first. Their `gcMs` and `usedMs` are running
-   * totals.
+   * The samples of the last `blockedMsMax` milliseconds, oldest first. `#nowMs` is the clock that measures these
+   * milliseconds. Their `gcMs` and `usedMs` are running totals.
    */
   #gcMarks: (Pick<Sample, 'atMs' | 'gcMs' | 'usedMs'> & { readonly nowMs: number })[] = [];
 
@@ -185,8 +187,8 @@ export class Health {
     if (oldest === undefined || this.#nowMs - oldest.nowMs < blockedMsMax) return undefined;
     this.#gcMarks.shift();
     const spentMs = gcMs - oldest.gcMs;
-    // The duration of a collection includes the waits of the main thread for a processor, so `passedMs` must include
-    // these waits, too. `#nowMs` excludes the waits.
+    // The duration of a garbage collection includes the waits of the main thread for a processor, so `passedMs` must
+    // include these waits, too. The code therefore uses `atMs` here. The clock `#nowMs` excludes the waits.
     const passedMs = atMs - oldest.atMs;
     if (spentMs < GC_SHARE_MAX * passedMs || usedMs - oldest.usedMs < PROCESSOR_SHARE_MIN * passedMs) return undefined;
     const reason = `garbage collection took ${seconds(spentMs)} of the last ${seconds(passedMs)} s (watchdog.blockedMaxS)`;

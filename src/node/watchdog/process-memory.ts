@@ -4,7 +4,7 @@ import { openSync, readSync } from 'node:fs';
 
 const KIB = 1024;
 const STATUS_FILE = '/proc/self/status';
-/** Size of the buffer for the content of `STATUS_FILE`, which usually has about 1,500 bytes. */
+/** Size in bytes of the buffer for the content of `STATUS_FILE`. The content usually has about 1,500 bytes. */
 const STATUS_BYTES_MAX = 16_384;
 
 /** Descriptor of `STATUS_FILE`; `undefined` while the file is not yet open, `null` if the system has no such file. */

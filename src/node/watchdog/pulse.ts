@@ -1,6 +1,7 @@
 /**
  * Shared memory between the main thread and the watchdog's thread. At each beat of a timer, the main thread writes its
- * state to this memory. The watchdog writes requests for garbage collections and for the end of the process.
+ * state to this memory. The watchdog writes its requests to the same memory: a request for a garbage collection, or for
+ * the end of the process.
  */
 
 /** Positions of the integers in the shared memory. */
@@ -26,7 +27,7 @@ export interface PulseReading {
   readonly beats: number;
   /**
    * False while the node starts: the watchdog then checks only the memory and the heap. True afterwards: the watchdog
-   * also checks whether the main thread is blocked or mostly collects garbage.
+   * also checks whether the main thread is blocked, or spends most of its time on garbage collection.
    */
   readonly isArmed: boolean;
   /** True when the inspector of Node.js is active. A debugger can then stop the main thread. */

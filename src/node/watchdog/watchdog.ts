@@ -42,9 +42,9 @@ export interface WatchdogData {
 
 export interface Watchdog {
   /**
-   * From this call on, the watchdog also ends the process when the main thread is blocked or mostly collects garbage.
-   * Before this call, the watchdog checks only the memory and the heap. The program calls `arm` when the node has
-   * started.
+   * From this call on, the watchdog also ends the process when the main thread is blocked, or spends most of its time
+   * on garbage collection. Before this call, the watchdog checks only the memory and the heap. The program calls `arm`
+   * when the node has started.
    */
   arm(): void;
   stop(): Promise<void>;

@@ -19,8 +19,9 @@ export type BlockTransactionRules = Pick<TransactionRules, 'verifyTransaction' |
 /**
  * Checks that a block follows the tip, and returns the header of the block's parent.
  *
- * @param text returns the generation's message for a block that does not follow the tip; `parent` is the header that
- *   the node's own chain has one height below the block; undefined if the chain has no header at this height
+ * @param text function that returns the generation's error message for a block that does not follow the tip. Its
+ *   argument `parent` is the header that the node's own chain has one height below the block; undefined if the chain
+ *   has no header at this height
  * @throws BlockRejected `BLOCK_KNOWN` if the chain already has the block; `BLOCK_PREVIOUS_INVALID` if the block does
  *   not follow the tip
  */
@@ -56,7 +57,8 @@ interface BlockSlots {
 /**
  * Checks that the slot of a block is after the slot of its parent, and not in the future.
  *
- * @returns undefined if the slot is correct; otherwise the three compared slots
+ * @returns undefined if the slot is correct; otherwise the slot of the block, the slot of the parent and the current
+ *   slot
  */
 export function slotFault(
   block: BlockHeader,
@@ -92,7 +94,8 @@ export function verifyReward(block: BlockHeader, expected: bigint, params: Chain
 
 /**
  * @param order the order of forgers in the block's round; undefined if the delegate list of the round is unknown
- * @param text returns the generation's message for a slot that the generator of the block does not own
+ * @param text returns the message of the error, in the wording of the network's generation. The argument is the slot of
+ *   the block
  * @throws BlockRejected `BLOCK_FORGER_INVALID` if the generator does not own the slot, or if `order` is undefined
  */
 export function verifyForger(

@@ -122,7 +122,7 @@ interface Pair {
   readonly path: string;
 }
 
-/** The pairs of members that are still to be compared, or the reason why the two values contradict each other. */
+/** Returns the pairs of members that must still be compared, or the reason why the two values contradict each other. */
 function membersOf({ given, known, path }: Pair): Pair[] | string {
   if (known === undefined) return 'is unknown';
   if (Array.isArray(given) && Array.isArray(known)) {

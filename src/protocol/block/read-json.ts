@@ -97,8 +97,9 @@ export function readTotal(json: unknown, name: string): bigint {
 }
 
 /**
- * Reads a total like `readTotal`, but for a total that includes amounts which no signature covers. A lisk-sdk node may
- * forge and send a block with a total that lisk-sdk cannot store.
+ * Reads a total that includes amounts which no signature covers. The function returns the same values as `readTotal`,
+ * but throws another error for a total that lisk-sdk cannot store. A lisk-sdk node may forge and send a block with such
+ * a total.
  *
  * @throws BlockRejected `BLOCK_UNSTORABLE` for such a total: `Infinity`, `NaN`, a positive fraction, or a number of
  *   more than 64 bits; `BLOCK_MALFORMED` for any other invalid total

@@ -17,7 +17,7 @@ export interface BlockFormat {
   /** The bytes that the generator signs: the header without its signature. */
   headerBytes(header: BlockHeader): Uint8Array;
   /**
-   * The bytes of a transaction from which its id is computed. The bytes include the primary and the second signature,
+   * The bytes from which the id of a transaction is computed. The bytes include the primary and the second signature,
    * but not the signatures of members of a multisignature group.
    */
   transactionBytes(transaction: Transaction): Uint8Array;

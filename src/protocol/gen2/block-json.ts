@@ -137,11 +137,13 @@ function readNumberOfTransactions(json: unknown, length: number): number {
 }
 
 /**
- * Reads the total amount or the total fee. A JSON number above 2^53 - 1 may be inexact. For such a number, the result
- * is the sum over the transactions, if the sum rounds to the number. If not, `readTotal` reads or refuses the number.
+ * Reads the total amount or the total fee. A JSON number above 2^53 - 1 may be inexact. The function therefore compares
+ * such a number with the exact sum over the transactions, rounded to a double. If the two are equal, the result is the
+ * exact sum. Otherwise, the result or the error is that of `readTotal`.
  *
- * Release 2.3.8 of lisk-sdk writes and accepts a header with a sum of more than 64 bits. The release passes the block
- * on, and then fails to store it. The sender of such a block may therefore be honest, and gets no penalty points.
+ * Release 2.3.8 of lisk-sdk writes and accepts a header whose total amount or total fee needs more than 64 bits. The
+ * release passes the block on, and then fails to store it. The sender of such a block may therefore be honest, and gets
+ * no penalty points.
  *
  * @throws BlockRejected `BLOCK_MALFORMED`, or `BLOCK_UNSTORABLE` for a sum of more than 64 bits
  */

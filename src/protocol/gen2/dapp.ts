@@ -82,7 +82,10 @@ export function dappErrors(dapp: DappDescription, id: string): TransactionError[
   return errors;
 }
 
-/** Copies the known members. Empty texts are left out, because they add nothing to the signed bytes. */
+/**
+ * Copies the known members of an application description. The copy does not contain optional members with empty texts,
+ * because they add nothing to the signed bytes.
+ */
 function dappOf({ name, type, category, ...optional }: DappDescription): DappDescription {
   const { description, tags, link, icon } = optional;
   const texts = Object.entries({ description, tags, link, icon }).flatMap(([key, text]) =>

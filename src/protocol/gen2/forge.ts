@@ -39,8 +39,8 @@ type Signed = Pick<SignedHeader, 'height' | 'timestamp'>;
 /**
  * The reason why a delegate that signed the header `last` must not sign `next`; undefined if the delegate may sign it.
  * Generation 2 does not punish contradictions. But a delegate that signs two blocks for one slot or height splits the
- * network. The function knows only the last signed header of the delegate, so the function treats all slots before the
- * slot of this header as used.
+ * network. The function gets only the last header that the delegate signed. It therefore assumes that the delegate has
+ * also signed a block for each earlier slot.
  */
 export function contradictionWith(last: Signed, next: Signed, params: BuildParts['params']): string | undefined {
   if (slotAt(next.timestamp, params) <= slotAt(last.timestamp, params)) {

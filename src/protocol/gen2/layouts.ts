@@ -222,8 +222,9 @@ const outTransfer = layoutOf({
   kind: 'outTransfer',
   fee: () => FEES.outTransfer,
   encode: ({ dappId, transactionId }) => Buffer.from(dappId + transactionId, 'latin1'),
-  // The detail contains the length of the application's id. If the recipient's text cannot be computed from the bytes,
-  // the detail also contains this text.
+  // The detail of a transaction is the data that its bytes do not contain (`TransactionLayout.detail`). Here the detail
+  // contains the length of the application's id. If the recipient's text cannot be computed from the bytes, the detail
+  // also contains this text.
   detail: ({ dappId, recipientId }) =>
     Buffer.concat([Buffer.from([dappId.length]), recipientDetail({ recipientId }) ?? Buffer.alloc(0)]),
   decode: (asset, head, detail) => {
@@ -297,8 +298,8 @@ function integerIn(text: string): bigint | undefined {
 
 /**
  * Reads amount and recipient; undefined if the amount (see `beddowsOf`) or the recipient is wrong. A recipient must be
- * `NaNL` or digits and an `L`, with at most `RECIPIENT_DIGITS_MAX` characters. The transaction rules may still refuse
- * the returned values.
+ * the text `NaNL`, or a text of digits followed by an `L`. This text must have at most `RECIPIENT_DIGITS_MAX`
+ * characters. The transaction rules may still refuse the returned values.
  */
 export function movementOf(amount: string, recipientId: unknown): { amount: bigint; recipientId: Address } | undefined {
   const beddows = beddowsOf(amount);

@@ -68,8 +68,8 @@ const STATIC_FEES = [
  * together later (`validateTransaction`), as lisk-sdk does. The function accepts a malformed transaction if the network
  * has an exception for it.
  *
- * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. The list of errors
- *   is empty where lisk-sdk throws a single `Error` instead of a list of errors
+ * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with all errors. If lisk-sdk throws
+ *   a single `Error` for the fault, and not a list of errors, the list is empty
  */
 export function transactionFromJson(json: unknown, types: Types, exceptions: Exceptions): Transaction {
   const { errors, transaction } = readTransaction(json, types);
@@ -86,7 +86,7 @@ export function isExceptedShape(transaction: Transaction, types: Types, exceptio
   return errors.length > 0 && isExcepted(errors, transaction, exceptions, GEN2_DIALECT);
 }
 
-/** Errors in the id and the fee that a transaction states. */
+/** Returns an error if the id in the transaction is wrong, and an error if the fee in the transaction is wrong. */
 export function statedErrors(transaction: Transaction, types: Types): readonly TransactionError[] {
   const errors: TransactionError[] = [];
   const { id, fee, payload } = transaction;
@@ -101,9 +101,9 @@ export function statedErrors(transaction: Transaction, types: Types): readonly T
 }
 
 /**
- * Reads a transaction of a genesis block. The function checks only the base schema, and whether the bytes can contain
- * the payload. Other limits of the payload do not apply. Id and fee come from the document. A missing id is computed,
- * and a missing fee is the fee in `STATIC_FEES`.
+ * Reads a transaction of a genesis block. The function makes two checks: whether the JSON satisfies the base schema,
+ * and whether the bytes of a transaction can contain the payload. Other limits of the payload do not apply. Id and fee
+ * come from the document. A missing id is computed, and a missing fee is the fee in `STATIC_FEES`.
  *
  * @throws TransactionRejected `TRANSACTION_TYPE_UNKNOWN`, or `TRANSACTION_INVALID` with the errors of these checks
  */
@@ -205,7 +205,8 @@ function readTransaction(json: unknown, types: Types): Reading {
   if (isShapeless || reading.payload === undefined) return { errors, transaction: undefined };
   const transaction = transactionOf(document as CheckedDocument, reading.payload);
   if (isU64Decimal(id)) return { errors, transaction };
-  // The format `id` of the schema accepts leading zeros, but the id of a transaction has no leading zeros.
+  // The schema has accepted the id although it has leading zeros. The id of a transaction never has leading zeros, so
+  // the id is wrong.
   const expected = computedId(transaction);
   return {
     errors: [...errors, transactionError(id, 'Invalid transaction id', '.id', id, expected)],
@@ -312,10 +313,11 @@ function writtenIn({ senderPublicKey, asset }: CheckedDocument, payload: Payload
 }
 
 /**
- * For a number, returns its decimal text. For a string of decimal digits, returns the digits without leading zeros, or
- * with an exponent if there are more than 21 of them (`digitsText`). Returns undefined for any other value.
+ * For a number, returns its decimal text. For a string of decimal digits, removes the leading zeros. If more than 21
+ * digits remain, returns the number with an exponent (`digitsText`); otherwise returns these digits. Returns undefined
+ * for any other value.
  *
- * @throws TransactionRejected for a number whose text has no exponent and more than 15 significant digits; lisk-sdk's
+ * @throws TransactionRejected for a number whose text has more than 15 significant digits and no exponent; lisk-sdk's
  *   number library refuses such a number
  */
 function numberText(value: unknown): string | undefined {

@@ -28,7 +28,7 @@ import { beddowsOf, LEGACY_LAYOUTS, looseMovementOf, movementOf } from './layout
  */
 const containsNul = (text: string): boolean => text.includes('\0') || text.includes('U00000000');
 
-/** Compiles schemas with the formats of generation 2. */
+/** Compiles schemas. `containsNul` and `isDigitId` check the formats that differ between the generations. */
 export const GEN2_SHAPES = createShapeCompiler(containsNul, isDigitId);
 
 /** The members of a transaction's JSON that `readPayload` reads or checks. */
@@ -92,10 +92,10 @@ function wrapped(name: string, schema: object): Shape {
 }
 
 /**
- * Copies only the member `name` of an asset. If the value of this member is an object, the copy of the value has only
- * the members that the argument `members` lists. A value that is not an object stays unchanged. For a missing or falsy
- * asset, the result is an asset whose member `name` is an empty object. Any other asset that is not an object stays
- * unchanged.
+ * Copies only one member of an asset: the member that the argument `name` names. If the value of this member is an
+ * object, the copy of the value has only the members that the argument `members` lists. A value that is not an object
+ * stays unchanged. If the asset is missing or falsy, the function returns a new asset in which the value of this one
+ * member is an empty object. Any other asset that is not an object stays unchanged.
  */
 function unwrapped(asset: unknown, name: string, members: readonly string[]): unknown {
   if (!asset) return { [name]: {} };
@@ -282,9 +282,9 @@ const outTransfer = typeOf(
     if (moved === undefined || typeof dappId !== 'string' || typeof transactionId !== 'string') {
       return { errors: errors.all, payload: undefined };
     }
-    // The store of this node keeps a transfer out of an application with one byte for the length of the application's
-    // id, so the id has at most 255 characters. This limit refuses no id that lisk-sdk can store, because the database
-    // of lisk-sdk limits an id to 20 characters.
+    // The store of this node writes the length of the application's id in one byte, so the id has at most 255
+    // characters. This limit refuses no id that lisk-sdk can store, because the database of lisk-sdk limits an id to 20
+    // characters.
     if (dappId.length > DAPP_ID_CHARACTERS_MAX) {
       return { errors: errors.all, payload: undefined };
     }

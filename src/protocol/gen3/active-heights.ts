@@ -9,19 +9,21 @@ import type { StateReader } from '../state.ts';
 import type { PublicKey } from '../types.ts';
 
 /**
- * `minHeightActive` searches the active list (the list from which the forgers of round `newestList` come), and at most
- * this number of earlier frozen lists. Still earlier lists have no effect, because a header votes only for heights in
- * its own round and in the three rounds before this round.
+ * Maximum number of earlier frozen lists that `minHeightActive` searches besides the active list. The active list is
+ * the list from which the forgers of round `newestList` come. Still earlier lists have no effect, because a header
+ * votes only for heights in its own round and in the three rounds before this round.
  */
 const LISTS_LOOKED_BACK = 3;
 
 /**
  * First height of the consecutive rounds in which the delegate is active. The last of these rounds is round
- * `newestList`. The active list is the frozen list from which the forgers of this last round come. The function looks
- * at three earlier rounds at most.
+ * `newestList`. The active list is the frozen list from which the forgers of this last round come. The function
+ * examines round `newestList` and at most the three rounds before it.
  *
- * @param newestList number of the last of these rounds; in this round, the newest frozen list has the same number
- * @param offset number of rounds between freezing a list and using it
+ * @param newestList number of the last of these rounds. The newest frozen list in this round has the same number as the
+ *   round
+ * @param offset difference between the number of a round and the number of the list that this round uses (see
+ *   `listIndexOf`)
  * @returns undefined if the delegate is not in the active list
  */
 export function minHeightActive(

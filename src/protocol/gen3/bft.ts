@@ -6,9 +6,9 @@
  *
  * The protocol needs two heights of a delegate: its last prevote and its last precommit. The newest voting header of
  * the delegate in the BFT state gives both. The last prevote is the height of this header. The last precommit is stored
- * with this header. If a delegate has no voting header in the BFT state, the protocol needs neither height. The earlier
- * votes of such a delegate are below the last `range` heights (see `BftLimits`). A new header votes only within the
- * last `range` heights.
+ * with this header. If a delegate has no voting header in the BFT state, the protocol needs neither height. All earlier
+ * votes of such a delegate are for blocks more than `range` heights below the next header (see `BftLimits`). A header
+ * never votes for a block so far below it.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -61,7 +61,7 @@ interface HeaderLists {
 export interface BftState extends HeaderLists {
   readonly firstHeight: number;
   readonly generators: readonly PublicKey[];
-  /** Highest height that ever had enough prevotes; 0 if there is none. */
+  /** Highest height that ever had enough prevotes (`BftLimits.threshold`); 0 if no height ever had enough. */
   readonly maxPrevoted: number;
   /**
    * Highest height that ever had enough precommits. Until a height has enough precommits, the value is the argument of
@@ -126,12 +126,14 @@ export function contradictionOf(one: SignedHeights, other: SignedHeights): strin
 }
 
 /**
- * Whether a block gets the full reward. The argument `bftState` is the BFT state directly before the block. The height
- * that the header names as `maxHeightPreviouslyForged` decides, by the first rule that applies:
+ * Whether a block gets the full reward. The argument `bftState` is the BFT state directly before the block. In the
+ * following rules, the named height is the height that the header names as `maxHeightPreviouslyForged`. The first rule
+ * that applies decides about the reward:
  *
  * 1. If the named height is 0, the block gets the full reward.
- * 2. If the named height is not in the BFT state, or is the height of the header or above, the block gets the reduced
- *    reward. For a height below the BFT state, LIP-0014 grants the full reward, but the releases of lisk-sdk do not.
+ * 2. If the BFT state does not contain the named height, or if the named height is not below the height of the header,
+ *    the block gets the reduced reward. For a height below the BFT state, LIP-0014 grants the full reward, but the
+ *    releases of lisk-sdk do not.
  * 3. If the named height is more than `range` + 1 below the height of the header, the block gets the full reward.
  * 4. In all other cases, the block gets the full reward if the header's delegate made the block at the named height. If
  *    another delegate made the block at the named height, the new block gets the reduced reward.
@@ -200,9 +202,9 @@ export function addHeader(bftState: BftState, header: BftHeader, minHeightActive
 }
 
 /**
- * The lowest of the last `range` heights for which a header may precommit. From this height on, all blocks that the
- * delegate of the header forged are in this chain, according to the `maxHeightPreviouslyForged` of the delegate's
- * headers. `addHeader` applies further limits.
+ * Returns the lowest height for which a header may precommit. The result is at most `range` heights below the header.
+ * From this height on, all blocks that the delegate of the header forged are in this chain, according to the
+ * `maxHeightPreviouslyForged` of the delegate's headers. `addHeader` applies further limits.
  */
 function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLimits): number {
   const floor = Math.max(bftState.firstHeight, header.height - limits.range);
@@ -221,7 +223,10 @@ function minPrecommitHeight(bftState: BftState, header: BftHeader, limits: BftLi
   return Math.max(height + 1, floor);
 }
 
-/** Index of the delegate's newest voting header before the last header of the BFT state; -1 if there is none. */
+/**
+ * Index, in the lists of the BFT state, of the delegate's newest voting header. The last header of the lists does not
+ * count. If there is no such header, the result is -1.
+ */
 function newestVoteOf(bftState: BftState, generator: PublicKey): number {
   let index = bftState.generators.length - 1;
   do {

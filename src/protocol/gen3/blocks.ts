@@ -166,7 +166,7 @@ export function createBlockRules(
     if (after !== undefined) return after;
     if (options.refuseLeavingForgers) {
       // For the last block of a round, lisk-sdk 3.0.2 looks up the generator in the delegate list of the next round. If
-      // the list does not contain the generator, peers with lisk-sdk 3.0.2 stay on the chain without the block.
+      // the list does not contain the generator, nodes of lisk-sdk 3.0.2 refuse the block.
       throw rejected(block, 'BLOCK_FORGER_LEAVES', 'The generator is not active in the round after this block');
     }
     const round = roundOf(block.height, params);

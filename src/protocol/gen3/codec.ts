@@ -15,7 +15,7 @@ export { headerBytes } from '../block/header.ts';
 export { basicBytes, signedBytes, transactionBytes } from './transaction-bytes.ts';
 
 export interface Gen3Codec extends Codec {
-  /** The types that the transactions of this network can have after the genesis block, by number. */
+  /** The transaction types that this network allows in the blocks after the genesis block, by number. */
   readonly types: ReadonlyMap<number, TransactionType>;
 }
 

@@ -46,8 +46,8 @@ export function applyDpos(state: StateWriter, block: BlockHeader, params: ChainP
 
 /**
  * Number of frozen lists that stay in the state. The oldest list that the finality protocol can read is `offset + 4`
- * lists before the newest list (see `minHeightActive`). No vote depends on this oldest list, so `LISTS_KEPT_MIN` lists
- * are enough for an offset of 4.
+ * lists before the newest list (see `minHeightActive`). With this list, the state has `offset + 5` lists. No vote
+ * depends on this oldest list. If the offset is 4, the state therefore keeps only `LISTS_KEPT_MIN` lists.
  *
  * @param offset greatest number of rounds between freezing a list and using it on this network
  */

@@ -11,8 +11,8 @@ import { BLOCK_VERSION, type BlockRules } from './blocks.ts';
 import { finalityOf } from './bft-state.ts';
 
 /**
- * Builds and signs the block after `tip`. The function never signs a block that contradicts `request.previouslyForged`
- * or that `applyBlock` would refuse.
+ * Builds and signs the block after `tip`. The function never signs a block that `applyBlock` would refuse, and never a
+ * block that contradicts `request.previouslyForged`.
  *
  * @throws ProtocolError `FORGING_CONTRADICTS` if the header would contradict `request.previouslyForged`; or an error of
  *   `buildBlock`
@@ -37,8 +37,8 @@ export function forgeBlock(
 /**
  * The larger of two heights: the height of the delegate's last signed header, and the height that this header names as
  * `maxHeightPreviouslyForged`. The result is 0 if the delegate has signed no header. If the delegate moved to a shorter
- * branch, the height that the last header names can be the larger one. A new header must name the result: if it names a
- * lower height, it can contradict the last signed header.
+ * branch, the height that the last header names can be the larger one. A new header must have the larger height as its
+ * `maxHeightPreviouslyForged`. With a lower value, the new header can contradict the last signed header.
  */
 function highestForged(previous: SignedHeader | undefined): number {
   return previous === undefined ? 0 : Math.max(previous.height, previous.maxHeightPreviouslyForged);

@@ -8,7 +8,10 @@ import type { ForkStatus } from '../verdict.ts';
 
 type Timing = Pick<ChainParams, 'blockTimeS'>;
 
-/** The relation of a received block to the tip. The cases are tried in order, and the first match is the result. */
+/**
+ * Returns the relation of a received block to the tip. The function checks the cases in the order of the lines below,
+ * and returns the first match.
+ */
 export function forkStatus(tip: TipView, received: TipView, params: Timing): ForkStatus {
   if (extendsTip(tip.header, received.header)) return 'extends';
   if (tip.header.id === received.header.id) return 'same';

@@ -1,10 +1,10 @@
 /**
  * Decides when a delegate may sign again although this node does not know all earlier headers of the delegate
  * (LIP-0014). The node waits until a block that is newer than all unknown headers is final. Each unknown header is then
- * either on the chain of this node or on an abandoned branch. An unknown header on an abandoned branch can be higher
- * than the final block by at most the number of slots that the chain of this node missed before the final block. A new
- * header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the unknown headers. On a
- * chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`).
+ * either on the chain of this node or on an abandoned branch. The height of an unknown header on an abandoned branch
+ * has a maximum: the height of the final block, plus the number of slots that the chain of this node missed before the
+ * final block. A new header that names this maximum height as `maxHeightPreviouslyForged` contradicts none of the
+ * unknown headers. On a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`).
  */
 
 import type { ChainParams } from '../params.ts';
@@ -20,15 +20,14 @@ import { finalityOf } from './bft-state.ts';
  */
 const MONTH_S = 30 * 86_400;
 /**
- * Multiple of the usual time between the last final block and the tip (`finalityBlocks` slots). If the time between
- * these two blocks exceeds this multiple, the node treats finality as stopped. The node then states no time at which
- * the wait ends (`untilS`).
+ * Limit for the time between the last final block and the tip, as a multiple of the usual time (`finalityBlocks`
+ * slots). Above the limit, the node assumes that blocks no longer become final. In this case, the node states no time
+ * at which the wait ends (`untilS`).
  */
 const STANDING_TIMES = 2;
 /**
- * Height of the block after the genesis block, which is the first block that any delegate forged. The node counts
- * missed slots only from this block on, because block 1 has the time of the epoch, even if the network began much
- * later.
+ * Height of the first block that a delegate forged. This block follows the genesis block. Block 1 has the time of the
+ * epoch, even if the network began much later. The node therefore counts missed slots only from block 2 on.
  */
 const FIRST_FORGED_HEIGHT = 2;
 
@@ -98,7 +97,7 @@ export function handOver(
  *
  * @param wait.dueS chain time at which a block with the time `sinceS` should be final
  * @param wait.isNew whether the delegate forged none of the last `range` blocks (`ownHeaders`)
- * @returns 0 if there can be no unknown header; undefined if the wait must continue
+ * @returns the height; 0 if there can be no unknown header; undefined if the node must still wait
  */
 function boundOfYoungChain(
   state: StateReader,
@@ -109,7 +108,7 @@ function boundOfYoungChain(
   const first = state.header(FIRST_FORGED_HEIGHT);
   // If nobody has forged yet, there are no unknown headers. There are also no unknown headers if the delegate is new
   // and `sinceS` is before the end of the first forged block's slot. All unknown headers would then be older than
-  // `sinceS`, but nobody forged before this slot.
+  // `sinceS`, but nobody forged before the slot of the first forged block.
   if (first === undefined || (isNew && first.timestamp + blockTimeS > sinceS)) return 0;
   if (tip.timestamp < dueS) return undefined;
   // The height of the tip of a branch that has a block in each slot since the first forged block.
@@ -151,7 +150,8 @@ function ownHeaders(
 
 /**
  * Creates a header that stands for all earlier headers of the delegate. Its height is 0. Its
- * `maxHeightPreviouslyForged` is the highest height that any known or unknown header has or names.
+ * `maxHeightPreviouslyForged` is the highest height that any known or unknown header can have, or can state as its own
+ * `maxHeightPreviouslyForged`.
  */
 function naming(height: number, timestamp: number): SignedHeader {
   return { blockId: '', height: 0, timestamp, maxHeightPrevoted: 0, maxHeightPreviouslyForged: height };

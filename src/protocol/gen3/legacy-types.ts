@@ -1,8 +1,8 @@
 /**
  * Defines transaction types 0 to 7 for the history of a generation 3 chain. These types have the bytes of generation 2,
- * and assets in the form of generation 3. The assets include amounts and recipients. Most members are directly in the
- * asset. The description of an application is in a nested object (`asset.dapp`). The ids in transfers to and from
- * applications are also in nested objects (`asset.inTransfer`, `asset.outTransfer`).
+ * and assets in the form of generation 3. The asset also contains the amount and the recipient, if the transaction has
+ * them. Most members are directly in the asset. The description of an application is in a nested object (`asset.dapp`).
+ * The ids in transfers to and from applications are also in nested objects (`asset.inTransfer`, `asset.outTransfer`).
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -27,8 +27,9 @@ function typeOf<K extends PayloadKind>(
   type: number,
   kind: K,
   /**
-   * Whether the node rebuilds the asset from its known members, and so drops unknown members. For a rebuilt asset, the
-   * check of the base schema (`assetForBaseCheck`) gets an empty object, even if the asset is malformed.
+   * Whether the node rebuilds the asset from its known members, and so drops unknown members. If `rebuilt` is true,
+   * `assetForBaseCheck` returns an empty object, even for a malformed asset. The check of the base schema therefore
+   * never sees this asset.
    */
   rebuilt: boolean,
   readAsset: TransactionType['readAsset'],
@@ -239,8 +240,8 @@ function amountIn(asset: unknown): string {
 }
 
 /**
- * A member of the asset in the form that a schema checks. If the member is an object, the function returns a copy with
- * only the object's own properties. Any other value stays unchanged.
+ * Returns a member of the asset in the form in which a schema can check it. If the member is an object, the function
+ * returns a copy with only the object's own properties. Any other value stays unchanged.
  */
 function plainMember(asset: unknown, name: string): unknown {
   const value = member(asset, name);

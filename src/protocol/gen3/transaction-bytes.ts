@@ -5,7 +5,7 @@ import { createTransactionBytes } from '../tx/transaction-bytes.ts';
 import type { TransactionLayout } from '../tx/transaction-type.ts';
 import { GEN3_TYPES } from './transaction-types.ts';
 
-/** Layouts of this generation's types and of transaction types 0 to 7. */
+/** Layouts of the transaction types of generation 3, and of the older transaction types 0 to 7. */
 const LAYOUTS: ReadonlyMap<number, TransactionLayout> = new Map([...LEGACY_LAYOUTS, ...GEN3_TYPES]);
 
 export const {

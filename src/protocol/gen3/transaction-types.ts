@@ -36,13 +36,14 @@ interface AssetLayout<K extends PayloadKind> {
   readonly kind: K;
   readonly readAsset: TransactionType['readAsset'];
   /**
-   * Whether the node rebuilds the asset from its known members, and so drops unknown members. For a rebuilt asset, the
-   * check of the base schema (`assetForBaseCheck`) gets an empty object, even if the asset is malformed.
+   * Whether the node rebuilds the asset from its known members, and so drops unknown members. If `rebuilt` is true,
+   * `assetForBaseCheck` returns an empty object, even for a malformed asset. The check of the base schema therefore
+   * never sees this asset.
    */
   readonly rebuilt: boolean;
   /**
-   * Known members that the payload lacks, because no signature covers them. If there are such members, the node stores
-   * the rebuilt asset as JSON text that begins with these members.
+   * Returns the known members of the asset that no signature covers. The payload lacks these members. If there are such
+   * members, the node stores the rebuilt asset as JSON text that begins with these members.
    */
   unsigned?(asset: unknown): JsonObject | undefined;
   fee(payload: Extract<Payload, { kind: K }>): bigint;

@@ -12,8 +12,8 @@ export function createTransactionRules(params: ChainParams, codec: Gen3Codec): s
     dialect: GEN3_DIALECT,
     bytes,
     isAllowed: ({ type }, context) => codec.types.get(type)?.matches?.(context) ?? codec.types.has(type),
-    // In this generation, nodes compute the id and the fee, and ignore the values in the JSON, so neither value can be
-    // wrong.
+    // The JSON of a transaction may state an id and a fee. In this generation, nodes ignore both stated values and
+    // compute the id and the fee themselves, so a stated value is never an error.
     statedErrors: () => [],
     isExceptedShape: (transaction) => isExceptedShape(transaction, codec.types, params.exceptions),
     uniqueKinds: new Set(['delegate', 'vote']),

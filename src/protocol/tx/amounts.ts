@@ -56,8 +56,8 @@ export function countedAmount(transaction: Transaction): bigint | Decimal | unde
 const unsigned = new WeakMap<Transaction, Decimal | undefined>();
 
 /**
- * Returns true if the asset has an unknown member `amount` (which no signature covers) whose value counts as something
- * other than 0. A value that is no number also gives the result true.
+ * Returns true if the asset has an unknown member `amount`, and the value of this member does not count as 0. No
+ * signature covers this member. A value that is no number also gives the result true.
  */
 export function hasUnsignedAmount(transaction: Transaction): boolean {
   const amount = countedAmount(transaction);

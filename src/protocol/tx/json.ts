@@ -25,7 +25,8 @@ export function numberIn(value: unknown, name: string): number {
  * Maximum length of a list that is passed to a check. A longer list is first truncated to this length, so that a list
  * with a million entries costs little time. Outside genesis blocks, the longest list that a rule allows has 33 entries.
  * A truncated list is therefore still too long, and the check refuses it. A vote transaction in a genesis block may
- * have a list of any length. On all known networks, these lists have at most 101 entries, so they are not truncated.
+ * have a list of any length. On all known networks, the lists in these vote transactions have at most 101 entries, so
+ * they are not truncated.
  */
 const LIST_ITEMS_MAX = 200;
 

@@ -115,7 +115,7 @@ export interface SharedMembers {
  * Returns whether `members` have the form in which nodes write a transaction without signatures of group members.
  * Members in this form satisfy `BASE_PROPERTIES`. If the other members of the base schema are also valid, the caller
  * skips the schema check, which takes longer than all other steps of reading a transaction. If the result is false, the
- * caller must make the schema check, because the transaction may be valid all the same.
+ * transaction may still be valid, so the caller must make the schema check.
  */
 export function isPlainlyWritten(members: SharedMembers): boolean {
   const { id, blockId, height, confirmations, timestamp, signSignature, signatures, asset } = members;
@@ -172,7 +172,8 @@ function isPublicKey(text: string): boolean {
 
 /**
  * In generation 3, the format `id` accepts a plus or minus sign before the digits, and leading zeros, as in lisk-sdk.
- * Nodes do not use the id that a valid transaction of generation 3 states, because they compute the id from the bytes.
+ * If the JSON of a valid transaction of generation 3 states an id, nodes do not use this id. They compute the id from
+ * the bytes.
  */
 function isLooseId(text: string): boolean {
   if (text.startsWith('-')) return canonicalDigits(text.slice(1)) !== undefined;

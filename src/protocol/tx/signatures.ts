@@ -14,8 +14,9 @@ export interface GroupSignatureStatus {
   /**
    * `none`: the transaction needs no members' signatures, and has none. `pending`: there are fewer signatures than
    * needed, and the node has verified none of them. `ready`: there are enough signatures, and each is valid. `fail`: a
-   * signature is invalid, or occurs twice without an exception of the network. The status is also `fail` if the
-   * transaction has members' signatures although it registers no group and its sender is no multisignature account.
+   * signature is invalid, or the same signature occurs twice and the network has no exception for it. The status is
+   * also `fail` if the transaction has members' signatures although it registers no group and its sender is no
+   * multisignature account.
    */
   readonly status: 'none' | 'pending' | 'ready' | 'fail';
   readonly errors: readonly TransactionError[];
@@ -56,7 +57,8 @@ export function secondSignatureErrors(
 
 /**
  * Returns whether a transaction has enough valid signatures of group members. The registration of a group needs the
- * signatures of all members. A transaction of a group needs the signatures of at least `min` members.
+ * signatures of all members. Any other transaction of a multisignature account needs the signatures of at least `min`
+ * members.
  *
  * @param sender the account before the transaction; undefined if the account does not exist
  */
@@ -191,7 +193,7 @@ function matchOf(
  * make the checks of a search before the transaction is verified. If the search finds a member for each signature, the
  * later verification of the transaction makes only one check for each signature, and the results of these checks are
  * already in the signature cache. If the search does not find all members, the verification tries the members as if
- * there had been no search. No verdict depends on the search.
+ * there had been no search. The search never changes the result of the verification.
  *
  * For 15 signatures of a group of 15 members, the search takes 15 checks if the signatures are in the order of the
  * members, and 127 in the worst order. If the first signature matches no member, the search ends after at most 29

@@ -44,9 +44,9 @@ export interface TransactionBytes {
 }
 
 /**
- * The cached results for one transaction. `Known` is a class and no object literal, because V8 may allocate the objects
- * of a frequently used object literal in the old generation of its heap. Objects in the old generation stay in memory
- * long after their last use.
+ * The cached results for one transaction. `Known` is a class. If the code made these objects with an object literal
+ * instead, V8 might allocate them in the old generation of its heap. Objects in the old generation stay in memory long
+ * after their last use.
  */
 class Known {
   /**

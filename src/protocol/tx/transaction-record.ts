@@ -9,11 +9,12 @@
  * - the id, if it is not the computed id (only for layouts that are not `networkBound`);
  * - the recipient's key (`recipientPublicKey`);
  * - the data of the payload that the first part of the record does not contain (`TransactionLayout.detail`);
- * - a JSON text with those of the members `senderPublicKey`, `asset` and `signatures` of the transaction that the
- *   sender wrote in another form than nodes write them.
+ * - a JSON text with members of the transaction in the form in which the sender wrote them. Only `senderPublicKey`,
+ *   `asset` and `signatures` can be in this text. A member is in the text if nodes would write it in another form than
+ *   the sender.
  *
- * The node reads a record from its end. The bytes from which the id is computed can therefore stand unchanged at the
- * beginning of the record.
+ * The node reads a record from its end, where the flags are. The record can therefore begin with the bytes from which
+ * the id is computed, without other bytes before them.
  */
 
 import { addressOf } from '../../crypto/keys.ts';
@@ -49,8 +50,8 @@ export function encodeTransaction(
     flags |= HAS_FEE;
     parts.push(u64be(fee));
   }
-  // The id of a transaction differs from the computed id only in genesis blocks of generation 2, and if the network has
-  // an exception for the transaction.
+  // The id of a transaction can differ from the computed id in two cases: the transaction is part of a genesis block of
+  // generation 2, or the network has an exception for the transaction.
   if (layout?.networkBound === false && transaction.id !== computedId(transaction)) {
     flags |= HAS_ID;
     parts.push(u64be(BigInt(transaction.id)));

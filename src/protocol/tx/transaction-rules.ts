@@ -82,8 +82,9 @@ export interface TransactionRules extends Pick<
     verify: SignatureOracle,
   ): TransactionVerdict;
   /**
-   * Applies the transactions of a batch to `state`, one after another, limits the spending of each sender, and updates
-   * vote weights. Returns a verdict for each transaction. A failing or pending transaction changes nothing.
+   * Applies the transactions of a batch to `state`, one after another, and updates vote weights. Also checks that the
+   * balance of each sender before the batch covers the spending of the sender in the batch (`spending.ts`). Returns a
+   * verdict for each transaction. A failing or pending transaction changes nothing.
    *
    * @param tried contains, for each transaction, the overlay over `state` with which `tryTransaction` returned the
    *   verdict `ok`

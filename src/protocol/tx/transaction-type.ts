@@ -61,7 +61,8 @@ export interface TransactionLayout {
   /**
    * @param bytes the basic bytes, possibly followed by other bytes
    * @param length length of the basic bytes
-   * @param detail the stored result of `detail` for this transaction
+   * @param detail the bytes that the method `detail` returned for this transaction when it was stored; undefined if it
+   *   returned undefined
    * @throws ProtocolError `TRANSACTION_BYTES_INVALID` if the layout cannot decode `bytes`
    */
   decodeBasic(bytes: Buffer, length: number, detail?: Buffer): BasicFields;
@@ -79,8 +80,8 @@ export interface TransactionType extends TransactionLayout {
   readAsset(asset: unknown, id: string, senderId: Address): AssetReading;
   assetToJson(payload: Payload): JsonObject;
   /**
-   * Returns the JSON text of the asset if nodes pass the asset on in another form than the form that `assetToJson`
-   * returns. Otherwise, returns undefined.
+   * Returns the JSON text of the asset in the form in which nodes pass the asset on. Returns undefined if this form is
+   * the result of `assetToJson`.
    */
   writtenAsset(asset: unknown, payload: Payload): string | undefined;
   /**

@@ -14,7 +14,7 @@ import type { AssetReading } from './transaction-type.ts';
 
 type Transfer = Extract<Payload, { kind: 'transfer' }>;
 
-/** Schema of the asset's member `data`, which contains the text of a transfer. */
+/** Schema of the member `data` in the asset of a transfer. This member contains a text that the sender chooses. */
 export const TRANSFER_DATA = { type: 'string', format: 'transferData', maxLength: 64 } as const;
 
 /**
@@ -86,7 +86,8 @@ function transferOf(amount: string, recipientId: unknown, data: unknown): Transf
 
 /**
  * Returns `{ data: '' }` if the text of a transfer is present and empty; otherwise undefined. The codec keeps the empty
- * text as original JSON, because nodes pass it on although the signed bytes do not show it.
+ * text as original JSON, because nodes pass the empty text on, and the signed bytes do not show whether the transfer
+ * has an empty text or none.
  */
 export function emptyData(asset: unknown): JsonObject | undefined {
   return member(asset, 'data') === '' ? { data: '' } : undefined;

@@ -15,7 +15,7 @@ import { countedAmount } from './amounts.ts';
  * assets recursively when it stores them. The depth that lisk-sdk can copy depends on how much of its code V8 has
  * compiled. This depth is at most 1,780 levels in a fresh process, and up to 3,141 levels in a process that has run for
  * a long time. The limit of this node is above 3,141, because this node must accept every asset that any lisk-sdk node
- * can store. The limit is below 4,000, because V8 can write JSON of up to about 4,000 levels in this node.
+ * can store. The limit is below 4,000, because V8 cannot write JSON of more than about 4,000 levels in this node.
  */
 const ASSET_NESTING_MAX = 3_400;
 
@@ -110,8 +110,8 @@ function tooDeep(id: TransactionId, levelsMax: number): TransactionError {
 }
 
 /**
- * Returns the reason why the pool refuses a transaction that a block may contain. Returns undefined if the pool accepts
- * the transaction.
+ * Returns the reason why the pool must refuse a transaction, even though a block with this transaction may be valid.
+ * Returns undefined if there is no such reason.
  */
 export function poolFault(transaction: Transaction): TransactionError | undefined {
   const { id, written } = transaction;
@@ -178,8 +178,8 @@ function isSameText(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns an object with the member of `Transaction.written` that stores a sender's key in the letter case of `key`.
- * Returns an empty object if `key` is in lower case, because the node then stores no such member.
+ * Returns an object with the member `senderPublicKey` of `Transaction.written`, which stores the key with its
+ * upper-case letters. Returns an empty object if `key` is in lower case, because the node then stores no such member.
  */
 export function writtenKey(key: string): Pick<OriginalJson, 'senderPublicKey'> {
   return isLowerCase(key) ? {} : { senderPublicKey: key };

@@ -42,7 +42,8 @@ export function noUnfinishedWeights(): UnfinishedWeights {
 }
 
 /**
- * Subtracts the amounts in `pendingAmounts` from the vote weights at the end of a block.
+ * Completes the vote weights at the end of a block: subtracts the amounts in `pendingAmounts` from the weights of their
+ * delegates.
  *
  * @returns a delegate whose weight lisk-sdk cannot store (the block is then invalid); undefined if lisk-sdk can store
  *   all weights
@@ -143,7 +144,7 @@ export function applyVoteWeight(
  * `pending`).
  *
  * @param by beddows to add; may be negative
- * @returns the vote weight that is in effect now
+ * @returns the vote weight of the delegate after the call, without the pending vote weight
  * @throws ProtocolError `VOTED_KEY_IS_NO_DELEGATE` if `publicKey` belongs to no delegate
  */
 export function addVoteWeight(state: StateWriter, publicKey: PublicKey, by: bigint, mode: VoteWeightMode): bigint {

@@ -161,8 +161,9 @@ export class ClickHouseSink implements Sink {
   }
 
   /**
-   * Waits for the end of a write. If the write fails, throws `SINK_LEASE_LOST` if this process has lost the lease, and
-   * the error of the write otherwise.
+   * Waits for the end of a write. If the write fails and the server reports that this process has lost the lease, the
+   * function throws `SINK_LEASE_LOST`. After any other failure of the write, the function throws the error of the
+   * write.
    */
   async #losing<T>(write: Promise<T>): Promise<T> {
     return write.catch(async (error: unknown) => {
@@ -218,8 +219,8 @@ export class ClickHouseSink implements Sink {
     // insert belong to several partitions, the server fills these partitions one after another, in ascending order. The
     // server refuses an insert into more than 100 partitions. Therefore each insert contains only the markers that
     // revert the blocks of one range. The first insert is for the highest range, and each later insert is for the next
-    // lower range. The tail then has no gap after any of the inserts. A gap would be visible to queries between two
-    // inserts, and after a crash.
+    // lower range. Because of this order, the tail has no gap after an insert. A gap would be visible to queries
+    // between two inserts, and after a crash.
     for (;;) {
       const top = this.#tail.at(-1)?.height ?? 0;
       if (top <= toHeight) return;
@@ -231,7 +232,7 @@ export class ClickHouseSink implements Sink {
   }
 
   async end(): Promise<void> {
-    // If the server does not answer, the lease ends some time later, because this process does not renew it any more.
+    // If the server does not answer this request, the lease expires, because this process does not renew it any more.
     await this.#lease.release().catch(() => undefined);
     await this.#server.close();
   }
@@ -275,8 +276,8 @@ export class ClickHouseSink implements Sink {
       const above = `height > ${this.#finalHeight}`;
       const [found] = await this.#server.rows(`SELECT height FROM ${database}.${name} WHERE ${above} LIMIT 1`);
       if (found === undefined) continue;
-      // The condition on the lease is part of the statement. If the statement arrives after another process has taken
-      // the lease, the statement removes no rows of that process.
+      // The statement itself contains the condition that this process holds the lease. If the statement arrives after
+      // another process has taken the lease, the statement removes no rows of that process.
       const isHeld = `'${this.#lease.token}' IN (${heldTokens(database)})`;
       await this.#server.change(`ALTER TABLE ${database}.${name} DELETE WHERE ${above} AND ${isHeld}`);
       const open = `SELECT mutation_id FROM system.mutations WHERE database = '${database}' AND table = '${name}' AND NOT is_done`;
@@ -290,8 +291,8 @@ export class ClickHouseSink implements Sink {
   /**
    * Removes from the tail the blocks of all complete ranges, except the newest complete range. Each partition of the
    * tail has the blocks of one range, so the sink drops whole partitions. The blocks of the newest complete range stay,
-   * because a query may have read the markers just before the sink inserted the marker of that range. This query still
-   * reads these blocks from the tail.
+   * because a query may have read the markers just before the sink inserted the marker of that range. Such a query
+   * still reads these blocks from the tail.
    */
   async #dropOldTail(): Promise<void> {
     const { database } = this.#server;

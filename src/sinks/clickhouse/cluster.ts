@@ -128,8 +128,8 @@ export async function refuseRowsOfOtherServer(server: ClickHouseServer, cluster:
   const having = await tablesOnShards(server, cluster, `name = '${part}'`);
   if (having === 0) return;
   // If only some shards have the table of blocks (`part`), these tables belong to a sink that was created through
-  // another server. Either that server has not finished creating the tables, or the shards without the table were added
-  // to the cluster after the sink had been created.
+  // another server. Then that server has perhaps not finished creating the tables. Otherwise, the shards without the
+  // table are new: they were added to the cluster later.
   const isEmpty =
     having === shards &&
     (await server.rows(`SELECT height FROM cluster('${cluster}', ${database}, ${part}) LIMIT 1`)).length === 0;
@@ -184,11 +184,11 @@ export async function unmarkedAttempts(
 }
 
 /**
- * Returns the id of an attempt to write a range or sums of days (`day-sums.ts`). The id is a number of 64 bits in
- * decimal form. Two attempts have different ids, because their tokens or numbers differ.
+ * Returns the id of an attempt to write a range, or of an attempt to write sums of whole days (`day-sums.ts`). The id
+ * is a number of 64 bits in decimal form. Two attempts have different ids, because their tokens or numbers differ.
  *
  * @param token token of the process that holds the lease
- * @param number number of the attempt in this process
+ * @param number number that the caller gives to this attempt; each attempt of the process has another number
  */
 export function rangeIdOf(token: string, number: number): string {
   return sha256(Buffer.from(`${token} ${number}`))
@@ -234,7 +234,7 @@ export async function dropUnmarkedOnCluster(
  * that reads this replica returns too few rows, but no error.
  *
  * @param height the function counts only the rows of ranges that end above this height
- * @returns true if queries find all blocks and balance changes of these ranges
+ * @returns true if queries find as many blocks and balance changes of these ranges as the sink has written
  */
 export async function hasRowsAbove(server: ClickHouseServer, height: number): Promise<boolean> {
   const { database } = server;
@@ -251,8 +251,8 @@ export async function hasRowsAbove(server: ClickHouseServer, height: number): Pr
     );
     return found?.count;
   };
-  // Earlier versions of the sink had no table of attempts. For the ranges that those versions wrote, this code compares
-  // only the number of blocks.
+  // Earlier versions of the sink had no table of attempts. If an earlier version wrote a range, the number of its
+  // balance changes is unknown, and this code compares only the number of its blocks.
   return (
     (await stored('blocks', ranges)) === marked?.blocks &&
     (await stored('balance_changes', attempts)) === noted?.changes

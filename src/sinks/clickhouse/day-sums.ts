@@ -1,8 +1,9 @@
 /**
  * Stores the sums of the balance changes for each day and address. The server computes the sums of a day when all
- * blocks of the day are in complete ranges. Each row of the sums contains the id of the attempt that computed it, and
- * the marker of the attempt makes the row visible. The sums of a failed attempt never get a marker, so the sink can
- * remove them at any time.
+ * blocks of the day are in complete ranges. The sink makes an attempt to compute and store these sums, and makes a new
+ * attempt after a failure. Each row of the sums contains the id of its attempt. The row becomes visible when the sink
+ * inserts the marker of the attempt. The sums of a failed attempt never get a marker, so the sink can remove them at
+ * any time.
  */
 
 import { changesPerDay } from '../question-views.ts';
@@ -59,11 +60,11 @@ export interface DaySumsSink {
 
 export class DaySums {
   readonly #sink: DaySumsSink;
-  /** Last height whose balance changes are in sums with a marker; 0 if no sums have a marker. */
+  /** Highest height whose balance changes are in sums that have a marker; 0 if no sums have a marker. */
   #height = 0;
   /**
-   * The newest final block was on this day when `rangeAdded` last looked for missing sums. The unit is days since
-   * 1970-01-01.
+   * Day of the newest final block at the time when `rangeAdded` last looked for missing sums, in days since 1970-01-01;
+   * 0 before the first such call.
    */
   #day = 0;
 
@@ -92,8 +93,9 @@ export class DaySums {
   }
 
   /**
-   * Computes the missing sums of all days whose blocks are all in complete ranges. The function does nothing if the
-   * block at `finalHeight` is of the same day as the newest final block at the previous search for missing sums.
+   * Computes the missing sums of all days whose blocks are all in complete ranges. The function searches for missing
+   * sums at most once a day of the chain: if the block at `finalHeight` has the same day as the block of the last
+   * search, the function does nothing.
    *
    * @param finalHeight last height of the complete ranges
    * @param timeS Unix time of the block at `finalHeight`, in seconds
@@ -140,7 +142,8 @@ export class DaySums {
     if (day === undefined) return 0;
     const end = await this.#lastHeightOn(`< toDate('${day}')`, lastHeight);
     if (end !== 0 || lastHeight === finalHeight) return end;
-    // Up to `lastHeight`, all blocks without sums belong to one day. This day may end at a later height.
+    // All blocks above the stored sums, up to `lastHeight`, belong to one day. The last block of this day may be above
+    // `lastHeight`.
     if (day === (await this.#dayAt(finalHeight))) return 0;
     return this.#lastHeightOn(`= toDate('${day}')`, finalHeight);
   }
@@ -189,8 +192,8 @@ export class DaySums {
         `SELECT toUInt64(${id}), toUInt32(${toHeight}), day, address, amount, transfers FROM (${changesPerDay(rows)})`,
       { isWaitingForShards: true },
     );
-    // The statement may have read another replica than the replica that `#addDays` has checked. This function therefore
-    // checks again before it inserts the marker.
+    // The INSERT statement may have read a replica other than the one that `#addDays` has checked. This function
+    // therefore checks again before it inserts the marker.
     await this.#waitForReplicas();
     await this.#sink.mark(DAY_MARKERS, ['to_height', RANGE_ID_COLUMN], `${toHeight}\t${id}\n`);
   }
@@ -203,8 +206,9 @@ export class DaySums {
     const ofAttempts = `${RANGE_ID_COLUMN} IN (${ids.join(', ')})`;
     const stored = await server.rows(`SELECT day FROM ${database}.${DAYS_TABLE} WHERE ${ofAttempts} LIMIT 1`);
     if (stored.length === 0) return;
-    // Without this check, the statement could remove valid sums: if this process had lost the lease before it read the
-    // ids, one of the ids could belong to an attempt of the next holder.
+    // This process may have lost the lease before it read the ids of the attempts. One of these attempts could then
+    // belong to the next holder of the lease. Without a check of the lease, the statement `ALTER TABLE` would remove
+    // the sums of this attempt.
     await this.#sink.proveLease();
     const table = cluster === undefined ? DAYS_TABLE : `${DAYS_SHARD}${onCluster(cluster)}`;
     await server.change(`ALTER TABLE ${database}.${table} DELETE WHERE ${ofAttempts}`, { isQueued: true });

@@ -1,12 +1,12 @@
 /**
  * Takes, renews and ends the lease on a ClickHouse database. Each renewal inserts a row into the table `sink_lease`,
- * with the token of the process, and the time at which the lease ends. This time is a time of the server's clock. Of
- * several rows with the same token, only the row with the highest `turn` is valid. A fence is a table that accepts only
- * rows with the token of the lease's holder (`schema.ts`). The sink inserts all markers, which make rows visible,
- * through fences. On a single server, the sink also inserts the rows of final blocks through fences. On a cluster, the
- * sink inserts these rows without a fence. With a fence, one statement checks the lease and inserts the rows. The
- * server therefore refuses an insert through a fence if the lease of the process has ended, for example because the
- * process was paused.
+ * with the token of the process, and the time at which the lease ends. The process takes this time from the clock of
+ * the ClickHouse server. Of several rows with the same token, only the row with the highest `turn` is valid. A fence is
+ * a table that accepts only rows with the token of the lease's holder (`schema.ts`). The sink inserts all markers,
+ * which make rows visible, through fences. On a single server, the sink also inserts the rows of final blocks through
+ * fences. On a cluster, the sink inserts these rows without a fence. With a fence, one statement checks the lease and
+ * inserts the rows. The server therefore refuses an insert through a fence if the lease of the process has ended, for
+ * example because the process was paused.
  */
 
 import type { Clock, Timer } from '../../ports/clock.ts';
@@ -187,7 +187,7 @@ export class ClickHouseLease {
 
   /**
    * Kills the running inserts of an earlier holder of the lease, and waits until these inserts have ended. The function
-   * also waits until the deletions that the earlier holder began have ended, except the deletions on shards. Otherwise
+   * also waits for the end of the deletions that the earlier holder has begun, except deletions on shards. Otherwise
    * these inserts and deletions could still change rows while this process writes.
    */
   async #endInserts(): Promise<void> {

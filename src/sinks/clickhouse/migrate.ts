@@ -28,7 +28,7 @@ export interface Migration {
   keepLease(): Promise<void>;
 }
 
-/** Creates the tables that the sink needs before it takes the lease. */
+/** Creates the database, and the tables that must exist before the sink can take the lease. */
 export async function createFirstTables(server: ClickHouseServer): Promise<void> {
   const { database } = server;
   await server.run(`CREATE DATABASE IF NOT EXISTS ${database}`);

@@ -12,17 +12,18 @@
  * tables either: readers could see its rows beside the rows of the new holder of the lease. Therefore the sink inserts
  * markers through a fence. On one server, the sink also inserts the rows of the final tables through a fence.
  *
- * A fence is a table that stores nothing, with a materialized view that copies inserted rows to the table behind the
- * fence. Each row that a process inserts into a fence contains the token of this process. The view accepts the row if
- * the lease of the token has not ended. Otherwise, the server refuses the insert. Rows of the tail need no fence: they
- * are invisible without their marker, and if the next process inserts the same block again, the new rows replace them.
+ * A fence is a table that stores nothing. A materialized view copies the rows that a process inserts into the fence to
+ * the table behind the fence. Each row that a process inserts into a fence contains the token of this process. The view
+ * accepts the row if the lease of the token has not ended. Otherwise, the server refuses the insert. Rows of the tail
+ * need no fence: they are invisible without their marker, and if the next process inserts the same block again, the new
+ * rows replace them.
  *
  * On a cluster, the final tables are spread over the shards by ranges of heights. The rows of a range contain the id of
  * the attempt to write the range, and the marker names the valid attempt. Late rows of a process that lost its lease
  * therefore stay invisible, and the rows of ranges on a cluster need no fence. The table
- * `balance_changes_per_day_final` contains the sums of the balance changes for each day and address. On one server and
- * on a cluster, its rows contain the id of the attempt to write them. These rows therefore need no fence, but their
- * markers need a fence.
+ * `balance_changes_per_day_final` contains the sums of the balance changes for each day and address. The rows of this
+ * table contain the id of the attempt to write them, both on one server and on a cluster. These rows therefore need no
+ * fence, but their markers need a fence.
  */
 
 import { ENGINE_TYPES } from '../engine-types.ts';
@@ -100,8 +101,8 @@ export function heldTokens(database: string): string {
 }
 
 /**
- * Statement that creates the table of leases. A process must hold a lease before it runs the migrations, so this table
- * must exist earlier and the migrations do not contain it.
+ * Statement that creates the table of leases. The migrations do not contain this statement: a process must hold a lease
+ * before it runs the migrations, so the table of leases must exist before them.
  */
 export function leaseTable(database: string): string {
   return (
@@ -187,9 +188,9 @@ interface SpreadTable {
 }
 
 /**
- * Statements that create a final table. On one server, this is one table. On a cluster, each shard gets a replicated
- * table. The server to which the sink connects also gets a Distributed table, which reads and writes the tables of all
- * shards.
+ * Statements that create a final table. If the sink is on a single server, the statements create one table. On a
+ * cluster, each shard gets a replicated table. The server to which the sink connects also gets a Distributed table,
+ * which reads and writes the tables of all shards.
  */
 function spreadTable(
   { database, cluster }: TablesPlace,
@@ -206,9 +207,9 @@ function spreadTable(
 }
 
 /**
- * Statements that create the tables and the view of the sums of balance changes for each day and address. The view
- * shows the stored sums whose attempt has a marker. For the blocks above the highest `to_height` of a marker, the view
- * computes the sums from the balance changes.
+ * Statements that create the tables and the view of the sums of balance changes for each day and address. Each stored
+ * sum contains the id of the attempt that wrote it. The view shows the sum if the attempt has a marker. For the blocks
+ * above the highest `to_height` of a marker, the view computes the sums from the balance changes.
  */
 function dayTables(place: TablesPlace): readonly string[] {
   const { database, cluster } = place;

@@ -59,9 +59,9 @@ function settingsOf({ isWaitingForShards, isQueued }: WriteOptions = {}): ClickH
 }
 
 /**
- * Settings that the sink sends with its statements. For these statements, they take precedence over the settings of the
- * ClickHouse user, because with some other values the sink would lose or misread data without an error. An old server
- * does not know all of these settings, so the sink sends only those that the server knows.
+ * Settings that the sink sends with its statements. In these statements, each of these settings takes precedence over
+ * the same setting of the ClickHouse user. With some other values, the sink would lose or misread data without an
+ * error. An old server does not know all of these settings, so the sink sends only those that the server knows.
  */
 const PINNED: Readonly<Record<string, string>> = {
   // An insert must not end before its rows are stored. A row that the server cannot parse must make the insert fail.
@@ -285,7 +285,7 @@ function* joinedChunks(chunks: Iterable<string | Uint8Array>): Iterable<Uint8Arr
 }
 
 interface ServerPlace {
-  /** URL for the client, without user name and password. */
+  /** URL that the ClickHouse client library gets, without user name and password. */
   readonly place: string;
   /** URL for messages, without the parts that may contain secrets: user name, password and parameters. */
   readonly shown: string;

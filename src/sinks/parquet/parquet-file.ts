@@ -25,7 +25,8 @@ const ROW_GROUP_ROWS = 100_000;
 
 /**
  * Columns that are written without compression, because their texts are random. Compression with Snappy makes random
- * hexadecimal texts only 6 to 7 % shorter, and writing them takes two to four times as long as without compression.
+ * hexadecimal texts only 6 to 7 % shorter. Writing these texts with compression takes two to four times as long as
+ * writing them without compression.
  */
 const RANDOM_TEXTS: ReadonlySet<string> = new Set(['signature', 'payload_hash']);
 

@@ -67,7 +67,7 @@ async function isMade(folder: string): Promise<boolean> {
 }
 
 /**
- * Lists the parts in a folder, ascending. Skips unfinished parts and files of other programs.
+ * Lists the parts in a folder, in ascending order of height. Skips unfinished parts and files of other programs.
  *
  * @throws ProtocolError `SINK_DAMAGED` when the folder does not exist
  */
@@ -97,7 +97,7 @@ export async function wholeRanges(folder: string): Promise<readonly Part[]> {
 export interface IncompletePart {
   /** First height of the part. */
   readonly height: number;
-  /** Beginning of an error message, which says what file is missing or changed. */
+  /** First part of an error message. This part says which file is missing, damaged or changed. */
   readonly fault: string;
 }
 

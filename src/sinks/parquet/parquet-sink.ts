@@ -28,7 +28,7 @@ import {
 } from './parquet-folder.ts';
 
 const IDENTITY_FILE = 'sink.json';
-/** Name of the lock. The names of the lock files begin with this name. */
+/** Name of the lock on the folder of the sink. The names of the lock files begin with this name. */
 const LOCK_NAME = 'sink.lock';
 
 export interface SinkManifest {

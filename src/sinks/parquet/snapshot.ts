@@ -39,7 +39,7 @@ const ATTEMPTS = 5;
  *
  * @param folder folder of the sink
  * @throws ProtocolError `SINK_DAMAGED` when the snapshot lacks rows or has rows twice, `SINK_OVERTAKEN` when the sink
- *   removed blocks during each attempt, and the errors of the work
+ *   removed blocks during each attempt, and the errors of `work`
  */
 export async function withSnapshot<T>(folder: string, work: (snapshot: Snapshot) => T | Promise<T>): Promise<T> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {

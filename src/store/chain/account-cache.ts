@@ -39,7 +39,7 @@ export interface ChangedAccount {
 }
 
 export class AccountCache {
-  // Accounts with votes are large, so the cache keeps fewer accounts with votes than without votes.
+  // Accounts with votes are large, so the cache has a lower maximum for them than for accounts without votes.
   readonly #voters = new LruMap<Address, HeldAccount>(VOTERS_CACHED_MAX);
   readonly #others = new LruMap<Address, HeldAccount>(ACCOUNTS_CACHED_MAX);
   readonly #unsaved = new Map<Address, HeldAccount>();

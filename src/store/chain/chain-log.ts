@@ -37,8 +37,8 @@ interface Head {
   /** Number of the oldest record that the log still returns; `last` + 1 if the log returns no record. */
   readonly floor: number;
   /**
-   * Highest finalized height that the log has computed. A revert may lower the finalized height of the state, but not
-   * this height.
+   * Highest finalized height that the state has had since the log began. A revert may lower the finalized height of the
+   * state, but not this height.
    */
   readonly finalized: number;
   /** Id of the tip of the chain when this head of the log was made. */
@@ -126,9 +126,9 @@ export function createChainLog(store: StoredChain, options: ChainLogOptions): Ch
 }
 
 /**
- * Reads the head of the log, or makes the head of a new log. If a tool has changed the chain without the log, the log
- * skips one number, and no longer returns the records below this number. A client of the event stream that asks for
- * these records then notices that changes are missing.
+ * Reads the head of the log, or makes the head of a new log. If a tool has changed the chain without adding records to
+ * the log, this function skips one record number. The log then no longer returns the records below this number. A
+ * client of the event stream that asks for these records then notices that changes are missing.
  */
 function openHead(store: StoredChain, finalized: number): Head {
   const tipId = store.tip()?.id;

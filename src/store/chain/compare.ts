@@ -20,9 +20,9 @@ export interface Difference {
   readonly key: string;
   /**
    * `missing`: only the expected store has the key. `surplus`: only the examined store has the key. `wrong`: both
-   * stores have the key, with different values. For two tables, the kind is always `wrong`. In `meta`, an entry
-   * differs, or a store lacks the entry. In `innerBlocks`, a leaf block or an inner block of the examined store is
-   * damaged.
+   * stores have the key, with different values. For two tables, the kind is always `wrong`. In the table `meta`, this
+   * kind means that an entry differs, or that one of the stores lacks the entry. In the table `innerBlocks`, this kind
+   * means that a leaf block or an inner block of the examined store is damaged.
    */
   readonly kind: 'missing' | 'surplus' | 'wrong';
 }
@@ -40,11 +40,11 @@ export interface Comparison {
  * counted tables are compared one by one, and not as leaf blocks. The borders of leaf blocks depend on the order in
  * which the keys were added, so equal sets of keys may have different leaf blocks.
  *
- * A store may have dropped undo records of final blocks. An undo record that only one store has is therefore a
- * difference only above the finalized height. While no block is final, a store keeps only the undo records of its
- * newest blocks (`UNDO_BLOCKS_WITHOUT_FINALITY`). If the chain of the examined store was once longer, this store lacks
- * older undo records that the expected store has. Missing records below the first undo record of the examined store are
- * therefore no difference.
+ * A store may have dropped undo records of final blocks. If one of the two stores lacks the undo record of a final
+ * block, the comparison therefore reports no difference. While no block is final, a store keeps only the undo records
+ * of its newest blocks (`UNDO_BLOCKS_WITHOUT_FINALITY`). If the chain of the examined store was once longer, this store
+ * lacks older undo records that the expected store has. Missing records below the first undo record of the examined
+ * store are therefore no difference.
  *
  * @param finalizedHeight returns the finalized height; called only for an undo record that exactly one store has
  */
@@ -135,7 +135,7 @@ function isSameUndo(left: Buffer | undefined, right: Buffer | undefined): boolea
   try {
     return sortedUndo(left) === sortedUndo(right);
   } catch {
-    // The bytes are not an undo record.
+    // `sortedUndo` throws an error if the bytes are not an undo record.
     return false;
   }
 }

@@ -73,8 +73,8 @@ export interface ChainStoreOptions extends MemoryChainStoreOptions {
   /**
    * Called before the store writes the index entries that a killed import or sync has not written.
    *
-   * @param lag measure of the missing work: the number of blocks whose transactions are not in the indexes yet, plus
-   *   the number of these transactions, because both take time
+   * @param lag the number of blocks whose transactions are not in the indexes yet, plus the number of these
+   *   transactions
    */
   readonly onBackfill?: ((lag: number) => void) | undefined;
 }
@@ -118,7 +118,7 @@ export async function openChainStore({
 /**
  * Opens a read-only view of a store as it is at this moment. A running node may use the store at the same time.
  *
- * @throws ProtocolError like `openChainStore`, but `STORE_IN_USE_ELSEWHERE` instead of `STORE_IN_USE`
+ * @throws ProtocolError in the same cases as `openChainStore`, but `STORE_IN_USE_ELSEWHERE` instead of `STORE_IN_USE`
  */
 export async function openChainSnapshot(
   options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory' | 'clock'>,
@@ -137,7 +137,7 @@ export async function openChainSnapshot(
  * Creates a chain store that reads its keys from `keyValue`, a read-only view of a database.
  *
  * @param options `directory` is the folder that error messages name
- * @throws ProtocolError like `openChainSnapshot`
+ * @throws ProtocolError in the same cases as `openChainSnapshot`
  */
 export function readChainStore(
   keyValue: KeyValue,
@@ -156,7 +156,8 @@ export function readChainStore(
  * checksums. The comparison takes a second for a million accounts.
  *
  * @param directory folder that the error message names
- * @throws ProtocolError `STORE_DAMAGED` if the state, an undo record or the note does not match its checksum
+ * @throws ProtocolError `STORE_DAMAGED` if the state, an undo record or the note of the finalized height does not match
+ *   its checksum
  */
 export function refuseChangedState(store: StoredChain, directory: string): void {
   const damage = store.checkState().finish() ? store.recordDamage() : STATE_CHANGED;
@@ -178,8 +179,8 @@ export function openMemoryChainStore(options: MemoryChainStoreOptions): StoredCh
  * becomes a store of the network of `params`.
  *
  * @param directory folder that error messages name
- * @throws ProtocolError like `openChainStore` if the database is not a chain store, belongs to another network or
- *   generation, has other consensus parameters, or has an unknown layout
+ * @throws ProtocolError in the same cases as `openChainStore` if the database is not a chain store, belongs to another
+ *   network or generation, has other consensus parameters, or has an unknown layout
  */
 export function chainStoreOver(
   keyValue: KeyValue,

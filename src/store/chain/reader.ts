@@ -34,14 +34,15 @@ export class ChainReader {
   #current: HeldSnapshot;
 
   /**
-   * @throws ProtocolError like `openChainSnapshot`, or `STORE_BEHIND` if the indexes of the store lag behind the chain,
-   *   because query results would be incomplete
+   * @throws ProtocolError in the same cases as `openChainSnapshot`, or `STORE_BEHIND` if the indexes of the store lag
+   *   behind the chain, because query results would be incomplete
    */
   constructor(options: MemoryChainStoreOptions & Pick<ChainStoreOptions, 'directory'>, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
     // A reader checks no pages. The node has checked the pages of the state before a reader opens the store, and checks
-    // all pages while it runs. A check of all pages of a long chain would take longer than the start of a node.
+    // all pages while it runs. If the reader also checked all pages of a long chain, this check would take longer than
+    // the start of a node.
     this.#disk = openLmdbReader(options.directory, clock, true);
     try {
       const store = readChainStore(this.#disk.snapshot(), options);

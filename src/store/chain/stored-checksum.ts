@@ -36,7 +36,10 @@ export class StoredStateChecksum {
   readonly #keys: KeyValueReader;
   readonly #checksum: StateChecksum;
   #saved: Buffer | undefined;
-  /** Resets the checksum to its value before the running database transaction. */
+  /**
+   * Resets the checksum to its value before the running database transaction; undefined if no database transaction is
+   * running.
+   */
   #reset: (() => void) | undefined;
 
   constructor(keys: KeyValueReader) {
@@ -85,7 +88,8 @@ export class StoredStateChecksum {
   }
 
   /**
-   * Called after the commit of the running database transaction. A later `rollback` then does not reset the checksum.
+   * The store calls this method after it has committed the database transaction. A later `rollback` then does not reset
+   * the checksum.
    */
   commit(): void {
     this.#reset = undefined;

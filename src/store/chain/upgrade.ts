@@ -31,14 +31,14 @@ const FIRST_LAYOUT_WITH_SEALS = 6;
 const LAYOUT_KEY = TABLES.meta.key(META_LAYOUT);
 const CHECKSUM_KEY = TABLES.meta.key(META_STATE_CHECKSUM);
 /**
- * Length in bytes of a count of keys. Up to layout 6, the store had a separate entry for each leaf block, with the
- * number of keys in the block.
+ * Up to layout 6, the store had a separate entry for each leaf block, with the number of keys in the block. This number
+ * took as many bytes as this constant states.
  */
 const SIZE_BYTES = 4;
 
 /**
- * Parses the text under `META_LAYOUT`, which is the number of the layout. Up to layout 7, the index watermark follows
- * the number in the text if the indexes lag behind the chain.
+ * Parses the text under `META_LAYOUT`. This text is the number of the layout. Up to layout 7, if the indexes lag behind
+ * the chain, the index watermark follows the number in the text.
  */
 export function layoutOf(text: string): { readonly layout: string; readonly watermark: number | undefined } {
   const [layout = '', height, ...rest] = text.split(' without indexes of transactions above height ');
@@ -65,10 +65,10 @@ export type OnUpgradeStep = (step: string, fraction: number) => void;
 
 /**
  * Upgrades a store to the present layout. The upgrade took 3 s for four million transactions (300,000 leaf blocks), and
- * 40 s for 1,500,000 leaf blocks on a busy machine. Damage to the stored number of the layout can make the store look
- * older than it is. The steps then find nothing to change.
+ * 40 s for 1,500,000 leaf blocks on a busy machine. A store may also contain a damaged layout number that is too low.
+ * In such a store, the steps of the upgrade find nothing to change.
  *
- * @param keyValue a store for which `isOlder` is true
+ * @param keyValue a store for which the function `isOlder` returns true
  */
 export function upgradeStore(keyValue: KeyValue, onStep: OnUpgradeStep = () => undefined): void {
   const steps: readonly (readonly [step: string, work: (writer: KeyValueWriter) => void])[] = [
@@ -114,7 +114,10 @@ function sealUndoRecords(writer: KeyValueWriter): void {
   }
 }
 
-/** Layout 7 moves the counts of keys into inner blocks. */
+/**
+ * Upgrades a counted table to layout 7. Before layout 7, a separate entry states the number of keys of each leaf block.
+ * From layout 7 on, inner blocks contain these numbers.
+ */
 function treeOverLeaves(writer: KeyValueWriter, table: number): void {
   const leaves: CountedLeaf[] = [];
   for (const { key, value } of writer.entries(TABLES.innerBlocks.range(table))) {

@@ -16,7 +16,7 @@ import { upgradeStore } from './upgrade.ts';
 const IN_MEMORY: readonly number[] = [TABLES.meta.number, TABLES.undo.number, TABLES.innerBlocks.number];
 
 /**
- * Returns a read-only view of a store for which `isOlder` is true.
+ * Returns a read-only view of a store for which the function `isOlder` returns true.
  *
  * @param disk the store; the view never writes to it, and closes it when the view is closed
  */

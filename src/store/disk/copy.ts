@@ -12,9 +12,9 @@ import { makeFolder } from './folder.ts';
  * Copies the store in a folder into a new folder. The copy is on the disk when the call resolves. The copy contains no
  * free pages, so the file of the copy may be smaller than the file of the store.
  *
- * @param clock clock with which the function finds a process of another container that uses the store
- * @throws ProtocolError like `openForReading` (for example `STORE_MISSING`) if the store cannot be opened;
- *   `STORE_COPY_FAILED` with the reason if the copy fails
+ * @param clock clock; the function needs it to find out whether a process of another container uses the store
+ * @throws ProtocolError in the same cases as `openForReading` (for example `STORE_MISSING`) if the store cannot be
+ *   opened; `STORE_COPY_FAILED` with the reason if the copy fails
  */
 export async function copyStore(directory: string, target: string, clock?: Clock): Promise<void> {
   const environment = openForReading(directory, clock);

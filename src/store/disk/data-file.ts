@@ -10,7 +10,8 @@ export const DATA_FILE = 'data.mdb';
 /**
  * The result of the examination. `none`: the file is missing or empty. For example, a file is empty if a process was
  * killed right after it had created the file. `whole`: both meta pages (the first two pages) are valid, and the file
- * contains all root pages that the newer meta page names. `damaged`: any other file, with the fault as text.
+ * contains all root pages that the newer meta page names. `damaged`: the file is neither empty nor whole; `why`
+ * describes the fault.
  */
 export type DataFile =
   { readonly kind: 'none' } | { readonly kind: 'whole' } | { readonly kind: 'damaged'; readonly why: string };
@@ -64,21 +65,23 @@ function openIfPresent(path: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    // The file may exist, but cannot be opened, for example because the folder belongs to another user.
+    // Any other error does not show that the file is missing. For example, this process may have no right to open the
+    // file.
     throw error;
   }
 }
 
 /**
- * Examines a file in the same way as `examineDataFile`. A single read may see half of a write. The function therefore
- * reports damage only if two successive reads find the same damaged bytes, or if all `LOOKS_MAX` reads find damage.
+ * Examines a file in the same way as `examineDataFile`. If a process writes to the file during a read, the read may
+ * return a mixture of old and new bytes. The function therefore reports damage only if two successive reads find the
+ * same damaged bytes, or if all `LOOKS_MAX` reads find damage.
  */
 export function examine(file: FileToExamine): DataFile {
   let before: Buffer | undefined;
   for (let look = 1; ; look += 1) {
     const metas = readMetas(file);
-    // The size is read after the meta pages. LMDB writes a meta page after all pages that the meta page names, so this
-    // size includes these pages.
+    // The function reads the size of the file after the meta pages. LMDB writes a meta page after all pages that the
+    // meta page names, so this size includes these pages.
     const sizeBytes = file.sizeBytes();
     if (sizeBytes === 0) return { kind: 'none' };
     const why = damageOf(metas, sizeBytes);

@@ -19,8 +19,8 @@ const KEY_BYTES_MAX = 1_000;
 const VALUE_BYTES_MAX = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 /**
- * Maximum number of entries in one database transaction of `restoreDump`. A transaction also ends at
- * `BYTES_PER_TRANSACTION`. Both limits bound the memory that a transaction takes.
+ * Maximum number of entries in one database transaction of `restoreDump`. A transaction also ends when its entries have
+ * `BYTES_PER_TRANSACTION` bytes. Both limits bound the memory that a transaction takes.
  */
 const ENTRIES_PER_TRANSACTION = 20_000;
 const BYTES_PER_TRANSACTION = 32 * 1024 * 1024;
@@ -31,7 +31,7 @@ const END = Buffer.alloc(2);
  * Returns the entries of a store as a dump in chunks, without the table `notes`, which concerns one node only. Another
  * process may use the store at the same time.
  *
- * @throws ProtocolError like `openLmdbSnapshot`
+ * @throws ProtocolError in the same cases as `openLmdbSnapshot`
  */
 export async function* dumpStore(directory: string): AsyncIterable<Buffer> {
   const store = openLmdbSnapshot(directory);

@@ -44,11 +44,12 @@ const LOCKS_FILE_BYTES = 8272;
 const LOCK_NAME = 'in-use';
 const MAP_BYTES = 64 * 2 ** 30;
 /**
- * Limits, in entries, of the list of free pages that the library lmdb keeps in memory. A commit loads free pages up to
- * the first limit, and drops a list that exceeds the second limit. The library inserts each loaded page into a sorted
- * array, so the time of a commit grows with the square of these limits. With the defaults (50,000 and 75,000), the
- * library loads and drops the list at each commit to a store with 10 million transactions. An import is then 10 times
- * slower than with 4,000 and 6,000. The TypeScript types of the library lack these options.
+ * Limits, in entries, of the list of free pages that the library lmdb keeps in memory. A commit loads free pages into
+ * the list until the list reaches the first limit. If the list exceeds the second limit, the commit drops the list. The
+ * library inserts each loaded page into a sorted array, so the time of a commit grows with the square of these limits.
+ * With the defaults (50,000 and 75,000), the library loads and drops the list at each commit to a store with 10 million
+ * transactions. With these defaults, an import takes 10 times as long as with the limits 4,000 and 6,000. The
+ * TypeScript types of the library lack these options.
  */
 const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 };
 /**
@@ -61,8 +62,8 @@ const FREE_LIST_LIMITS = { maxFreeSpaceToLoad: 4000, maxFreeSpaceToRetain: 6000 
 const PAGES_CHECKED_BEFORE_WRITING = 5_000;
 /**
  * Maximum number of other pages in the second check (see `PAGES_CHECKED_BEFORE_WRITING`), if a process opens the
- * environment for reading. Four million pages have 16 GB. If the operating system has the file in memory, checking
- * these pages takes about 20 s. Reading them from a disk takes much longer.
+ * environment for reading. Four million pages take 16 GB in the file. If the operating system has the file in memory,
+ * checking these pages takes about 20 s. Reading them from a disk takes much longer.
  */
 const PAGES_CHECKED_BEFORE_READING = 4_000_000;
 /** An environment open for writing. The process may write as long as it holds the lock on the folder. */
@@ -127,7 +128,10 @@ export function openForWriting(
 type Access = (path: string, mode: number) => void;
 
 export interface ReadingOptions {
-  /** Access check of the operating system; tests replace it. */
+  /**
+   * Function that checks access rights. By default, the function asks the operating system. Tests pass another
+   * function.
+   */
   readonly access?: Access;
   /** True if another process checks the pages of the store, for example the node that started this reader. */
   readonly arePagesChecked?: boolean;
@@ -214,13 +218,12 @@ function openEnvironment(
     keyEncoding: 'binary',
     cache: false,
     // Size of the mapped address range, which is not the size in memory or on disk. If a file outgrows this range, the
-    // library maps the whole file again and keeps the old mapping. A growing store would then be in memory several
-    // times.
+    // library maps the whole file again and keeps the old mapping. With a small range, memory would contain a growing
+    // store several times.
     mapSize: MAP_BYTES,
     ...FREE_LIST_LIMITS,
-    // False selects the classic order of LMDB: it writes the pages, calls fdatasync, and writes the meta page through a
-    // descriptor opened with O_DSYNC. All this happens before transactionSync returns (seen with strace), so no data
-    // are flushed later.
+    // With false, LMDB writes the pages, calls fdatasync, and then writes the meta page through a descriptor opened
+    // with O_DSYNC. All this happens before transactionSync returns (seen with strace), so no data are flushed later.
     overlappingSync: false,
   });
 }
@@ -277,8 +280,9 @@ function refuseOtherContainer(directory: string, clock: Clock): void {
 }
 
 /**
- * Throws an error if a file is not a regular file, or if this process has no right to read and write the file. Without
- * this check, the library would end the process with a signal. On a read-only medium, no right to write is needed.
+ * Throws an error if a file is not a regular file, or if this process has no right to read and write the file. If the
+ * library opened such a file, it would end the process with a signal. On a read-only medium, the process needs only the
+ * right to read.
  *
  * @param names names of the files to check; a file may be missing
  */
@@ -319,8 +323,8 @@ function refuseSharedFile(directory: string): void {
  * had no room for the file, the library would end the process with a signal. A new file is written under another name
  * and then linked to its final name, so that no other process opens an incomplete file.
  *
- * @throws system error if the file cannot be opened or created for another reason than missing write access; Error if
- *   the file is a symbolic link without a target
+ * @throws the error of the system if the file cannot be opened or created. If the reason is missing write access, the
+ *   function throws nothing. If the file is a symbolic link without a target, the function throws an Error that says so
  */
 function prepareLocksFile(directory: string): void {
   const path = join(directory, LOCKS_FILE);
@@ -328,7 +332,7 @@ function prepareLocksFile(directory: string): void {
     closeSync(openSync(path, constants.O_RDWR));
     return;
   } catch (error) {
-    // Without write access, the library reads without `lock.mdb`.
+    // If this process has no write access, the library reads the store without `lock.mdb`.
     if (isReadOnlyMedium(error) || isMissingRight(error)) return;
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
@@ -341,7 +345,7 @@ function prepareLocksFile(directory: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') {
-      // Another process created the file after this process had looked for the file.
+      // If the file `path` exists now, another process has created it since this process looked for it.
       if (existsSync(path)) return;
       throw new Error(`${LOCKS_FILE} is a link to nowhere`, { cause: error });
     }

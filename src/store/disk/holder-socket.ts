@@ -1,8 +1,8 @@
 /**
  * Finds out whether a process of another container is alive. If a process passes a clock to `takeLock`, it listens on a
- * socket beside its lock file while it holds the lock. The system accepts connections even for a paused process, and
- * refuses them after the process has ended. Connecting works even if the containers number their processes
- * independently.
+ * socket beside its lock file while it holds the lock. The operating system accepts connections to this socket even
+ * while the process is paused, and refuses them after the process has ended. Connecting works even if the containers
+ * number their processes independently.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -69,8 +69,8 @@ export function listenAsHolder(directory: string, name: string): HolderSocket {
  * connection attempt takes longer than `ANSWER_MS_MAX`.
  */
 export function isHolderListening(directory: string, name: string): boolean {
-  // Node can connect only asynchronously, but the result is needed before the event loop continues. Therefore a child
-  // process connects to the socket, and this process waits for the exit code of the child process.
+  // Node.js can connect to a socket only asynchronously, but this function must return the result synchronously.
+  // Therefore a child process connects to the socket, and this process waits for the exit code of the child process.
   const { status } = spawnSync(process.execPath, ['-e', CONNECT, name], {
     cwd: directory,
     stdio: 'ignore',

@@ -12,8 +12,8 @@ import { readsOf, type KeyRange, type KeyValue, type KeyValueEntry, type KeyValu
 import type { ProcessLock } from './process-lock.ts';
 
 /**
- * After a failed write, this number of bytes must be free on the disk before the store is written to again. The writes
- * of one block take fewer bytes.
+ * After a failed write, the store refuses further writes until this number of bytes is free on the disk. The writes of
+ * one block take fewer bytes.
  */
 const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
 
@@ -25,7 +25,7 @@ const ROOM_AGAIN_BYTES = 8 * 2 ** 20;
  * @param durable if false, the operating system decides when written data reaches the disk
  * @param clock clock for the lock; the lock needs a clock if other containers can reach the folder (see `takeLock`)
  * @param arePagesChecked the same as for `openForWriting`
- * @throws ProtocolError like `openForWriting`
+ * @throws ProtocolError in the same cases as `openForWriting`
  */
 export function openLmdb(
   directory: string,
@@ -42,7 +42,7 @@ export function openLmdb(
  * the store as it was at the moment of opening. While the snapshot is open, the node cannot reuse freed pages, so the
  * data file may grow.
  *
- * @throws ProtocolError like `openForReading`
+ * @throws ProtocolError in the same cases as `openForReading`
  */
 export function openLmdbSnapshot(directory: string, clock?: Clock): KeyValue {
   const database = openForReading(directory, clock);
@@ -71,9 +71,9 @@ export interface LmdbReader {
 /**
  * Opens the store in a folder for a process that reads several snapshots. A node may use the folder at the same time.
  *
- * @param clock the same as for `openForReading`
+ * @param clock see the parameter `clock` of `openForReading`
  * @param arePagesChecked the same as for `openForReading`
- * @throws ProtocolError like `openForReading`
+ * @throws ProtocolError in the same cases as `openForReading`
  */
 export function openLmdbReader(directory: string, clock?: Clock, arePagesChecked = false): LmdbReader {
   const database = openForReading(directory, clock, { arePagesChecked });

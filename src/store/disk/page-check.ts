@@ -52,14 +52,14 @@ export interface PageCheckOptions {
 
 export interface PageCheck {
   /**
-   * The first damage that was found, as text. The text contains the number of the damaged page, with one exception: it
-   * contains no page number if a field of the first two pages is impossible or does not match the tree. Absent if no
-   * damage was found.
+   * The first damage that was found, as text. The text contains the number of the damaged page. If a field of the first
+   * two pages is impossible or does not match the tree, the text contains no page number. Absent if no damage was
+   * found.
    */
   readonly damage?: string;
   /**
-   * The value of `from` with which the next check continues. Absent if this check has included the last leaf of the
-   * file, or has found damage.
+   * The value that the caller must pass as `from` to the next check, so that the next check continues where this check
+   * ended. Absent if this check has included the last leaf of the file, or has found damage.
    */
   readonly next?: Buffer;
 }
@@ -152,7 +152,7 @@ class Walk {
     this.#page(Number(root), depth - 1, EVERYWHERE, isMain);
   }
 
-  /** @param height number of levels between the page and the leaves */
+  /** @param height level of the page in its tree, counted from the bottom; a leaf page has the height 0 */
   #page(number: number, height: number, between: Between, isMain: boolean): void {
     const page = this.#read(number, height);
     const flags = page.readUInt16LE(FLAGS_AT);

@@ -53,8 +53,8 @@ export class DeferredIndexes {
   /** True if all transactions above the watermark, or the first part of these transactions, are in memory. */
   #isLoaded = false;
   /**
-   * Height of the last block of the part of the missing transactions that is in memory. Undefined if all or none of the
-   * missing transactions are in memory.
+   * If only the first part of the missing transactions is in memory, the height of the block with the last transaction
+   * of this part. Undefined if all or none of the missing transactions are in memory.
    */
   #partEnd: number | undefined;
   #isDeferring = false;
@@ -65,7 +65,7 @@ export class DeferredIndexes {
   /**
    * @param shortListMax maximum number of transactions in a short list of a transaction type. For an address, the
    *   maximum applies to its two lists (sent and received) together. Short lists are stored in the order of the chain
-   *   only, and long lists also in other sort orders
+   *   only. Long lists are also stored in other sort orders
    */
   constructor(keys: KeyValueReader, codec: Codec, shortListMax: number) {
     this.#keys = keys;
@@ -177,9 +177,9 @@ export class DeferredIndexes {
     const chunks = this.#lists.chunks(transactionTotal(this.#keys, tipHeight(this.#keys)))[Symbol.iterator]();
     const drops = this.#drops;
     for (let isDone = false; !isDone;) {
-      // If a database transaction fails between two steps, `forget` drops the pending entries. A lookup may then load
-      // them again, with other row numbers in the pending index batch than the remaining chunks use. Without this
-      // check, the backfill would then end as if all entries were written.
+      // Between two iterations of this loop, a database transaction may fail. `forget` then drops the pending entries,
+      // and a lookup may load them again. The loaded entries then have other row numbers in the pending index batch
+      // than the remaining chunks use. Without this check, the backfill would then end as if all entries were written.
       assert(this.#isLoaded && this.#drops === drops, 'the pending entries are in memory until the backfill ends');
       keyValue.transact((keys) => {
         for (let pages = 0; pages < pagesMax;) {

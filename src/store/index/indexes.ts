@@ -1,8 +1,9 @@
 /**
- * Computes the index entries of blocks, transactions and accounts. Blocks, accounts and the data of transfers each have
- * one function, which computes both the entries to add and the entries to remove. The store therefore always removes
- * exactly the entries that it added. The functions `transactionEntries` and `longListEntry` compute only entries to
- * remove. The module posting-lists.ts computes the entries to add to the same tables, for many transactions together.
+ * Computes the index entries of blocks, transactions and accounts. One function computes the entries of a block,
+ * another the entries of an account, and a third the entries for the data of a transfer. The store uses the same
+ * function to add and to remove entries, so it always removes exactly the entries that it added. The functions
+ * `transactionEntries` and `longListEntry` compute only entries to remove. The module posting-lists.ts computes the
+ * entries to add to the same tables, for many transactions together.
  */
 
 import { assert } from '../../primitives/errors.ts';

@@ -9,8 +9,9 @@ import { EMPTY } from '../tables/ordered-bytes.ts';
 const COUNT_BYTES = 2;
 const LENGTH_BYTES = 2;
 /**
- * Size of Node's pool of small buffers. A block may be a part of a larger buffer. If this buffer is larger than the
- * size of the pool plus twice the packed length of the block, `packed` copies the block to a buffer of the right size.
+ * Size of Node's pool of small buffers. The keys of a block may be a part of a larger buffer. If the larger buffer
+ * exceeds twice the packed length of the block by more than `UNUSED_BYTES_MAX`, `packed` moves the keys to a buffer of
+ * exactly the packed length. The larger buffer can then be freed.
  */
 const UNUSED_BYTES_MAX = 8192;
 

@@ -19,7 +19,7 @@ export const INNER_BYTES_MAX = 8000;
  */
 export const BLOCK_SIZES: BlockSizes = {
   leafBytesMax: LEAF_BYTES_MAX,
-  // A value of this size fits into one overflow page of LMDB.
+  // A leaf block of this size (`leafBytesCut`) fits into one overflow page of LMDB.
   leafBytesCut: 4000,
   innerBytesMax: INNER_BYTES_MAX,
   innerBytesCut: 3900,
@@ -49,7 +49,7 @@ interface Leaf {
  */
 interface Latest {
   readonly leaf: Leaf;
-  /** Start of the next leaf block; undefined for the last leaf block. */
+  /** The start key of the next leaf block; undefined for the last leaf block. */
   readonly end: Buffer | undefined;
 }
 

@@ -26,7 +26,10 @@ export interface BlockSizes {
   readonly innerBytesCut: number;
 }
 
-/** Inner blocks that were read or written recently, as they are on the disk. */
+/**
+ * Cache of inner blocks that were read or written recently. The cache has no change that is not written to the database
+ * yet.
+ */
 export type CachedBlocks = LruMap<string, InnerBlock>;
 
 /** A step on the path to a leaf block: an inner block, and the child through which the path leads. */
@@ -36,8 +39,8 @@ interface Step {
 }
 
 /**
- * The path to a leaf block, from the inner block above it up to the root. The path is valid until a leaf block is
- * inserted or removed.
+ * The path to a leaf block. The first step is the inner block directly above the leaf block, and the last step is the
+ * root. The path is valid until a leaf block is inserted or removed.
  */
 export type LeafPath = readonly Step[];
 

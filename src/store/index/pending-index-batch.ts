@@ -20,7 +20,7 @@ const ROWS_AT_FIRST = 128;
 /** Offsets of the two halves of a transaction id in its key in the table `transactionIds`. */
 const [HIGH_AT, LOW_AT] = [1, 5];
 const ID_KEY_BYTES = 9;
-/** Stands for a missing row, a missing address or a missing list. */
+/** The number that stands for a missing row, a missing address or a missing list. */
 export const NONE = 0xffff_ffff;
 
 /** For each sort order, the function that reads the sort value of a transaction. */
@@ -30,8 +30,9 @@ export class PendingIndexBatch {
   readonly #addresses: Address[] = [];
   readonly #numberOfAddress = new Map<Address, number>();
   /**
-   * For each sort order, a map from rows to the bigint values below 0 or above 2^53 - 1. For such a value, the column
-   * of the sort order has the nearest double. If the doubles of two rows differ, the doubles sort like the values.
+   * For each sort order, a map with the sort values below 0 or above 2^53 - 1. The map contains the row of each such
+   * value, and the value as a bigint. For such a value, the column of the sort order has the nearest double. If the
+   * doubles of two rows differ, the doubles are in the same order as the exact values.
    */
   readonly #large = ofEachOrder(() => new Map<number, bigint>());
   #columns = columnsOf(ROWS_AT_FIRST);
@@ -298,8 +299,8 @@ function ofEachOrder<T>(make: () => T): Readonly<Record<TransactionSort, T>> {
 }
 
 /**
- * True if the number in a column is certainly the exact sort value. For other numbers, `#large` has the exact value if
- * the value was a bigint.
+ * Tells whether a number in a column of sort values must be equal to the sort value of its transaction. Any other
+ * number may be rounded. If the sort value of such a number was a bigint, `#large` contains the exact value.
  */
 function isExact(number: number): boolean {
   return number >= 0 && number <= Number.MAX_SAFE_INTEGER;

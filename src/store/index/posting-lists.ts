@@ -91,7 +91,10 @@ export class PostingLists {
     }
   }
 
-  /** Yields the keys for the lists in the order of the chain: the lists by type, by sender and by recipient. */
+  /**
+   * Yields the keys for the lists by type, by sender and by recipient. These lists keep the transactions in the order
+   * of the chain.
+   */
   *inLists(): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     const rows = this.#pending.rows();
@@ -108,7 +111,7 @@ export class PostingLists {
     }
   }
 
-  /** Yields the keys for the long lists in their sort orders other than the order of the chain. */
+  /** Yields the keys for the long lists in all sort orders of these lists except the order of the chain. */
   *inOrders(long: LongLists): Iterable<KeyBlock> {
     const writer = new ListEntryWriter();
     for (const lists of [this.#ofTypes(long), this.#ofSenders(long), this.#ofRecipients(long), this.#ofSelves(long)]) {

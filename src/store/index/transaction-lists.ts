@@ -3,13 +3,14 @@
  * indexes contain all transactions: one index is sorted by amount, one by fee, and one by timestamp. Each transaction
  * type has a list of its transactions in the order of the chain. Each address has two such lists, one of its sent and
  * one of its received transactions. New entries wait in a pending batch. A commit or a backfill writes the pending
- * entries sorted and list by list, because writing each key alone takes several times as long. Removals of entries do
- * not wait in the batch.
+ * entries sorted and list by list, because writing each key alone takes several times as long. Entries to remove do not
+ * wait in the batch: the method `remove` removes them from the store immediately.
  *
- * Long lists are also stored in every other sort order that a query can ask for. Short lists are stored in the order of
- * the chain only, because each further sort order would need one more entry for each transaction of the list. A query
- * sorts the few transactions of a short list itself. For an address, the number of its sent and received transactions
- * together decides whether its lists are long. The two lists of an address therefore become long at the same time.
+ * Each list is stored in the order of the chain. A long list is also stored in every other sort order that a query can
+ * ask for. A short list is stored only in the order of the chain, because each further sort order would need one more
+ * entry for each transaction of the list. A query sorts the few transactions of a short list itself. For an address,
+ * the number of its sent and received transactions together decides whether its lists are long. The two lists of an
+ * address therefore become long at the same time.
  */
 
 import { LruMap } from '../../primitives/bounded.ts';
@@ -47,8 +48,8 @@ export const ADDRESSES_CACHED_MAX = 65_536;
  */
 const TYPES_CACHED_MAX = 64;
 /**
- * When lists become long, the store reads the stored transactions of these lists in batches of about this number. A
- * batch takes some megabytes of memory.
+ * When lists become long, the store reads the transactions that these lists already contain, in batches of about this
+ * number of transactions. A batch takes some megabytes of memory.
  */
 const MEMBERS_AT_ONCE = 20_000;
 /** Maximum number of ids that one chunk writes. */
@@ -77,8 +78,8 @@ export class TransactionLists {
   readonly #codec: Codec;
   readonly #shortMax: number;
   /**
-   * For each address, the number of transactions that it sent and received. A transaction from an address to itself
-   * counts twice. Pending transactions are not included.
+   * For each address, the number of sent transactions plus the number of received transactions. A transaction from an
+   * address to itself counts twice. Pending transactions are not included.
    */
   readonly #lengths = new LruMap<Address, number>(ADDRESSES_CACHED_MAX);
   readonly #typeLengths = new LruMap<number, number>(TYPES_CACHED_MAX);
@@ -171,8 +172,9 @@ export class TransactionLists {
     const addresses = this.#grown(lists.addresses, lists.addressSizes(), (address) => this.#lengthOf(address, first));
     yield* this.#idChunks(stored);
     yield* chunksOf(this.#dataBlocks());
-    // When lists become long, the chunks first write entries for the transactions that are already in these lists, in
-    // every sort order except the order of the chain. Then the chunks write the new entries in all orders.
+    // A list that has become long needs sorted copies. The first chunks therefore write the entries of its stored
+    // transactions in all sort orders except the order of the chain. Later chunks write the entries of the pending
+    // transactions in all sort orders.
     const begun = { isLongType: types.hasBegun, isLongAddress: addresses.hasBegun };
     for (const members of this.#membersOf(types.begun, addresses.begun, first)) {
       yield* chunksOf(new PostingLists(members).inOrders(begun));
@@ -265,7 +267,7 @@ export class TransactionLists {
   }
 
   /**
-   * Reads the transactions that are already in the lists that become long, about `MEMBERS_AT_ONCE` at a time.
+   * Some lists become long. Reads the transactions that these lists already contain, about `MEMBERS_AT_ONCE` at a time.
    *
    * @param end a place above all these transactions
    */
@@ -307,13 +309,17 @@ export class TransactionLists {
       }
       const bytes = value.parts[place.index - from];
       assert(bytes !== undefined, 'a list names transactions that are stored');
-      // The lists do not use the id, and computing the id would cost a hash.
+      // The lists do not contain the ids of transactions. With `NO_ID`, the codec need not hash the transaction to
+      // compute its id.
       batch.add(this.#codec.decodeTransaction(bytes, NO_ID), place);
     }
     return batch;
   }
 
-  /** @param end if the length is not cached, the method counts only entries below this place; by default all entries */
+  /**
+   * @param end place below which the method counts the entries if the length is not cached; by default, the method
+   *   counts all entries
+   */
   #lengthOf(address: Address, end?: TransactionPlace): number {
     return (
       this.#lengths.get(address) ??
@@ -331,7 +337,7 @@ export class TransactionLists {
  * Lists that get new entries from the pending batch. `T` is a type or an address. An address stands for its two lists.
  */
 interface Grown<T> {
-  /** Length of each list with its new entries. */
+  /** Length of each list, including its new entries. */
   readonly lengths: ReadonlyMap<T, number>;
   /** Lists that had entries but were short, and become long with the new entries. */
   readonly begun: readonly T[];
@@ -358,7 +364,10 @@ export function listLength(keys: KeyValueReader, list: Buffer): number {
   return keys.count(prefixRange(list));
 }
 
-/** Returns the sort orders, except the order of the chain, in which a long list of an address or type is stored. */
+/**
+ * Returns the sort orders in which the store keeps a long list of an address or of a type. The result does not include
+ * the order of the chain.
+ */
 function sortsOf(list: Uint8Array): readonly TransactionSort[] {
   return list[0] === TABLES.transactionsByType.number ? TYPE_ORDERS : ADDRESS_ORDERS;
 }

@@ -62,7 +62,7 @@ export class BackgroundQueries {
    * @param find makes the list. `find` awaits `pause` after each chunk of some milliseconds
    * @param read returns the wanted part of the list, with data from `store`. If the list was in memory, `store` is the
    *   chain store. Otherwise, `store` is the snapshot from which `find` has just made the list
-   * @throws ProtocolError `QUERIES_BUSY` if the list is not in memory and `WAITING_MAX` queries already wait or run.
+   * @throws ProtocolError `QUERIES_BUSY` if the list is not in memory and `WAITING_MAX` queries already wait or run;
    *   `STORE_CLOSED` if the store is closed before the query ends. The method also throws the errors of `find` and
    *   `read`
    */

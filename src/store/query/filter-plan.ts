@@ -36,10 +36,10 @@ export function listFiltersOf(store: StoredChain, query: TransactionQuery): read
 }
 
 /**
- * Ignores the filters that limit the amount or the timestamp. If no other filter is in use, the function returns the
- * list of all transactions. If one other filter is in use, the function returns the list that contains exactly the
- * transactions that match this filter. The result is undefined if the store has no such list, or if several other
- * filters are in use.
+ * Returns the list that contains exactly the transactions that match the filters. The function ignores the filters that
+ * limit the amount or the timestamp. If no other filter is in use, the result is the list of all transactions. If one
+ * other filter is in use, the result is the list of this filter. The result is undefined if the store has no such list,
+ * or if several other filters are in use.
  */
 export function exactListOf(store: StoredChain, query: TransactionQuery): ListFilter | undefined {
   const withoutRange = filtersInUse(store, query).filter(({ valueRange }) => valueRange === undefined);
@@ -59,9 +59,10 @@ export function boundsOf(store: StoredChain, query: TransactionQuery): ValueBoun
 }
 
 /**
- * Returns the smallest of several sets of candidates. Each filter that has candidates gives its candidates. Each other
- * filter that has a list gives the transactions of the list. All filters that limit the amount together give one set.
- * All filters that limit the timestamp together give one set. A further set contains all transactions.
+ * Returns the smallest of several sets of candidates. Some filters have their own set (`candidates`). If a filter has
+ * only a list (`containingList`), its set contains the transactions of the list. The filters that limit the amount have
+ * one common set. The filters that limit the timestamp have another common set. A further set contains all
+ * transactions.
  */
 export function candidatesOf(store: StoredChain, query: TransactionQuery): Candidates {
   const filters = filtersInUse(store, query);

@@ -73,7 +73,10 @@ export class LikePattern {
   }
 }
 
-/** Returns the code points of a text. A pattern of code points and its subjects consist of such numbers. */
+/**
+ * Returns the code points of a text. The constructor of `LikePattern` and the method `matches` take the pattern and the
+ * subject in this form.
+ */
 export function codePoints(text: string): number[] {
   return Array.from(text, (character) => character.codePointAt(0) ?? 0);
 }

@@ -3,8 +3,8 @@
  * index is the set of all keys with one prefix. A key tail is a key without the prefix of its index. A key tail
  * consists of the sort value and a tie-break. In both directions, key tails with equal sort values are in ascending
  * order of the tie-break. Several indexes can be read as one list. If two of these indexes can have the same key tail,
- * the caller also names an index of exactly the key tails that are in both (`twice`). Without this index, such a key
- * tail would be counted twice.
+ * the caller also names a third index (`twice`), which contains exactly the key tails that the two indexes share.
+ * Without this index, such a key tail would be counted twice.
  */
 
 import { assert } from '../../primitives/errors.ts';
@@ -98,7 +98,8 @@ export class OrderedKeys {
     const page: Buffer[] = [];
     let above: Buffer | undefined;
     if (position > 0) {
-      // The page may begin within a group. The code first reads the key tails of this group that belong to the page.
+      // The page (the list of key tails to return) may begin in the middle of a group. The code first reads the key
+      // tails of this group that belong to the page.
       const left = this.total - position;
       if (left <= 0) return [];
       above = this.#valueOf(this.#at(left - 1));
@@ -111,7 +112,7 @@ export class OrderedKeys {
       const lowest = tails.at(-1);
       if (lowest === undefined) break;
       // `tails` may lack the first key tails of the group with the lowest value. The page needs these key tails, so
-      // they are read separately.
+      // `#firstOfGroup` reads them separately.
       above = this.#valueOf(lowest);
       page.push(...this.#groupsAbove(above, tails));
       page.push(...this.#firstOfGroup(above, limit - page.length));
@@ -155,7 +156,7 @@ export class OrderedKeys {
     });
   }
 
-  /** Returns up to `limit` key tails from a position on, in ascending order. */
+  /** Returns up to `limit` key tails in ascending order, from the given position in the list on. */
   #upFrom(position: number, limit: number): readonly Buffer[] {
     const [only, ...others] = this.#parts;
     if (only !== undefined && others.length === 0) {

@@ -42,7 +42,8 @@ export type ListFilter =
  *
  * @param shortListMax maximum number of items in a short list. For an address, the maximum applies to its two lists
  *   (sent and received) together
- * @param bounds bounds of the value by which the list is sorted. In the order by type, the function ignores the bounds
+ * @param bounds bounds of the value by which the list is sorted. For the order by type, callers pass no bounds, because
+ *   no filter limits the types to a range
  */
 export function orderedPlaces(
   keys: KeyValueReader,
@@ -173,8 +174,8 @@ class PlacesOfTypes implements OrderedPlaces {
   }
 
   /**
-   * Number of entries in a list up to a place, including the place. Lists are in the order of the chain, so these
-   * entries are one range of keys.
+   * Returns the number of entries from the start of a list to the entry with the given place. This entry is counted
+   * too. Lists are in the order of the chain, so these entries are one range of keys.
    */
   #countThrough(list: Buffer, place: TransactionPlace): number {
     return this.#keys.count({ gte: list, lt: afterPrefix(listPlaceKey(list, place)) });

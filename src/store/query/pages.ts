@@ -51,8 +51,8 @@ export function emptyPage<T>(): Page<T> {
 }
 
 /**
- * Reverses a comparison function if the direction is `desc`. If a tie-break must stay in ascending order, leave it out
- * of `compare`, and add it to the result with `firstOf`.
+ * Reverses a comparison function if the direction is `desc`. If a tie-break must stay in ascending order, `compare`
+ * must not contain the tie-break. Combine the result with the tie-break by `firstOf`.
  */
 export function directed<T>(compare: Compare<T>, direction: Direction): Compare<T> {
   return direction === 'asc' ? compare : (a, b) => compare(b, a);

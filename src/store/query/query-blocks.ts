@@ -81,7 +81,10 @@ export class BlockQueries {
     );
   }
 
-  /** Returns a page of blocks that are sorted by height or by timestamp. Both sort orders are the same. */
+  /**
+   * Returns a page of blocks that are sorted by height or by timestamp. Sorting by height and sorting by timestamp give
+   * the same order.
+   */
   #inOrder(blocks: Blocks, { sort, after, limit, offset }: BlockQuery): Page<BlockHeader> {
     const { length } = blocks;
     const isDown = sort.direction === 'desc';
@@ -210,8 +213,8 @@ export class BlockQueries {
   }
 
   /**
-   * Returns the span of a generator's blocks whose heights are in `heights`, as positions among all blocks of the
-   * generator. The generator's first block in the chain has position 0.
+   * Finds the blocks of a generator whose heights are in `heights`. Returns the span of their positions in the list of
+   * all blocks of the generator. The generator's first block in the chain has position 0.
    */
   #ordinals(publicKey: PublicKey, heights: Span): Span {
     const end = generatorBlocks(this.#store.tables, publicKey) - 1;

@@ -19,8 +19,8 @@ export class DelegateQueries {
   #view: { readonly tip: BlockHeader | undefined; readonly entries: ReadonlyMap<PublicKey, DelegateEntry> } | undefined;
 
   /**
-   * Maps each sort order that was requested since the tip became `#view.tip` to the list of all delegates in this
-   * order.
+   * Caches the sorted lists of all delegates for the tip `#view.tip`. Each sort order that was requested with this tip
+   * has one list.
    */
   readonly #sorted = new Map<string, readonly DelegateEntry[]>();
 
@@ -131,8 +131,8 @@ function pageOf(entries: readonly DelegateEntry[], query: DelegateQuery): Page<D
 }
 
 /**
- * Returns the value of an entry in the sort field, as text. The text is empty if the field is `rank` and the rank is
- * unknown (null).
+ * Returns the value of the field `field` of a delegate, as text. The text is empty if the field is `rank` and the rank
+ * is unknown (null).
  */
 function textOf({ delegate, account, rank, productivity }: DelegateEntry, field: SortField): string {
   const { username, voteWeight } = delegate;

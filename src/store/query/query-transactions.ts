@@ -88,8 +88,9 @@ export class TransactionQueries {
   }
 
   /**
-   * Finds the transactions that registered an application and have the given id or register the given name. If neither
-   * is given, the result is all registrations. A chain has few registrations, because only old blocks may contain them.
+   * Finds registrations of applications. A registration is a transaction, and it matches if it has the given id or
+   * registers the given name. If neither an id nor a name is given, the result is all registrations. A chain has few
+   * registrations, because only old blocks may contain them.
    */
   dapps({ transactionId, name, sort, ...page }: DappQuery): Page<TransactionEntry> {
     const store = this.#store;
@@ -139,8 +140,8 @@ function orderedPage(store: StoredChain, ordered: OrderedPlaces, query: Transact
 }
 
 /**
- * Returns the places of all matching transactions, in the requested order. The function awaits `pause` after each
- * chunk.
+ * Returns the places of all matching transactions, in the requested order. The function awaits `pause` after each chunk
+ * of its work.
  */
 async function findInPieces(
   store: StoredChain,

@@ -53,9 +53,10 @@ function change(sum: ChecksumSum, sign: 1 | -1): void {
 }
 
 /**
- * Computes a hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step maps a
- * half of the hash and a word of the input to a new half. The step is one-to-one in each of these two arguments. Two
- * entries of equal lengths that differ in only one word of 32 bits therefore never have the same hash.
+ * Computes a hash of 64 bits over key and value, with the multipliers and the mixing of MurmurHash3. Each step computes
+ * a new value of one half of the hash from two arguments: the old value of this half, and a word (32 bits) of the
+ * input. The step is one-to-one in each of the two arguments. Two entries of equal lengths that differ in only one word
+ * therefore never have the same hash.
  */
 function hashEntry(key: Uint8Array, value: Uint8Array): void {
   hashLow = key.length;

@@ -9,7 +9,7 @@ export interface KeyRange {
   readonly gte: Uint8Array;
   readonly lt: Uint8Array;
   readonly reverse?: boolean;
-  /** Maximum number of entries to read. If `limit` is undefined, the number has no maximum. */
+  /** Maximum number of entries to read. If `limit` is undefined, all entries of the range are read. */
   readonly limit?: number;
   /**
    * Number of entries to skip before the first entry that is read. If `reverse` is true, the skipped entries are at the

@@ -233,7 +233,10 @@ export function selfListKey(address: Address): Buffer {
 
 /** A sort order of transactions, with its table and the form of its values in keys. */
 export interface TransactionOrder {
-  /** Number of the order in the keys of long lists. The number must never be used for another order. */
+  /**
+   * Number that stands for this sort order in the keys of long lists. The number must never be used for another sort
+   * order.
+   */
   readonly number: number;
   /**
    * Table of all transactions in this order. This member is undefined for the order by type, because the order by type
@@ -258,7 +261,10 @@ export const TRANSACTION_ORDERS: Readonly<Record<TransactionSort, TransactionOrd
   type: { number: 4, table: undefined, value: SORT_VALUES.u16, of: ({ type }) => type },
 };
 
-/** Orders in which a long transaction list of an address is stored, sorted by the numbers of the orders. */
+/**
+ * The orders in which the store keeps a long transaction list of an address. This array is sorted by the numbers of the
+ * orders.
+ */
 export const ADDRESS_ORDERS: readonly TransactionSort[] = TRANSACTION_SORTS.toSorted(
   (a, b) => TRANSACTION_ORDERS[a].number - TRANSACTION_ORDERS[b].number,
 );

@@ -96,7 +96,7 @@ export function orderedBigintAt(bytes: Buffer, offset: number): bigint {
   return isNegative ? -magnitude : magnitude;
 }
 
-/** Length in bytes of the integer that begins at `offset` in the form of `orderedBigint`. */
+/** Returns the length in bytes of the integer that begins at `offset` in the form of `orderedBigint`. */
 export function orderedBigintBytes(bytes: Buffer, offset: number): number {
   return 1 + Math.abs((bytes[offset] ?? 128) - 128);
 }

@@ -128,8 +128,8 @@ export function decodeKeys(bytes: Buffer): readonly PublicKey[] {
 }
 
 /**
- * The buffer of the last finished writer, which the next writer uses again. While a writer uses the buffer, `spare` is
- * undefined. A finished writer does not keep a buffer of more than `SPARE_BYTES_MAX` bytes for reuse.
+ * The buffer of the last finished writer. The next writer uses this buffer again. While a writer uses the buffer,
+ * `spare` is undefined. A buffer of more than `SPARE_BYTES_MAX` bytes is not used again.
  */
 let spare: Buffer | undefined;
 const SPARE_BYTES_MAX = 65_536;
@@ -207,7 +207,7 @@ export class RecordWriter {
     this.sized(bytes);
   }
 
-  /** Writes the number of bytes in `bytes`, then the bytes themselves. */
+  /** Writes the length of `bytes` into the record, and then `bytes` itself. */
   sized(bytes: Uint8Array): void {
     this.count(bytes.length);
     this.raw(bytes);

@@ -78,7 +78,7 @@ export class Table<const P extends readonly PartName[] = readonly PartName[]> {
     return this.#write(values);
   }
 
-  /** In this table, the common prefix of all keys whose first parts have these values. */
+  /** Returns the bytes with which a key of this table begins if the first parts of the key have these values. */
   prefix(...values: LeadingOf<ValuesOf<P>>): Buffer {
     return this.#write(values);
   }

@@ -52,9 +52,9 @@ export interface ForkRequest {
  */
 const JOURNAL_ROUNDS = 3;
 /**
- * Number of the richest accounts among which the funders are chosen. A single key must be enough to sign for a funder,
- * so multisignature accounts and accounts with a second key are excluded. Accounts whose public key is not in the chain
- * are excluded, too.
+ * `prepareFork` chooses the accounts `funders` from this number of the richest accounts. A single key must be enough to
+ * sign for a funder, so multisignature accounts and accounts with a second key are excluded. Accounts whose public key
+ * is not in the chain are excluded, too.
  */
 const RICH_ACCOUNTS = 100;
 const FUNDERS_MAX = 10;
@@ -86,7 +86,8 @@ async function copyChain({ chain, network }: ForkSource, dataDirectory: string):
   }
   const directory = chainDirectory(chain);
   const target = chainDirectory({ dataDirectory });
-  // A plain copy of a store in use would mix pages of several moments. A copy that LMDB makes is consistent.
+  // While a process uses the store, pages of the file can change during a plain copy. A copy that LMDB makes is
+  // consistent.
   if (storeOwner(directory, systemClock) !== undefined) {
     await copyStore(directory, target, systemClock);
     return;
@@ -145,8 +146,8 @@ async function adopt(
       publicKey === undefined || secondPublicKey !== undefined || group !== undefined ? [] : [publicKey],
     );
     writeIdentity(keyValue, network.params);
-    // With the stored peer book, the nodes would dial peers of the original network, and send blocks of the fork to
-    // these peers.
+    // Remove the stored peer book. Otherwise the nodes would dial peers of the original network, and send blocks of the
+    // fork to these peers.
     store.transact((writer) => {
       writer.setNote(PEER_BOOK_NOTE, undefined);
     });

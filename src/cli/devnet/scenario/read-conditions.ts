@@ -62,7 +62,7 @@ export function readConditions(
  * Reads the bounds of a condition: a single number, or a map. The map contains either `equals`, or one or both of `min`
  * and `max`.
  *
- * @param alone bound that a single number sets; undefined if a single number sets both bounds
+ * @param alone the bound to which a single number applies; undefined if the single number is both bounds
  */
 function countsIn(yaml: YamlValue, alone: 'min' | 'max' | undefined): Bounds<number> {
   return boundsIn(yaml, countIn, alone);
@@ -72,7 +72,7 @@ function countIn(yaml: YamlValue): number {
   return yaml.integer('a bound', 0, 2 ** 32 - 1);
 }
 
-/** @param alone bound that a single value sets; undefined if a single value sets both bounds */
+/** @param alone the bound to which a single value applies; undefined if the single value is both bounds */
 function boundsIn<T extends number | bigint>(
   yaml: YamlValue,
   read: (yaml: YamlValue) => T,

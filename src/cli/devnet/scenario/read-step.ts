@@ -26,8 +26,8 @@ const ACTIONS: Readonly<Record<string, ReadAction>> = {
   mine: (value) => operation('mine', { slots: value.isEmpty ? 1 : value.integer('`mine`', 1, MINED_SLOTS_MAX) }),
   mode: (value) => operation('mode', { mode: value.oneOf('`mode`', MINING_MODES) }),
   warp: (value) => {
-    // Checks only that the text is a time. When the step runs, `warp` checks that the time is not before the time of
-    // the chain clock.
+    // The next line checks only that the text is a time. When the step runs, `warp` checks that the time is not before
+    // the time of the chain clock.
     value.parsed('`warp`', (text) => parseTime(text, 0));
     return operation('warp', { to: value.text('`warp`') });
   },

@@ -15,7 +15,7 @@ export interface ScenarioDevnet {
   readonly generation: Generation;
   readonly delegates?: number;
   /**
-   * Seconds between two blocks, on the machine's clock. If this time is below 2 s, the chain clock runs ahead of the
+   * Seconds between two blocks, on the machine's clock. If this time is below 2 s, the chain clock runs faster than the
    * machine's clock.
    */
   readonly blockTime?: number;
@@ -24,7 +24,7 @@ export interface ScenarioDevnet {
 }
 
 export interface Step {
-  /** Line in the file, counted from 1. */
+  /** Number of the line of the step in the scenario's file, counted from 1. */
   readonly line: number;
   /** Text of the step for reports. */
   readonly text: string;
@@ -67,7 +67,10 @@ export interface Expected {
 }
 
 export type Condition =
-  /** Bounds of the tip height, the finalized height, or the difference of these heights, on each node. */
+  /**
+   * On each node, the value that `kind` selects must be within the bounds: the tip height (`heights`), the finalized
+   * height (`finalized`), or the tip height minus the finalized height (`finalityLag`).
+   */
   | { readonly kind: 'heights' | 'finalized' | 'finalityLag'; readonly bounds: Bounds<number> }
   /**
    * Takes the lowest tip height of the checked nodes, and compares the blocks that these nodes have at this height. If
@@ -84,7 +87,8 @@ export type Condition =
    */
   | { readonly kind: 'noPenalty' }
   /**
-   * Bounds of a metric on each node: the sum of all samples of the metric that have all `labels` with the given values.
+   * Bounds of a metric on each node. The sum of all samples of the metric that have all `labels` with the given values
+   * must be within the bounds.
    */
   | {
       readonly kind: 'metric';
