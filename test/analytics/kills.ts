@@ -69,7 +69,8 @@ export async function killSink(options: KillsOptions): Promise<{ readonly engine
       // Without this call, the next process would fail, because the lease of the killed process lasts up to 30 s.
       if (target.kind === 'clickhouse') await expireLease(target.url, target.database);
     }
-    // If the sink stayed complete, the next process would have nothing to write and would end before its kill.
+    // The process has completed the sink. The test removes the sink, because otherwise the next process would find
+    // nothing to write and would end before it kills itself.
     else await clear();
   }
   await fill({ place, rangeBlocks, target, killAfterMs: undefined });

@@ -40,7 +40,7 @@ export interface LiveKillsOptions {
   readonly kills: number;
   /**
    * Planned time from the start of the run to the last kill. If more than 1.5 times this planned time has passed since
-   * the start of the run, the run begins no further kill and fails.
+   * the start of the run, the run fails and begins no further kill.
    */
   readonly minutes: number;
   /**
@@ -207,7 +207,8 @@ class KeptSink {
 
   async #keep(): Promise<void> {
     while (!this.#isEnding) {
-      // Without this call, each new process would fail until the lease of the killed process expires after up to 30 s.
+      // End the lease of the killed process. Otherwise the lease would last for up to 30 s, and each new process would
+      // fail during this time.
       await expireLease(this.#url, DATABASE).catch(() => undefined);
       const child = spawn(process.execPath, [CLI_ENTRY, ...this.#args], { stdio: 'ignore' });
       const ended = once(child, 'exit');

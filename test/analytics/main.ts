@@ -18,18 +18,18 @@
  *   the sink follows, and the ClickHouse server N times each. With `--spread`, the tables are on a cluster of three
  *   servers, and each kill of a server hits a randomly chosen server.
  * - `--store DIR --network FOLDER` copies the chain of a data folder to ClickHouse, and runs the queries three times.
- *   For each range of heights, the program compares sums over the transactions in ClickHouse with the same sums in the
- *   data folder. The program also compares the balance of each account. With `--spread`, the program then repeats the
- *   run with the tables on the cluster.
+ *   For each range of heights, the program computes sums over the transactions in ClickHouse, and the same sums over
+ *   the transactions in the data folder. The sums must be equal. The program also compares the balance of each account.
+ *   With `--spread`, the program then repeats the run with the tables on the cluster.
  * - `--replica-faults N` fills N sinks on a cluster in which one shard has two replicas. While the run fills a sink,
  *   the run kills each of these replicas several times.
- * - `--lag M` measures for M minutes the time from a new block of a devnet until the tables of a ClickHouse
- *   sink contain the block.
+ * - `--lag M` measures how long it takes until the tables of a ClickHouse sink contain a new block of a devnet. The
+ *   measurement runs for M minutes.
  * - `--generated N` writes a generated chain of N full blocks and 100,000 accounts to ClickHouse, and runs the queries
  *   three times. With `--spread`, the program then repeats the run with the tables on the cluster.
- * - `--backfill N` measures three times how fast a sink writes N full blocks to ClickHouse. For comparison, the run
- *   also measures how fast clickhouse-client inserts the rows of two of the tables from files. With `--spread`, the
- *   tables of the sink are on the cluster.
+ * - `--backfill N` measures how fast a sink writes N full blocks to ClickHouse, and repeats this measurement twice. For
+ *   comparison, the run also measures how fast clickhouse-client inserts the rows of two of the tables from files. With
+ *   `--spread`, the tables of the sink are on a cluster of three servers.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

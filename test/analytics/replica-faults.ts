@@ -23,7 +23,7 @@ export interface ReplicaFaultsReport {
    */
   readonly restarts: number;
   /**
-   * During a `lags` fault, for some time only the replica that lacks rows runs. Then the test restarts the other
+   * During a `lags` fault, the replica that lacks rows runs alone for some time. Then the test restarts the other
    * replica. This member counts the `lags` faults in which the sink had not written all blocks of the step
    * (`STEP_BLOCKS`) before this restart.
    */
@@ -163,7 +163,7 @@ class ReplicaTrial {
 
   /**
    * Runs the sink until it has all blocks up to `finalHeight`. If a run ends with an error, the method starts another
-   * run, up to `RUNS_MAX` runs.
+   * run. It starts at most `RUNS_MAX` runs in total.
    */
   async #fill(finalHeight: number): Promise<void> {
     const { maker, blocks } = this.#chain;

@@ -15,7 +15,7 @@ import { freePorts } from '../support/ports.ts';
  * Name of the cluster that `startCluster` starts. The cluster has this name even if it does not have three shards.
  */
 export const CLUSTER = 'three';
-/** Number of replicas of each shard in the default cluster. */
+/** One entry for each shard of the default cluster: the number of its replicas. */
 const THREE_SHARDS: readonly number[] = [1, 1, 1];
 const START_MS = 120_000;
 const POLL_MS = 100;
@@ -54,7 +54,7 @@ export function missingServer(): string | undefined {
 /**
  * Starts a cluster.
  *
- * @param shards number of replicas of each shard; by default three shards with one replica each
+ * @param shards one entry for each shard: the number of its replicas; by default three shards with one replica each
  * @returns the running cluster; its servers are in the order of the shards
  */
 export async function startCluster(folder: string, shards: readonly number[] = THREE_SHARDS): Promise<TestCluster> {

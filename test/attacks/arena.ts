@@ -157,7 +157,7 @@ export class Arena {
     return intruder;
   }
 
-  /** The query of the upgrade request that an honest node of the network sends. */
+  /** Returns the query that an honest node of the network sends in its upgrade request. */
   query(wsPort = 5_000): Record<string, string> {
     return this.dialect.query(this.info(wsPort));
   }

@@ -25,8 +25,8 @@ const NAMES: Readonly<Record<FloodKind, string>> = {
 const KINDS = Object.keys(NAMES) as FloodKind[];
 
 /**
- * Default number of connections from each address. The number is below the node's limit of 100 connections per address,
- * so that the node accepts all connections of a flood on 2,000 connections.
+ * Default number of connections from each address. The node accepts at most 100 connections from one address. With 50
+ * from each address, the node accepts all connections of a flood on 2,000 connections.
  */
 const CONNECTIONS_PER_SOURCE = 50;
 const JUNK_BODIES = 200;

@@ -34,14 +34,14 @@ const MESSAGE_INTERVAL_MS = 220;
 const ANNOUNCEMENT_INTERVAL_MS = 1_000;
 const HTTP_LINES = 4;
 /**
- * In each series of this many transactions, the last has valid signatures and then a random signature. The node needs
- * less time to check each of the other transactions. The attacker needs less time to make each of these other
- * transactions, because all its signatures of members are random.
+ * In each series of this many transactions, all signatures of the last transaction are valid except its last signature,
+ * which is random. The node needs less time to check each of the other transactions. The attacker needs less time to
+ * make each of these other transactions, because all its signatures of members are random.
  */
 const COSTLY_ONE_OF = 5;
 /**
- * The test fails if no block contains the registration after this time. The time is long, because the machine may be
- * busy.
+ * The test fails if no block contains the registration of the multisignature account after this time. The time is long,
+ * because the machine may be busy.
  */
 const CONFIRMED_MS_MAX = 150_000;
 const CUT_MS_MAX = 60_000;

@@ -58,8 +58,8 @@ async function underFire(generation: 2 | 3, setting: Setting): Promise<number> {
   if (chosen.length === 0) return 0;
   const arena = await Arena.open(generation, Number(values.nodes), chosen, setting);
   try {
-    // Lower the priority of this process: the attacker runs on the same machine as the nodes, and must not succeed by
-    // taking processor time from the nodes.
+    // Lower the priority of this process. The attacker runs on the same machine as the nodes, and without a lower
+    // priority it could take processor time from them.
     setPriority(10);
     let failed = 0;
     for (const attack of [NO_ATTACK, ...chosen]) {

@@ -84,9 +84,9 @@ export async function measure(arena: Arena, attack: Attack, pace: Pace): Promise
 }
 
 /**
- * Joins the results of two runs of an attack. If only the attack can be the cause of a fault of the second run, the
+ * Joins the results of two runs of an attack. If the second run has a fault that can have no cause but the attack, the
  * second run is the result. If all faults of the second run may have another cause, the result has only the faults
- * whose kind also occurs in the first run. An attack causes the same faults in each run, but other causes do not.
+ * whose kind also occurs in the first run. The function assumes that only an attack causes the same faults in each run.
  */
 function common(first: Measured, second: Measured): Measured {
   if (!mayBeOfTheMachine(second) && second.faults.length > 0) return second;

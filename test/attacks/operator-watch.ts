@@ -57,7 +57,10 @@ export class OperatorWatch {
     this.#timer = setInterval(() => this.#probe(), PROBE_INTERVAL_MS);
   }
 
-  /** Records the answers and the memory of the node before the attack, and starts the probes. */
+  /**
+   * Starts the probes before the attack. First, records the answers to the five fixed requests and the memory of the
+   * node.
+   */
   static async begin(arena: Arena): Promise<OperatorWatch> {
     return new OperatorWatch(arena, await askedFrom(arena, '127.0.0.1'), await arena.residentBytes());
   }

@@ -84,8 +84,8 @@ function mainThreadSecondsOf({ pid }: Pick<ChildProcess, 'pid'>): number | undef
 
 function secondsIn(statFile: string): number | undefined {
   try {
-    // Spaces separate the fields. One of the first fields is the process name in parentheses. The process name may
-    // contain spaces. So the function splits only the text after the process name.
+    // Spaces separate the fields of the file. One of the first fields is the process name in parentheses. The process
+    // name may contain spaces. So the function splits only the text after the process name.
     const fields = readFileSync(statFile, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {

@@ -68,7 +68,7 @@ export interface LongChainOptions {
    * block does not fund.
    */
   readonly addresses?: number;
-  /** How often the addresses send and receive; default: equally often. */
+  /** Distribution of the transfers over the addresses; default: `equal`. */
   readonly activity?: Activity;
   /** `writeLongChain` calls `onBlock` for each block. `line` is the JSON line of the block in the file. */
   readonly onBlock?: (height: number, line: string) => void;
@@ -112,8 +112,8 @@ export async function writeLongChain(options: LongChainOptions): Promise<LongCha
 
 /**
  * First amount that an address receives, in beddows. The address pays the fees of its own transfers from this amount.
- * Each fee is 0.1 LSK. `transfers` is the expected number of these transfers. The term with the square root is a
- * reserve, because the real number deviates randomly from the expected number.
+ * Each fee is 0.1 LSK. `transfers` is the expected number of these transfers. The address may send more transfers than
+ * expected, so the amount also contains a reserve (the term with the square root).
  */
 function firstAmountFor(transfers: number): bigint {
   return (BigInt(Math.ceil(transfers + 25 * Math.sqrt(transfers) + 80)) * LSK) / 10n;

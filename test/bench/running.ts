@@ -1,7 +1,7 @@
 /**
  * Benchmarks of running nodes: the start of a devnet, the time from the start of a slot until its block is on the disk,
- * forging with many event subscribers or with busy reading processes, and snapshots of a devnet to which the devnet
- * reverts.
+ * forging with many event subscribers or with busy reading processes, and repeated snapshots of a devnet, each followed
+ * by a revert to the snapshot.
  */
 
 import { packageDirectory } from '../../src/config/package.ts';
@@ -28,8 +28,9 @@ const CYCLE_HEIGHT = 500;
  */
 const LEAK_RATIO = 1.5;
 /**
- * If the number of open file descriptors at the end is at most this much greater than after a tenth of the cycles,
- * `benchCycles` does not count the growth as a leak, because some connections may be open only at the end.
+ * Allowed growth of the number of open file descriptors, from the end of the first tenth of the cycles to the end of
+ * the last cycle. `benchCycles` does not count this growth as a leak, because some connections may be open only at the
+ * end.
  */
 const SPARE_DESCRIPTORS = 10;
 
@@ -87,8 +88,8 @@ export async function benchCycles(cycles = CYCLES, height = CYCLE_HEIGHT): Promi
     `${figure(middle(all))} ms`,
     `${figure(all.at(-1) ?? 0)} ms`,
   ];
-  // With fewer than 200 cycles, a leak in each cycle adds too little memory to exceed `LEAK_RATIO`, so the benchmark
-  // does not check the memory.
+  // The benchmark checks the memory only if it runs at least 200 cycles. In fewer cycles, a leak adds too little memory
+  // to exceed `LEAK_RATIO`.
   const isLeaking = cycles >= 200 && late.residentMb > LEAK_RATIO * early.residentMb;
   if (isLeaking || late.descriptors > early.descriptors + SPARE_DESCRIPTORS) process.exitCode = 1;
   printTable(`Snapshots of four nodes at height ${figures.height}: ${cycles} cycles, digests equal each time`, [

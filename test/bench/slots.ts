@@ -24,8 +24,8 @@ export interface SlotFigures {
   readonly slots: number;
   /**
    * Median of the times from the start of a slot until its block is applied and on the disk. If the previous slot has
-   * no block, the delegate first waits in case this block is only late, so the benchmark subtracts `WAIT_MS` from the
-   * time.
+   * no block, the delegate first waits, because this block may only be late. In this case, the benchmark subtracts
+   * `WAIT_MS` from the time.
    */
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -26,8 +26,8 @@ export interface ReferenceVisit {
 
 /**
  * @returns number of screenshots
- * @throws Error if the page lacks an expected element, has an error or a warning, or sends a request to another server,
- *   or if a check before a screenshot fails
+ * @throws Error if an expected element is missing, if the browser reports an error or a warning, if the page sends a
+ *   request to another server, or if a check before a screenshot fails
  */
 export async function visitApiDocs(browser: Browser, visit: ReferenceVisit): Promise<number> {
   const { url, name, look, directory } = visit;

@@ -81,7 +81,7 @@ export function problemsOf(page: Page): readonly string[] {
   });
   page.on('pageerror', (error) => problems.push(error.message));
   page.on('requestfailed', (request) => {
-    // When the page closes an event stream, Playwright reports a failed request.
+    // When the page closes an event stream, Playwright reports a failed request. Ignore it, because it is no fault.
     if (!/\/api\/events(\?|$)/.test(request.url())) problems.push(`${request.url()}: ${request.failure()?.errorText}`);
   });
   page.on('response', (response) => {

@@ -12,8 +12,8 @@ import { LOOKS, photographer, problemsOf } from './looks.ts';
 
 interface RareState {
   /**
-   * Each key is a pattern for the path and query of a request. The function of the key changes the data of the node's
-   * answer before the page receives the answer.
+   * Each key is a pattern for the path and query of a request. Each value is a function that changes the data of the
+   * node's answer before the page receives the answer.
    */
   readonly answers: Readonly<Record<string, (data: Untyped) => Untyped>>;
   /** Whether the page gets an event stream (`STILL_EVENTS`) that sends no events. */

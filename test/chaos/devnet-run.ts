@@ -56,8 +56,8 @@ const STOP_MS = 20_000;
 /** Minimum time between the starts of two faults of one node. In this time, the node can recover and forge again. */
 const SPACING_MS = 45_000;
 /**
- * Earliest and latest time at which the additional node joins, as fractions of the run. The rest of the run is long
- * enough for the faults of this node.
+ * Earliest and latest time at which another node joins the devnet, as fractions of the duration of the run. The rest of
+ * the run is long enough for the faults of this node.
  */
 const JOIN_PART = { from: 0.1, to: 0.3 };
 /** Maximum time from the command `kill` to the command `restart`. */
@@ -135,7 +135,7 @@ class DevnetRun {
     };
   }
 
-  /** @throws the first failure of the run if any node has failed, possibly a node other than that of the caller */
+  /** @throws the first failure of the run, as soon as one of the nodes has failed */
   async #until(atMs: number): Promise<void> {
     const leftMs = Math.max(0, this.#startedMs + atMs - Date.now());
     const { signal } = this.#broken;

@@ -31,15 +31,18 @@ export interface NotifiedReport {
   readonly missed: readonly number[];
   /** Number of slots that the events report. If the same event was delivered several times, its slots count once. */
   readonly reported: number;
-  /** `lost`: slots that no event reports. `twice`: slots in more than one event, and reported slots with a block. */
+  /**
+   * `lost`: slots without a block that no event reports. `twice`: texts about wrongly reported slots. Either more than
+   * one event reports the slot, or the reported slot has a block.
+   */
   readonly lost: readonly number[];
   readonly twice: readonly string[];
   /** Number of repeated deliveries: an event arrived again with the same id. */
   readonly repeated: number;
   /**
-   * For each event, the time in milliseconds from the end of the last slot that the event reports to the arrival of the
-   * event. If the node or the receiver was restarted during this time, the measurement starts at the end of the
-   * restart.
+   * For each event, the time in milliseconds until it arrived. The measurement starts at the end of the last slot in
+   * the report of the event. If the node or the receiver was restarted during this time, the measurement starts at the
+   * end of the restart.
    */
   readonly delaysMs: readonly number[];
   readonly slotMs: number;

@@ -113,7 +113,9 @@ async function start(data: string, nodes: Node[]): Promise<Node> {
   return node;
 }
 
-/** Process id of the node itself, as seen from the outer namespace. */
+/**
+ * Process id of the node, as seen from the outer namespace. The node is the child of `outer`, a process of `unshare`.
+ */
 function innerPid({ outer }: Node): number {
   return Number(readFileSync(`/proc/${outer.pid}/task/${outer.pid}/children`, 'utf8').trim());
 }

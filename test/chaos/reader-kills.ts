@@ -37,8 +37,8 @@ export interface ReaderKillsReport {
   /** Times in milliseconds from the restart of a killed node to its first answer. */
   readonly answeredMs: readonly number[];
   /**
-   * Slots in the reader table of the store that still have no living owner, or still pin an old LMDB transaction, 15 s
-   * after the kills.
+   * Faulty slots in the reader table of the store, 15 s after the kills. A slot is faulty if its owner is dead, or if
+   * the slot pins an old LMDB transaction.
    */
   readonly stale: readonly string[];
   readonly wrong: readonly string[];

@@ -22,7 +22,7 @@ export interface LoadReport {
   readonly answered: number;
   /** Number of requests that failed because the process that had the connection was killed. */
   readonly ofKilled: number;
-  /** Requests to living processes that got no answer, or an answer with a status other than 200. */
+  /** Requests that got no answer or a status other than 200, without the failures that `ofKilled` counts. */
   readonly lost: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export class ReaderLoad {
   async #run(index: number, readers: () => readonly number[]): Promise<void> {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const owners = new WeakMap<Socket, number>();
-    /** Number of kills before the connection was opened. */
+    /** For each connection, the number of kills before the connection was opened. */
     const openedAfter = new WeakMap<Socket, number>();
     for (let turn = index; !this.#isOver; turn += 1) {
       const target = TARGETS[turn % TARGETS.length] ?? '';
@@ -75,10 +75,10 @@ export class ReaderLoad {
       const { status, socket, error } = await ask(agent, this.#port, target);
       const known = socket && owners.get(socket);
       if (socket !== undefined && !openedAfter.has(socket)) openedAfter.set(socket, killsBefore);
-      // `ownerOf` searches for the owner of a connection after the first answer on this connection. If the owner is
-      // killed earlier, the owner stays unknown. A failed request on a connection with an unknown owner counts in
-      // `ofKilled` if the test has killed a process since the connection was opened. Otherwise, the request counts in
-      // `lost`.
+      // `ownerOf` searches for the owner of a connection after the first answer on this connection. If the test kills
+      // the owner before this search, the owner stays unknown. A failed request on a connection with an unknown owner
+      // counts in `ofKilled` if the test has killed a process since the connection was opened. Otherwise, the request
+      // counts in `lost`.
       const opened = (socket && openedAfter.get(socket)) ?? killsBefore;
       if (status === 200) {
         this.#answered += 1;

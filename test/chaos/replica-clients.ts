@@ -55,7 +55,7 @@ export class ReplicaClients {
   #slowestMs = 0;
   #slow = 0;
 
-  /** @param address address of an account that only receives */
+  /** @param address address of an account that receives transfers and sends none */
   constructor(count: number, address: string, askOf: (client: number) => Ask) {
     this.#clients = Array.from({ length: count }, (_, index) => this.#run(index, address, askOf(index)));
   }

@@ -132,7 +132,8 @@ async function troublesOf(
  * branch, and both branches contain the same transfers. If only the losing branch contained a transfer, the reorg could
  * remove this transfer. The balance of the recipient would then correctly go back, and the test would report a fault.
  *
- * @returns number of reverted blocks; the number is one too high if both nodes had a further block before the cut
+ * @returns number of reverted blocks; the number is one too high if both nodes got one more block between the reading
+ *   of the height and the cut
  */
 async function reorganiseOnce(
   { nodes, wires }: TestDevnet,

@@ -1,6 +1,6 @@
 /**
- * Runs `bloomery devnet` as a user does: one process starts the nodes as its child processes. `bloomery devnet`
- * commands control the devnet.
+ * Runs `bloomery devnet` as a user does: one process starts the nodes as its child processes. To control the devnet,
+ * the tests run further commands such as `bloomery devnet kill`.
  */
 
 import { spawn } from 'node:child_process';
@@ -30,7 +30,7 @@ export interface RunningDevnet {
   /**
    * Runs `bloomery devnet ARGS` to its end and returns its JSON output.
    *
-   * @throws Error with the error output of the command
+   * @throws Error with the error output of the command if its exit code is not 0
    */
   command(...args: readonly string[]): Promise<unknown>;
   nodes(): Promise<readonly ControlNode[]>;

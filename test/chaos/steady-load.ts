@@ -36,7 +36,10 @@ export interface LoadReport {
 
 const NODES = 4;
 const START_MS_MAX = 150_000;
-/** Maximum time from the last sent transaction until all transactions are in blocks, enough for a busy machine. */
+/**
+ * Maximum time from the last sent transaction until all transactions are in blocks. This time is enough even on a busy
+ * machine.
+ */
 const CONFIRM_MS_MAX = 180_000;
 const CONFIRM_LOOK_MS = 2_000;
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {

@@ -176,7 +176,7 @@ test.serial(
     const args = ['import', '--data-dir', data, '--network', networkFolder, '-'];
     const child = spawn(process.execPath, [CLI_ENTRY, ...args], { stdio: ['pipe', 'ignore', 'inherit'] });
     t.teardown(() => child.kill('SIGKILL'));
-    // The lines are enough for one commit of the import (510 blocks), but not for a second commit.
+    // These 800 lines are enough for one commit of the import (510 blocks), but not for a second commit.
     child.stdin.write(lines.slice(0, 800).join(''));
     const deadlineMs = Date.now() + 200_000;
     while ((await heightNow()) < 100 && Date.now() < deadlineMs) await sleep(20);

@@ -178,7 +178,8 @@ test.serial('a transaction that moves through the queues into a block during the
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://localhost');
     const isThere = pathname.endsWith(places[0] ?? '');
-    // After each request for transactions, the transaction moves to the next path in `places`, up to the last path.
+    // After each request for transactions, the server shows the transaction under the next path in `places` instead of
+    // the previous one. Under the last path, the transaction stays.
     if (places.length > 1 && /transactions/.test(pathname)) places.shift();
     const data = pathname.endsWith('constants') ? CONSTANTS['/api/node/constants'].data : isThere ? [TRANSFER] : [];
     response.end(JSON.stringify({ data }));

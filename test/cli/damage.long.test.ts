@@ -181,7 +181,8 @@ test.serial(
   async (t) => {
     const [account] = network.accounts;
     const name = Buffer.from(addressOf(hexOf(account?.publicKey ?? new Uint8Array())));
-    // Search for the address with the bytes before it, because undo records also contain the address.
+    // Undo records also contain the address. The search therefore includes the bytes before the address: the length of
+    // the key and the number of the table.
     const key = Buffer.from([name.length + 1, 0, TABLES.accounts.number, ...name]);
     const found = pages
       .filter(({ kind }) => kind === 'leaf')

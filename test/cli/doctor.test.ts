@@ -457,7 +457,7 @@ test('without an address the doctor asks the node at the HTTP address of its con
       .at(-1),
     '7124',
   );
-  // An error in the configuration is a finding. The doctor still asks the node at the default address.
+  // If the configuration has an error, the doctor asks the node at the default address. `checkDisk` reports the error.
   t.is(at({ port: 'x' }), 'http://127.0.0.1:4000');
   t.is(addressOfNode({ environment }), 'http://127.0.0.1:4000');
 });

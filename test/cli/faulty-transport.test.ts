@@ -1,4 +1,6 @@
-/** Tests faults of devnet links with the in-memory transport of the test kit. The tests move a `FakeClock`. */
+/**
+ * Tests faults of devnet links with the in-memory transport of the test kit. The tests set the time with a `FakeClock`.
+ */
 
 import test from 'ava';
 import { FaultyTransport } from '../../src/cli/devnet/faulty-transport.ts';

@@ -211,7 +211,7 @@ test.serial(
     const second = await run(['import', file], 'other', { BLOOMERY_FORGING_WATERMARK_FOLDER: 'none' });
     t.regex(second.stdout, /it is a copy, so the node first makes sure that no other node signs/);
     t.true(knownIn('other').heldSinceS > HEADER.timestamp);
-    // The watermark folder also stores that the record was imported.
+    // The watermark folder also stores that the signing record was imported.
     const third = await run(['import', copy], 'third');
     t.regex(
       third.stdout,

@@ -74,7 +74,8 @@ test.serial('a failed genesis create leaves nothing behind', async (t) => {
   const { code, stderr } = await runCli(['genesis', 'create', '--name', 'mine', '--out', join(file, 'out')]);
   t.is(code, 1);
   t.true(isProblemLine(stderr), stderr);
-  // The user gave the path with --out, so the message must not advise only to change --data-dir.
+  // The user gave the path with --out. The message must therefore advise another folder, and may name --data-dir only
+  // for the data of a node.
   t.regex(
     stderr,
     /is not a folder: choose another folder, for the data of a node with --data-dir \((EEXIST|ENOTDIR)\)\n$/,

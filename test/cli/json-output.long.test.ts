@@ -53,7 +53,10 @@ function ofForging(name: string): string {
   return `forging ${name}`;
 }
 
-/** Commands to which `argumentsOf` gives the standard output as the target. With `--json`, they need a file instead. */
+/**
+ * Commands that write to the standard output with the arguments of `argumentsOf`. With `--json`, these commands must
+ * write to a file instead.
+ */
 const TO_FILE: ReadonlySet<string> = new Set(['export', 'forging export']);
 
 for (const path of Object.keys(jsonSchemas()).filter((each) => !elsewhere.has(each))) {
@@ -134,7 +137,8 @@ test.serial('sink clickhouse prints what its schema says, with the same schema a
   t.timeout(300_000);
   const schemas = jsonSchemas();
   t.deepEqual(schemas['sink clickhouse'], schemas['sink parquet']);
-  // Without ClickHouse, this test compares only the two schemas. A test above checks the output of `sink parquet`.
+  // Without a ClickHouse server on this machine, this test only checks that `sink clickhouse` and `sink parquet` have
+  // equal schemas. A test above checks the output of `sink parquet`.
   if (missingServer() !== undefined) return;
   const fresh = mkdtempSync(join(folder, 'fresh-'));
   const clickHouse = await startServer(join(fresh, 'server'));

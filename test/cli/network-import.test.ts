@@ -102,7 +102,7 @@ for (const [network, generation] of [
       });
       const out = join(folder, 'network');
       t.is((await runCli(['network', 'import', '--from', from, '--name', 'mine', '--out', out])).code, 0);
-      // The operator sets only `force`, because the import includes the password of the delegates.
+      // The import includes the password of the delegates. The operator therefore needs to set only `force`.
       const node = await startOneNode(t, { network: out, fixedPeers: [], config: { forging: { force: true } } });
       const { params } = loadNetwork(out);
       const startSlot = slotAtMs(Date.now(), params);
@@ -151,7 +151,8 @@ for (const [network, generation] of [
     const states = await statesOf();
     t.is(states.length, ACTIVE_DELEGATES - 1);
     t.true(states.every(({ forging }) => forging));
-    // The slots of up to four delegates may have passed already.
+    // A delegate waits until the node has watched one of its slots. At most four of the 100 delegates may have had such
+    // a slot before this request.
     const waits = states.flatMap(({ waiting }) => waiting ?? []);
     t.true(waits.length >= ACTIVE_DELEGATES - 5, `${waits.length} wait`);
     for (const { code, reason, until = '' } of waits) {

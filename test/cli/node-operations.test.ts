@@ -15,7 +15,10 @@ import type { Untyped } from '../support/untyped.ts';
 
 const network = loadNetwork(packagedNetworkDirectory('devnet'));
 
-/** A child process that reports ready and answers requests only when the test tells it to. */
+/**
+ * A fake child process. When a test calls `ready`, the process reports that it is ready, and from then on answers each
+ * request at once. Before that, it answers requests only when a test calls `answer`.
+ */
 class FakeChild extends EventEmitter implements LinkedProcess {
   connected = true;
   isRunning = true;

@@ -23,8 +23,8 @@ test.before(async () => {
   server = createServer((request, response) => {
     request.resume();
     const answer = healthyAnswer(request.url ?? '');
-    // A node puts the result into the member `data` of its answer. The supervisor of a devnet sends the result without
-    // the member `data`.
+    // A node wraps its answer in an object with the member `data`. The supervisor of a devnet, which answers `/mine`,
+    // sends its answer without such an object.
     response.end(JSON.stringify(request.url === '/mine' ? answer : { data: answer }));
   });
   server.listen(0, '127.0.0.1');
@@ -36,7 +36,7 @@ test.after.always(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Outputs that cannot be written. Each function opens a file descriptor. */
+/** Files and pipes to which no command can write. Each function opens a file descriptor. */
 const SINKS = {
   'a full device': () => openSync('/dev/full', 'w'),
   'a pipe whose reader is gone': () => {
@@ -88,8 +88,8 @@ test('the table of commands has a row for every command of the program', (t) => 
 });
 
 /**
- * Commands that send a request to a running devnet. They print with the same code as `devnet mine`, so the tests run
- * only `devnet mine`.
+ * Commands that send a request to a running devnet. The same functions print the output of these commands and of
+ * `devnet mine`, so the tests run only `devnet mine`.
  */
 const ASKS_DEVNET =
   /^devnet (list|stop|kill|pause|resume|restart|add|instant|on-demand|interval|warp|freeze|snapshots?|revert|fund|impersonate|partition|delay|loss|skew|heal)$/;
@@ -138,7 +138,8 @@ const NODES: ReadonlySet<string> = new Set(['start', 'devnet', 'devnet run']);
 for (const path of representatives.filter((each) => !NODES.has(each))) {
   test.serial(`${path} succeeds when its output can be written`, async (t) => {
     const { code, stderr } = await run(path, openSync(join(folder, 'stdout'), 'w'));
-    // The doctor reports that the chain and the node that answers belong to different networks.
+    // The command `doctor` ends with code 1. It checks a chain and a node, and reports that they belong to different
+    // networks.
     t.is(code, path === 'doctor' ? 1 : 0, stderr);
     t.false(stderr.startsWith('bloomery: '), stderr);
   });

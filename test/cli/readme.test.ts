@@ -28,7 +28,7 @@ for (const generation of [2, 3] as const) {
   test(`the first transaction of the README is in a block of generation ${generation} when the command returns`, async (t) => {
     const net = await startDevnet({ generation });
     t.teardown(() => net.close());
-    // All packaged devnets have the same accounts.
+    // The devnets of both generations have the same accounts, so the command of the README is valid for both.
     const { code, stdout, stderr } = await runCli([...firstTransaction(), '--node', net.url]);
     t.is(code, 0, stderr);
     const [, id = '', height = ''] = /^transaction (\d+): in block (\d+)\n$/.exec(stdout) ?? [];

@@ -21,8 +21,8 @@ test("a position in the bundle is mapped to the source position in Node's source
   fc.assert(
     fc.property(fc.integer({ min: 1, max: lines }), fc.integer({ min: 1, max: 80 }), (line, column) => {
       const expected = reference.findEntry(line - 1, column - 1);
-      // Node.js falls back to the last mapping of an earlier line, but that mapping says nothing about the requested
-      // line.
+      // If the requested line has no mapping, `findEntry` of Node.js returns the last mapping of an earlier line. That
+      // mapping says nothing about the requested line, so `originalPosition` must return undefined.
       if (!('originalLine' in expected) || expected.generatedLine !== line - 1) {
         t.is(originalPosition(MAP.mappings, { line, column }), undefined);
         return;

@@ -174,7 +174,7 @@ async function storeLoggedChain(place: ChainLocation, blocks: readonly Block[]):
   await close();
 }
 
-/** Blanks the nonce of the node. A node has a new nonce after every start. */
+/** Replaces the nonce of the node in an answer by an empty text. A node has a new nonce after every start. */
 function withoutNonce(body: unknown): unknown {
   const { data } = body as { readonly data?: { nonce?: string } };
   if (data?.nonce !== undefined) data.nonce = '';

@@ -227,7 +227,8 @@ test('a transaction that a block took meanwhile does not keep the others from th
   t.true(accepted);
   await timekeeper.mine(1);
   const mining = timekeeper.mine(1);
-  // While `mine` runs, the first transaction arrives again with another id, and then a new transaction arrives.
+  // While `mine` runs, the timekeeper gets the transaction `early` again, with another id. Then a node gets the new
+  // transaction `late`.
   timekeeper.transactionArrived('another id', early!);
   t.true(nodes[1]!.engine.pool.submit(late!).accepted);
   await mining;

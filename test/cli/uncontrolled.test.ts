@@ -97,7 +97,7 @@ test('a node of bloomery start accepts no controls from its parent process or at
     { op: 'impersonate', address: '1L' },
     { op: 'snapshot', directory: '/tmp/none' },
   ];
-  // Send a request before the node has started, and more requests afterwards.
+  // The test sends one request before the node has started. It sends the other requests after the start.
   node.send({ op: 'set', setting, isHeld: false });
   const client = nodeClient(`http://127.0.0.1:${http}`);
   await waitFor('the node', () => client.status(), START_MS_MAX);

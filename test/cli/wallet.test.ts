@@ -116,7 +116,8 @@ for (const [args, hasSecond, make2, make3] of CASES) {
           ...(hasSecond ? { secondPassphrase: SECOND.passphrase } : {}),
           networkIdentifier,
         });
-        // The reference library takes the current time itself, so sign its transaction again with our timestamp.
+        // The reference library puts the current time into its transaction. Therefore, sign a copy of this transaction
+        // with the timestamp of our transaction.
         const Class = (network === 'devnet' ? CLASSES_3 : CLASSES_2)[ours.type as 0];
         const content = { ...reference, timestamp: ours.timestamp, senderPublicKey: SENDER.publicKey };
         const same: Untyped = new Class({ ...content, networkIdentifier });

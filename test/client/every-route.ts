@@ -32,7 +32,7 @@ interface RouteRequest {
 
 /**
  * @param refused expected error status of each route that this devnet must refuse
- * @returns routes that were answered, as `METHOD path`
+ * @returns routes that the node does not refuse, each as `METHOD path`
  * @throws Error if the fixture has no value for a parameter, so that the test omits no parameter
  */
 export async function askEveryRoute(
@@ -90,8 +90,8 @@ function* askings({ generation, values }: RouteFixture): Generator<RouteRequest>
 }
 
 /**
- * Each key is a path. The value is the parameter that names the account. The node refuses requests for these paths
- * without an account.
+ * Each key is a path. The value is the parameter that names the account. The node refuses a request for one of these
+ * paths if the request names no account.
  */
 const BARE_PARAMETERS: Readonly<Record<string, string>> = { '/votes': 'address', '/voters': 'address' };
 const LEADING = ['address', 'publicKey', 'secondPublicKey', 'username'];
@@ -232,7 +232,7 @@ function amountsSeen(): readonly string[] {
 }
 
 /**
- * Amounts that the test cannot see. Transactions leave the queue `verified` too quickly, the test reverts no block, and
- * the node does not store the events of its pool.
+ * Amounts that never occur in this test, for three reasons: transactions leave the queue `verified` too quickly, the
+ * test reverts no block, and the node does not store the events of its pool.
  */
 const UNSEEN = /^(GET \/node\/transactions|event (blocks\/delete|transactions\/(new|reverted))) /;

@@ -109,7 +109,7 @@ function isDiagnostic(module: string, level: LogLevel, code: string): boolean {
   return diagnostics.latest(1).length > 0;
 }
 
-/** @returns the codes that the node can send, and the files whose computed codes the test does not know */
+/** @returns the codes that the node can send, and the files that compute codes but have no entry in `COMPUTED` */
 function codesToSend(): { readonly codes: readonly string[]; readonly unknown: readonly string[] } {
   // The node sends NODE_STARTED without a diagnostic.
   const codes = new Set(['NODE_STARTED']);
@@ -165,8 +165,9 @@ test('an old name of a code is refused with the new name', (t) => {
 });
 
 test('a code that the node never sends is refused', (t) => {
-  // In this order: two environment variables, an error of a command, a log line that is no diagnostic, and a log line
-  // of a module without diagnostics.
+  // The option must refuse codes that are not events. These are, in this order, the names of two environment variables,
+  // the code of a command's error, the code of a log line that is no diagnostic, and the code of a log line of a module
+  // without diagnostics.
   for (const code of ['NOTIFY_SOCKET', 'XDG_STATE_HOME', 'BACKUP_EXISTS', 'BLOCK_APPLIED', 'HTTP_READER_LOST']) {
     t.throws(() => load(code), { message: /notify\.events|BLOOMERY_NOTIFY_EVENTS/ }, code);
   }

@@ -1,6 +1,6 @@
 import type { Block } from '../../src/dashboard/answers.ts';
 
-/** A block in the format of the HTTP API. */
+/** Makes a block in the format of the HTTP API. The members in `changes` replace the default members. */
 export function madeBlock(changes: Partial<Block>): Block {
   return {
     id: '10',

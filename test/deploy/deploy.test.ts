@@ -162,14 +162,14 @@ test("systemd and Docker allow more memory than the node's limit, and a longer w
 
 const SERVICE_PATHS = new Set([HEALTH_ROUTE, READINESS_ROUTE, METRICS_ROUTE].map(({ path }) => path));
 
-/** Parses a JSON list of words that `form` finds in a text. */
+/** Matches a text against `form`. Returns the words of the JSON list in the first group of the match. */
 function wordsOf(form: RegExp, text: string): readonly string[] {
   return JSON.parse(form.exec(text)?.[1] ?? '[]') as readonly string[];
 }
 
 /**
  * Returns the words of a command line that are neither commands nor flags nor values of flags. If all words are known
- * but none of them is a command, returns `no command`.
+ * but none of them is a command, returns a list with the text `no command`.
  */
 function unknownWords(words: readonly string[]): readonly string[] {
   let command: Command = createProgram();

@@ -1,6 +1,7 @@
 /**
  * The Grafana dashboard for the ClickHouse tables of `bloomery sink`. The dashboard has a panel for each question of
- * `docs/guides/analytics.md` (the guide), with variables instead of the guide's example values.
+ * `docs/guides/analytics.md` (the guide). In the SQL of a panel, the variables and the time range of the dashboard
+ * replace the example values of the guide.
  */
 
 import { questionsOfGuide, type Question } from '../analytics/questions.ts';
@@ -50,8 +51,8 @@ export function panelOf({ title, sql }: Question): Panel {
   const moments = [...sql.matchAll(MOMENT)].map(([example]) => example);
   const inputs = [
     ...EXAMPLES.filter(({ example }) => sql.includes(example)),
-    // In the panel, the end of the dashboard's time range replaces the last date or time of the query. The start of the
-    // range replaces each earlier date or time.
+    // In the panel, the end of the dashboard's time range replaces the last date or time in the text of the query. The
+    // start of the range replaces each date or time that stands before it in the text.
     ...moments.map((example, index) => {
       const choice = index === moments.length - 1 ? TO : FROM;
       return { example, choice: example.startsWith('toDate(') ? `toDate(${choice}, 'UTC')` : choice };

@@ -29,7 +29,7 @@ interface GrafanaFile {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
 }
 
-/** The name of a series begins with the program or library that exports it. */
+/** The name of a series begins with the name of the program or library that exports the series. */
 const SERIES = /\b((?:bloomery|process|nodejs)_[a-z0-9_]+)\b/g;
 const LABEL_VALUES = /^label_values\((\w+), (\w+)\)$/;
 

@@ -65,7 +65,7 @@ function logOf(index: number): string {
   return join(directory, `node-${index}`, 'node.log');
 }
 
-/** Commands whose output was compared with their schemas. */
+/** Commands whose output the tests of this file have compared with the schema of the command. */
 const compared = new Set<string>();
 
 async function ask(...args: readonly string[]): Promise<Untyped> {
@@ -327,7 +327,7 @@ test.serial(
   async (t) => {
     t.timeout(300_000);
     const cut = await ask('partition', '0', '1,2');
-    // The command does not name the added node 3, so this node becomes a part of its own.
+    // The command does not name the added node 3, so this node alone forms a third part of the network.
     t.deepEqual(cut, { parts: [[0], [1, 2], [3]], nodes: [] });
     t.deepEqual((await list()).faults, cut);
     const [before = 0] = await heights();

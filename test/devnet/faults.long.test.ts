@@ -39,7 +39,7 @@ const KILL_INTERVAL_MS = 100;
 const SHOWS_WITHIN_MS = 150_000;
 
 let devnet: TestDevnet;
-/** A devnet of generation 2 without faults, until a test kills its forgers. */
+/** A devnet of generation 2. It has no faults until a test kills its nodes. */
 let devnet2: TestDevnet;
 let watch: FaultWatch;
 
@@ -230,18 +230,19 @@ test.serial('the doctor reports a network folder with other rewards, whose node 
   const astray = await startOne(t, { network: folder });
   await watch.named(t, astray, ['BLOCKS_REFUSED', 'NODE_LAGS']);
 
-  // The only peer of `lonely` is the node with the wrong rewards, so `lonely` forges on its own branch.
+  // The only peer of `lonely` is `astray`, whose rewards differ from those of the network. The two nodes refuse each
+  // other's blocks, so `lonely` forges on its own branch.
   const { forging } = devnet.nodes[1]?.plan.config as Untyped;
   await devnet.nodes[1]?.stop();
   const fixedPeers = [`127.0.0.1:${astray.wsPort}`];
   const lonely = await startOne(t, { fixedPeers, config: { forging: { ...forging, consensusMin: 0 } } });
-  // `astray` refuses all blocks of `lonely` and disconnects. If `lonely` finds other peers later, `lonely` may not
-  // forge in its slots, because it has signed headers of a branch that these peers do not have.
+  // `astray` refuses all blocks of `lonely` and disconnects. Later, `lonely` may find other peers. It then possibly
+  // leaves its slots empty, because it has signed headers of a branch that these peers do not have.
   await watch.named(t, lonely, ['CONSENSUS_LOW'], { beside: ['SYNC_FAILS', 'SLOTS_MISSED'] });
   lonely.process.kill('SIGKILL');
   await lonely.ended;
-  // The node `careful` requires consensus, so it does not forge in its slots. It has the keys of all delegates, so
-  // every slot is its own.
+  // The node `careful` forges only with a consensus of at least 51 %, and its consensus is lower. It therefore does not
+  // forge. It has the keys of all delegates, so every slot is its own.
   const delegates = devnet.network.forgers?.delegates;
   const careful = await startOne(t, { fixedPeers, config: { forging: { ...forging, delegates, consensusMin: 51 } } });
   const beside: readonly FaultCode[] = ['CONSENSUS_LOW', 'SYNC_FAILS'];

@@ -16,7 +16,9 @@ import { limitFileSize } from '../support/full-disk.ts';
 
 /** Limit on the file size that is too small for another block, but large enough for the signing record. */
 const NO_ROOM_BYTES = 32_768;
-/** Number of newest blocks that another branch may replace if a block arrives late. */
+/**
+ * Maximum number of newest blocks of the node `full` that may be on another branch than the chain of the node `sound`.
+ */
 const TIP_BLOCKS = 2;
 
 test('a node on a full disk answers, signs nothing, reports the fault, and catches up when it has room', async (t) => {
@@ -48,7 +50,7 @@ test('a node on a full disk answers, signs nothing, reports the fault, and catch
   const tip = await full.client.blockId(height);
   const signed = readFileSync(journal, 'utf8');
 
-  // Many slots of the delegates of `full` pass during this time.
+  // During the next two waits, many slots of the delegates of `full` pass.
   await waitFor('blocks of the other node', async () => (await highestHeight([sound])) >= height + 6, 150_000);
   await waitFor('slots let pass', () => diagnosticOf('forge', 'FORGING_PAUSED'), 150_000);
   t.is(readFileSync(journal, 'utf8'), signed);

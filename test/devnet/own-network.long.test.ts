@@ -1,6 +1,6 @@
 /**
- * Tests networks that a user creates and starts with the commands of `docs/guides/devnet.md`. Each network must forge
- * blocks. In networks of generation 3 with at most ten delegates, blocks must also become final.
+ * Tests networks that a user creates and starts with the commands of `docs/guides/devnet.md`. The nodes of each network
+ * must forge blocks. In networks of generation 3 with at most ten delegates, blocks must also become final.
  */
 
 import { spawn } from 'node:child_process';
@@ -21,8 +21,8 @@ const NODES = 2;
  */
 const RUN_MS_MAX = 240_000;
 /**
- * Number of blocks that the test waits for after the first three rounds, or after the first 12 blocks if three rounds
- * have more than 12 blocks.
+ * The test first waits for the blocks of three rounds, but for at most 12 blocks. It then waits for this number of
+ * further blocks.
  */
 const BLOCKS_WAITED_FOR = 6;
 

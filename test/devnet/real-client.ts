@@ -20,7 +20,7 @@ export interface ClientLibrary {
    */
   commonArguments(devnet: TestDevnet): Record<string, unknown>;
   createSignatureObject(transaction: Untyped, passphrase: string, common: Record<string, unknown>): Untyped;
-  /** Checks the constants, which differ between the generations. */
+  /** Checks the node constants that differ between the generations. */
   checkConstants(t: ExecutionContext, constants: Untyped, devnet: TestDevnet): void;
   amountOf(transaction: Untyped): string;
   checkDelegate(t: ExecutionContext, delegate: Untyped, votersBalance: string): void;

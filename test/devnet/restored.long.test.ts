@@ -23,7 +23,9 @@ import { freePortRanges } from '../support/ports.ts';
 
 const BACKUP_HEIGHT = 6;
 const BLOCKS_AFTER = 14;
-/** Slots from the restart of the nodes to the first slot of a delegate that signed after the backup. */
+/**
+ * Number of slots from the restart of the nodes to the first slot of a delegate that signed a header after the backup.
+ */
 const START_SLOTS = 5;
 const LATE_MS = 22_000;
 const WAIT_MS_MAX = 120_000;
@@ -42,8 +44,8 @@ for (const [generation, packaged, when, lateMs] of [
   test(`generation ${generation}: a node with a data folder from a backup signs nothing on its old tip when its peers ${when}, then continues`, async (t) => {
     t.timeout(600_000);
     const network = devnetCopy(t, packaged);
-    // If `forgers.json` has no `notice`, the default of `forging.riskDoubleForging` is false, so the node searches for
-    // headers that its delegates signed elsewhere.
+    // The test removes `notice` from `forgers.json`. The default of `forging.riskDoubleForging` is then false. The node
+    // therefore searches for headers that its delegates signed elsewhere.
     editJson(network, 'forgers.json', ({ notice: _, ...forgers }) => forgers);
     const { params, name } = loadNetwork(network);
     const folder = temporaryFolder(t);

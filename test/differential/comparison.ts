@@ -67,9 +67,9 @@ export function differenceOf(comparison: Comparison): string | undefined {
 }
 
 /**
- * Name of the difference between the first reasons of two refusals. Undefined if the reasons are equal apart from
- * numbers, ids and public keys, if at least one implementation accepts the input, or if the target made its own
- * comparison.
+ * Name of the difference between the first reasons of two refusals. Undefined if at least one implementation accepts
+ * the input, or if the target made its own comparison. Also undefined if the two reasons differ only in numbers, ids
+ * and public keys.
  */
 export function otherReason(comparison: Comparison): string | undefined {
   const { ours, reference } = comparison;

@@ -23,8 +23,8 @@ const TYPES = [8, 8, 9, 10, 11, 11, 12, 12];
 const ODD_TIMESTAMPS = [-(2 ** 31), 2 ** 31 - 1, -(2 ** 31) - 1, 2 ** 31, 0.5, -0, 1e10];
 
 /**
- * Returns an unsigned document. The document would pass, or nearly pass, all checks that do not depend on the state of
- * the chain if it were signed.
+ * Returns an unsigned document. After it is signed, the document passes all or nearly all checks that do not depend on
+ * the state of the chain.
  */
 export function anyDocument(
   reference: ReferencePackage,

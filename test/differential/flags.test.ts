@@ -1,6 +1,6 @@
 /**
- * The command line of `npm run differential`. A mistyped flag must cause an error. Otherwise a user could believe that
- * a comparison with this flag ran and found no differences.
+ * Tests the command line of `npm run differential`. A mistyped flag must cause an error. Otherwise a user could believe
+ * that a comparison with this flag ran and found no differences.
  */
 
 import test from 'ava';

@@ -14,8 +14,8 @@ export interface KnownDifference {
   /** Matches the names of the targets in which the difference may occur. Undefined means all targets. */
   readonly target?: RegExp;
   /**
-   * Matches the inputs that may cause the difference. Undefined means all inputs. Without this pattern, one difference
-   * could hide another one with the same name.
+   * Matches the inputs that may cause the difference. Undefined means all inputs. A table entry without this pattern
+   * could also match an unknown difference from another input, and so hide it.
    */
   readonly input?: RegExp;
   readonly reference: string;

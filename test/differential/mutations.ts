@@ -191,7 +191,8 @@ export function repeatInOtherCase(transaction: Record<string, unknown>, below: R
   const object = pick(objects, below);
   const name = pick(Object.keys(object), below);
   const repeat = below(2) === 0 ? withCapital(name) : otherCase(name, below);
-  // The name has no letters, or the object already has a member with the name in the other letter case.
+  // Change nothing if the name has no letters, or if the object already has a member with the name in the other letter
+  // case.
   if (Object.hasOwn(object, repeat)) return;
   const value = object[name];
   object[repeat] = below(2) === 0 ? structuredClone(value) : oddValue(below);

@@ -81,7 +81,7 @@ const ODD_AMOUNTS = [
  * Returns an asset for a transaction type of generation 3. The asset usually passes all checks that need no chain
  * state.
  *
- * @param delegates usual recipients of votes
+ * @param delegates persons who get most votes; if the list is empty, any person may get votes
  */
 export function anyAsset(type: number, below: RandomBelow, delegates: readonly Person[] = []): Record<string, unknown> {
   const somebody = (): Person => pick(PEOPLE, below);

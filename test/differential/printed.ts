@@ -10,7 +10,7 @@ const OUTCOME_CHARACTERS_MAX = 2_000;
  */
 const ROW_CHARACTERS_MAX = 80;
 
-/** @param isEach whether to print examples of listed classes too */
+/** @param isEach whether to print examples also for the known differences (`known-differences.ts`) */
 export function printReport(report: Report, isEach: boolean): void {
   const { target, cases, accepted, seconds, classes } = report;
   const strange = unlistedOf(report);

@@ -1,4 +1,4 @@
-/** Progress lines of a long run on stderr. */
+/** Prints progress lines of a long run on stderr. */
 
 /** Time between two progress lines. */
 const PERIOD_MS = 10_000;

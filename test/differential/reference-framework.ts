@@ -100,7 +100,7 @@ function headerJudge3(parts: HeaderParts): JudgeHeader {
   });
   return async (json, lastBlock) => {
     requireMessage(parts, postBlockEvent, json);
-    // Without `exceptions.blockVersions`, the framework accepts only version 2 above height 1.
+    // Without `exceptions.blockVersions`, the framework refuses every block above height 1 whose version is not 2.
     if (!(String(json['version'] ?? 0) in { 2: true })) throw new Error('Block processing version is not registered');
     const block = await processor.deserialize.run({ block: json });
     await processor.validate.run({ block, lastBlock });

@@ -27,8 +27,8 @@ export interface PayloadHeader {
 }
 
 /**
- * Functions of the reference that check a block, check its transactions, and apply them. Each `table` contains the
- * accounts before the block.
+ * Functions of the reference that check a block, check its transactions, and apply them. The argument `table` contains
+ * the accounts as they are before the block.
  */
 export interface Handlers {
   readonly judgeHeader: JudgeHeader;

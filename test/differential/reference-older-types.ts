@@ -40,7 +40,7 @@ export function withOlderTypes(reference: ReferencePackage): ReferencePackage {
 
 /**
  * Schema of an asset with one member. The parameter `name` contains the name of this member, whose value is an object.
- * `ids` lists the members of this object: all are ids.
+ * `ids` lists the names of the members of this object. The value of each of these members is an id.
  */
 function shapeOf(name: string, ids: readonly string[]): object {
   const inner = { type: 'object', required: ids, properties: Object.fromEntries(ids.map((each) => [each, ID])) };

@@ -32,7 +32,7 @@ export interface ReferenceNumber {
   toString(): string;
 }
 
-/** Members of a transaction that the reference's node uses. */
+/** The members that the reference's node uses of a transaction. */
 export interface ReferenceTransaction {
   readonly id: string;
   readonly type: number;

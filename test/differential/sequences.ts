@@ -28,8 +28,8 @@ interface Actor {
 
 const ACTORS = PEOPLE.slice(0, 4);
 /**
- * Fees of generation 3 in Beddows, by transaction type. Many balances are sums of fees and amounts, so some
- * transactions spend the whole balance.
+ * Fees of generation 3 in Beddows, by transaction type. `anyBalance` adds up such fees and amounts, so that some
+ * transactions spend the whole balance of their sender.
  */
 const FEES: Readonly<Record<number, bigint>> = {
   8: 10_000_000n,
@@ -78,7 +78,7 @@ function anyAccount(actor: Actor, hasManyAccounts: boolean, below: RandomBelow):
   };
 }
 
-/** Returns a balance: the cost of up to three transactions, this cost plus or minus one Beddow, or 1,000 LSK. */
+/** Returns a balance: the cost of up to three transactions, this cost plus or minus one beddow, or 1,000 LSK. */
 function anyBalance(below: RandomBelow): bigint {
   if (below(3) === 0) return 100_000_000_000n;
   const fees = Object.values(FEES);
@@ -144,9 +144,9 @@ function anyAssetOf(
 }
 
 /**
- * Returns votes and withdrawals of votes: for delegates for which the sender has or has not voted before the block, for
- * other actors, or for the sender itself. Some votes occur twice. For some delegates, the result contains both a vote
- * and a withdrawal of a vote.
+ * Returns votes and withdrawals of votes. They concern delegates, other actors, or the sender itself. The sender may
+ * have voted for some of these delegates before the block. Some votes occur twice. For some delegates, the result
+ * contains both a vote and a withdrawal of a vote.
  */
 function anyVotes(sender: Person, hasManyAccounts: boolean, below: RandomBelow): string[] {
   const people = hasManyAccounts ? DELEGATES : ACTORS;

@@ -86,7 +86,7 @@ async function labOf(generation: Generation, { lab }: StartingLab): Promise<Http
   try {
     return await withHeartbeat(`generation ${generation}: starting the lab`, lab);
   } catch (error) {
-    // A signal ended the lab and also ends this process.
+    // A signal has ended the lab, and the same signal ends this process. The function therefore never returns.
     if (isEnding) return new Promise<never>(() => undefined);
     // The cause may be a busy machine or a missing package, so the exit code must not mean a difference.
     console.error(`error: the lab of generation ${generation} could not be made: ${messageOf(error)}`);
@@ -114,7 +114,7 @@ async function compareTargets(all: readonly Target[], flags: Flags, sums: Sums):
   console.log(`all ${own.cases} cases: ${sharesOf(own)}`);
 }
 
-/** Compares printed examples again. */
+/** Runs the comparison again for examples that an earlier run has printed. */
 async function replay(targets: readonly Target[], examples: readonly string[], sums: Sums): Promise<void> {
   for (const input of examples) {
     for (const target of targets) {

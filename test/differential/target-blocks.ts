@@ -64,8 +64,9 @@ export function blockTarget(reference: ReferencePackage, handlers: Handlers): Ta
   }
 
   /**
-   * Changes the letter case of a public key in `keysgroup` or `votes`, in place or as an additional entry. The
-   * signature covers both lists.
+   * For about a quarter of the transactions with a list `keysgroup` or `votes`, takes a public key from the list and
+   * changes its letter case. The changed key replaces the original key or becomes an additional entry. The signature
+   * covers both lists.
    */
   function beforeSigning(document: Document, below: RandomBelow): void {
     const asset = document['asset'] as Record<string, unknown>;
@@ -144,7 +145,7 @@ function targetOf(
       totalAmount = amount.toString();
       totalFee = fee.toString();
     } catch {
-      // The reference cannot read one of the transactions, so a block with these transactions is invalid whatever its
+      // This happens if the reference cannot read one of the transactions. The block is then invalid whatever its
       // totals are.
     }
     if (below(15) === 0)

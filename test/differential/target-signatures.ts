@@ -24,7 +24,10 @@ interface Case {
   readonly transaction: JsonObject;
 }
 
-/** A time after all valid timestamps, because this target does not test the check for future timestamps. */
+/**
+ * The chain time with which this node checks each transaction. No valid timestamp is later than this time. The check
+ * for future timestamps therefore finds no fault, and this target does not test it.
+ */
 const AFTER_ALL_S = 2 ** 31;
 
 const STATUS = { fail: 0, ok: 1, pending: 2 } as const;
@@ -97,8 +100,8 @@ export function signatureTarget(reference: ReferencePackage, handlers: Handlers)
 }
 
 /**
- * Returns the error messages without some of the messages about signatures that belong to no member. Only the first of
- * these messages stays, because this node stops at the first such error.
+ * Returns the error messages. Of the messages about signatures that belong to no member, the result contains only the
+ * first one, because this node stops at the first such error.
  */
 function sought(messages: readonly string[]): readonly string[] {
   const isOfNobody = (message: string): boolean => message.startsWith('failed to validate signature');
@@ -107,8 +110,9 @@ function sought(messages: readonly string[]): readonly string[] {
 
 function corrupted(list: readonly string[], below: RandomBelow): unknown[] {
   const signatures: unknown[] = [...list];
-  // If the key of a member occurs in two letter cases, the list contains two equal signatures. This node and the
-  // reference refuse such a list. Usually change the letter case of one of the two signatures.
+  // A group may contain the key of a member twice, in two letter cases. The list of signatures then contains two equal
+  // signatures. This node and the reference refuse such a list. Usually change the letter case of one of the two
+  // signatures.
   for (const [at, each] of list.entries()) {
     if (list.indexOf(each) < at && below(3) > 0) signatures[at] = otherCase(each, below);
   }

@@ -1,6 +1,7 @@
 /**
  * Targets that compare single transactions: the static validation, and the members that the parsed transaction keeps.
- * This node must also read each transaction back unchanged from the encoding of its store and from its JSON.
+ * This node also writes each transaction in the encoding of the store and as JSON. From both forms, it must read an
+ * equal transaction.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -42,7 +43,7 @@ function targetOf(
     const second = below(4) === 0 ? PEOPLE[below(PEOPLE.length)] : undefined;
     const signers = { sender, second, members: below(2) === 0 ? namedMembers(document) : [] };
     if (below(2) === 0) {
-      // Change the document before signing, so that its fault is not the signature.
+      // This change comes before the signing, so that the signature covers the changed document.
       mutate(document, below);
       sign(reference, document, signers);
       if (below(3) === 0) mutate(document, below);

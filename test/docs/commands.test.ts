@@ -46,8 +46,8 @@ interface Places {
 }
 
 /**
- * The commands of the docs that this test runs, in this order. Each function returns the arguments with values in place
- * of the placeholders.
+ * The commands of the docs that this test runs, in this order. For each command, a function returns the arguments with
+ * which the test runs `bloomery`. These arguments contain values of the test in place of the placeholders of the docs.
  */
 const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
   'node bin/bloomery.js --help': () => ['--help'],
@@ -112,8 +112,8 @@ const RUN_HERE: Readonly<Record<string, (at: Places) => readonly string[]>> = {
 };
 
 /**
- * Stands for several tests, one for each number of delegates. `title` is the part that the titles of these tests have
- * in common.
+ * This runner stands for several tests, one for each number of delegates. `title` is the part that the titles of these
+ * tests have in common.
  */
 const OWN_NETWORK: Runner = {
   file: 'devnet/own-network.long.test.ts',

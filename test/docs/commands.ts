@@ -24,7 +24,10 @@ export interface Runner {
 const COMMAND = String.raw`(?:bloomery |npx |npm (?:ci|test|run|pack)|node bin\/bloomery\.js |curl )`;
 const FENCE = /^[ \t]*```[a-z0-9]*\n(.*?)^[ \t]*```/gms;
 
-/** All commands in the pages, except for `curl` commands in docs/http, which test/http/pages.test.ts runs. */
+/**
+ * Returns all commands in README and docs, but not the `curl` commands in docs/http. test/http/pages.test.ts runs these
+ * `curl` commands.
+ */
 export function shownCommands(): readonly ShownCommand[] {
   return ['README.md', ...pagesBelow('docs')].flatMap(commandsOf);
 }
@@ -104,7 +107,7 @@ export const FLAGS_IN: Readonly<Record<string, readonly string[]>> = {
   devnet: ['../src/cli/command.ts', '../src/cli/program.ts'],
 };
 
-/** Guides whose commands are run unchanged, each with the file that runs them. */
+/** Guides whose commands a test runs unchanged. For each guide, the value names this test. */
 export const GUIDE_RUNNERS: Readonly<Record<string, Runner>> = {
   'forge.md': GUIDE,
   'exchanges.md': { file: 'guide/guide.long.test.ts', title: "walkPage(t, 'exchanges.md'" },

@@ -45,8 +45,9 @@ const QUIET: GossipDependencies = {
 };
 
 /**
- * Makes a `Gossip` with an importer that records the blocks it gets. The importer reports a block as applied if
- * `refuse` returns undefined, as ignored for `passOver`, and as refused for a code.
+ * Makes a `Gossip` with an importer that records the blocks it gets. For each block, the importer calls `refuse`. If
+ * the result is undefined, the importer reports the block as applied. If the result is `passOver`, it reports the block
+ * as ignored. If the result is a code, it reports the block as refused.
  */
 function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
   const received: Block[] = [];
@@ -135,7 +136,10 @@ test('the arrival time of a block measures the clock of its sender, unless the b
   t.deepEqual(timed, ['10.0.0.1:5000 1', '10.0.0.2:5000 1', '10.0.0.1:5000 2']);
 });
 
-/** Makes a `Gossip` with a pool that refuses each signature. The text of the signature is the code of the refusal. */
+/**
+ * Makes a `Gossip` with a pool that refuses each signature. The pool refuses a signature with an error code. This code
+ * is the text of the signature itself.
+ */
 function signatureStage() {
   const read: string[] = [];
   const penalties: string[] = [];

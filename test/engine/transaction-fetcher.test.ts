@@ -51,7 +51,7 @@ function setUpFetcher(
     failed: () => undefined,
   });
   const run = async (seconds: number): Promise<void> => {
-    // Answers that have arrived are processed first.
+    // Before the time moves, let the fetcher process the answers that have already arrived.
     await new Promise((resolve) => setImmediate(resolve));
     await time.runUntil(time.nowMs + seconds * 1000);
   };

@@ -24,7 +24,7 @@ export function corpusOf(target: string): readonly Buffer[] {
   });
 }
 
-/** Replaces the kept inputs of a target, except for those that once showed a fault. */
+/** Replaces the inputs in the corpus of a target by `kept`. Inputs that once showed a fault stay in the corpus. */
 export function keep(target: string, kept: ReadonlyMap<string, Buffer>): void {
   const findings = linesOf(target).filter((line) => (JSON.parse(line) as Kept).why.startsWith(FOUND));
   const lines = [...findings, ...[...kept].map(([why, input]) => corpusLine(why, input))];

@@ -13,10 +13,12 @@ import type { Watchdog } from './watchdog.ts';
 
 export interface Target {
   readonly name: string;
-  /** Relative number of inputs for this target; 1 by default. Decoders that use the disk or a socket get fewer. */
+  /**
+   * Relative number of inputs for this target; 1 by default. Decoders that use the disk or a socket get fewer inputs.
+   */
   readonly weight?: number;
   readonly seeds: readonly Buffer[];
-  /** Words of the input format, which mutations insert anywhere. */
+  /** Words of the input format. Mutations insert these words at random places of an input. */
   readonly words?: readonly string[];
   /** Whether the error is of a class that the decoder is allowed to throw. */
   isDeclared(error: unknown): boolean;

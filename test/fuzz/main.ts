@@ -1,8 +1,8 @@
 /**
  * `npm run fuzz -- [--inputs N | --seconds N] [--seed S] [--only NAME] [--keep]`: runs every decoder on mutated inputs.
  * Prints the seed, a table, and a corpus line for each finding. With `--keep`, replaces the corpus of each decoder with
- * the first input of each outcome: at most 15 inputs of up to 500 bytes. Inputs that once showed a fault stay. Exits
- * with code 1 if there is a finding.
+ * the first input of each outcome: at most 15 inputs of up to 500 bytes. Inputs that once showed a fault stay in the
+ * corpus. Exits with code 1 if there is a finding.
  */
 
 import { parseArgs } from 'node:util';

@@ -60,7 +60,7 @@ const VALUES: readonly unknown[] = [
 /** Returns a random integer from 0 to `limit` - 1. */
 export type RandomBelow = (limit: number) => number;
 
-/** Creates a pseudo-random sequence that is the same for the same seed. */
+/** Returns a function that generates pseudo-random integers. The same seed always gives the same integers. */
 export function belowOf(seed: number): RandomBelow {
   let state = seed >>> 0;
   return (limit) => {

@@ -52,7 +52,7 @@ export function chainTargets(): readonly Target[] {
 }
 
 function worldOf(generation: 2 | 3): World {
-  // Few delegates keep the genesis block small. No check depends on the number of delegates.
+  // Few delegates keep the genesis block small. No check of the decoders depends on the number of delegates.
   const older = { exceptions: { ...NO_EXCEPTIONS, blockVersions: new Map([[1, { start: 10, end: 11 }]]) } };
   const network = makeNetwork({ generation, delegates: 3, accounts: 2, ...(generation === 3 ? older : {}) });
   const maker = new ChainMaker(network);

@@ -1,5 +1,5 @@
 /**
- * Defines the fuzz targets for decoders of files from an operator: configuration, network folders, chain files, forging
+ * Defines the fuzz targets for decoders of files from an operator: configuration, network folders, chain files, signing
  * journals and encrypted passphrases.
  */
 

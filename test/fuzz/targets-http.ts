@@ -103,8 +103,8 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * Target for raw bytes that a client sends to the HTTP server. The server must not answer with status 500, or with any
- * of 502 to 509.
+ * Target for raw bytes that a client sends to the HTTP server. The server must not answer with status 500, or with a
+ * status from 502 to 509.
  */
 export async function httpSocketTarget(): Promise<Target> {
   const events = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };

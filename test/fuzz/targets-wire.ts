@@ -224,7 +224,7 @@ function queries({ name, dialect }: FuzzedDialect): Target {
   };
 }
 
-/** Target for answers of a peer to each request of this node. */
+/** Returns a target that decodes each input as a peer's answer to the requests of this node. */
 function answers({ name, dialect, answers: seeds, requests, words }: FuzzedDialect): Target {
   return {
     name: `answers-${name}`,

@@ -48,7 +48,10 @@ export async function compareStrict(
   return { compared: answers.length, complaints };
 }
 
-/** Whether the body refuses an unknown path. The API description contains nothing about unknown paths. */
+/**
+ * Whether the body is that of an answer to a request with an unknown path. The API description does not contain the
+ * answer to such a request.
+ */
 function isUnknownPath(body: unknown): boolean {
   return typeof (body as { readonly description?: unknown }).description === 'string';
 }

@@ -25,7 +25,7 @@ export interface WalkOptions {
   /** Last section to run. If set, the walk skips shell blocks with an `until` loop. */
   readonly lastSection?: string;
   readonly stepTimeoutMs: number;
-  /** Called with progress lines. */
+  /** The walk calls this function with each progress line. */
   readonly print: (line: string) => void;
 }
 
@@ -187,7 +187,10 @@ function keyOf(output: string): string {
   return /^public key {2}([0-9a-f]{64})$/m.exec(output)?.[1] ?? '';
 }
 
-/** Block headers of a delegate in the forging journals of the guide's data folders. */
+/**
+ * Reads the signing journals in the data folders of the guide. Returns, for each folder, the headers that the delegate
+ * has signed.
+ */
 function signedIn(directory: string, publicKey: string): ReadonlyMap<string, readonly SignedHeader[]> {
   const found = new Map<string, readonly SignedHeader[]>();
   for (const folder of ['forger', 'elsewhere', 'bare']) {

@@ -138,7 +138,7 @@ test('requests above the share of time wait, and addresses take turns', async (t
   while (done.length < 7) await clock.next();
   t.deepEqual(done.slice(0, 3), ['flood 1', 'flood 2', 'other']);
   t.is(done.at(-1), 'flood 6');
-  // The six waiting requests take 120 ms of processing. The scheduler leaves about as much time for other work.
+  // The six waiting requests take 120 ms of processing. Between them, the scheduler leaves about 120 ms for other work.
   t.true(clock.nowMs() - startMs >= 220, String(clock.nowMs() - startMs));
 });
 

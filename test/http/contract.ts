@@ -11,7 +11,7 @@ import type { Generation } from '../../src/protocol/params.ts';
 
 export interface Exchange {
   readonly method: string;
-  /** Path and query as requested. */
+  /** Path and query of the request. */
   readonly target: string;
   readonly status: number;
   /** Content type with its parameters; undefined if the answer has no such header. */

@@ -18,7 +18,7 @@ export interface Shown {
 
 const PAGE = ['limit', 'offset', 'sort'] as const;
 const IDENTITY = ['address', 'publicKey', 'secondPublicKey', 'username'] as const;
-/** Error statuses of every path. */
+/** Error statuses that every path can return. */
 const ANY = [400, 403, 405, 429, 500] as const;
 const WITH_BODY = [...ANY, 413, 415] as const;
 const TIMES = ['fromTimestamp', 'toTimestamp'] as const;

@@ -36,7 +36,10 @@ interface Document {
   >;
 }
 
-/** Routes without an example: a stream never ends, and the OpenAPI document and its page are long. */
+/**
+ * Routes whose answers have no example in the OpenAPI document. The answer of `/events` never ends, and the other two
+ * answers would be long examples.
+ */
 const WITHOUT_EXAMPLE = ['/events', '/spec', '/docs'];
 
 test('redocly finds no fault in the served documents of both generations, in either dialect', async (t) => {
@@ -111,7 +114,7 @@ function emptyFolder(t: ExecutionContext): string {
   return folder;
 }
 
-/** Errors and warnings of `redocly lint` with its recommended rules. */
+/** Runs `redocly lint` with its recommended rules, and returns its errors and warnings. */
 function redoclyProblems(files: readonly string[], cwd: string): readonly string[] {
   const { resolve } = createRequire(join(packageDirectory(), 'package.json'));
   const program = join(dirname(resolve('@redocly/cli/package.json')), 'bin', 'cli.js');
@@ -122,7 +125,8 @@ function redoclyProblems(files: readonly string[], cwd: string): readonly string
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
   });
   const lines = `${stdout}\n${stderr}`.split('\n');
-  // Redocly confirms each file with a line. Without this check, a program that read no file would look like success.
+  // For each valid file, Redocly prints a line with `validated in`. Without this check, a program that read no file
+  // would look like success.
   if (lines.filter((line) => / validated in /.test(line)).length !== files.length) throw new Error(lines.join('\n'));
   return lines.filter((line) => line.startsWith('::'));
 }

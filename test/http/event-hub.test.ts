@@ -72,7 +72,7 @@ function setUpHub(t: ExecutionContext, blocks: number, replays?: LiveReplays) {
     ...fakeNode(3).api,
     peers: () => {
       reads.peers += 1;
-      // A reading process gets no answer while the node is silent.
+      // If `fail.peers` is true, the API simulates a silent node, from which a reading process gets no answer.
       return fail.peers ? Promise.reject(new Error('the node is silent')) : peers;
     },
     log: {

@@ -26,7 +26,10 @@ export class EventParser {
   }
 }
 
-/** Reads events until its connection ends. A new connection continues after the last event. */
+/**
+ * A subscriber reads events until its connection ends. A new connection of the subscriber continues after the last
+ * event.
+ */
 export class EventSubscriber {
   readonly events: ReceivedEvent[] = [];
   readonly complaints: string[] = [];

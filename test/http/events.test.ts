@@ -51,7 +51,7 @@ test('a subscriber that comes from a process with newer events continues at its 
   const fixture = await setUpEvents(t, { processes: 0 });
   fixture.append(5);
   const { log } = fixture.fake.api;
-  // The answering process does not know the last two records yet.
+  // In this test, the process that answers has not yet read the records 4 and 5 of the event log.
   let seen: number | undefined = 3;
   const refresh = (): void => {
     seen = undefined;
@@ -250,8 +250,8 @@ test('a stream from a height has all blocks since, even those no longer in the l
   t.is(namesOf(subscriber).filter((name) => name === 'rounds/change').length, 1);
   t.false(namesOf(subscriber).includes('log/gap'));
   t.deepEqual(subscriber.complaints, []);
-  // A subscriber can resume after an event that the node has read from the chain instead of the log, even if the blocks
-  // above the block of this event have changed.
+  // The node reads the event `early` from the chain, not from the event log. The blocks above the block of this event
+  // then change. The subscriber must nevertheless be able to resume after `early`.
   const early = subscriber.events.find(({ name, data }) => name === 'blocks/new' && data['height'] === 118);
   subscriber.disconnect();
   for (let i = 0; i < 3; i += 1) fixture.revert();

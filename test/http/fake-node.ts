@@ -165,7 +165,8 @@ const TYPES: Readonly<Record<Generation, Readonly<Record<Payload['kind'], number
     inTransfer: 6,
     outTransfer: 7,
   },
-  // Generation 3 has no new types for dapps, so this table contains the unknown type 99.
+  // Generation 3 has no type numbers of its own for dapps. For these kinds, the table therefore contains the number 99,
+  // which belongs to no type.
   3: {
     transfer: 8,
     secondSignature: 9,

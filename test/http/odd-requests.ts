@@ -33,7 +33,7 @@ const oddBody = fc.oneof(
   fc.constantFrom('', '{', '[]', '{"__proto__":{"id":1}}', '{"id":1e999}'),
 );
 
-/** Options of the event streams that allow no subscribers. The answer to a subscriber would never end. */
+/** With these options, an event stream accepts no subscriber. The answer to a subscriber would never end. */
 export const NO_STREAMS = { subscribersMax: 0, stallMs: 1000, heartbeatMs: 1000, lookMs: 1000 };
 
 /** Replaces unpaired surrogates, because UTF-8 cannot represent them. */

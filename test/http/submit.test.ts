@@ -33,8 +33,8 @@ const refusal = (code: string, message: string, errors: Extract<SubmitResult, { 
   ({ accepted: false, code, message, errors }) as const;
 
 /**
- * Returns the code, the path and the message of each inner error in a 400 answer. The answer must be about an invalid
- * request body.
+ * Returns the code, the path and the message of each inner error in a 400 answer. The function supports only answers
+ * that report an invalid request body.
  */
 function innerOf(body: unknown): string[] {
   const { errors } = body as { errors: { errors: { code: string; message: string; path: string[] }[] }[] };

@@ -1,6 +1,6 @@
 /**
- * A network of two real nodes (of lisk-sdk) and three of ours. Each node forges with a part of the delegates. The other
- * nodes connect to a node through its proxy, which can refuse their connections.
+ * A network of five nodes: two nodes of lisk-sdk (real nodes) and three nodes of this project. Each node forges with a
+ * part of the delegates. The other nodes connect to a node through its proxy, which can refuse their connections.
  */
 
 import type { ForgerEntry } from '../../src/config/network.ts';
@@ -80,7 +80,8 @@ export class MixedNet {
 
   /**
    * Closes all connections between two groups of nodes, and refuses new ones until the next call of `cut` or `heal`. In
-   * generation 2, also keeps our nodes from dialling real nodes (see `#neverDialling`).
+   * generation 2, the proxies of the real nodes always refuse connections from our nodes, even without a cut (see
+   * `#neverDialling`).
    */
   cut(one: readonly InteropNode[], other: readonly InteropNode[]): void {
     this.nodes.forEach((node, index) => {
@@ -104,8 +105,8 @@ export class MixedNet {
   }
 
   /**
-   * Stops forging on all nodes, compares the answers of each other node with the answers of the first real node, and
-   * starts forging again.
+   * Stops forging on all nodes. Compares the answers of the first real node with those of every other node. Then starts
+   * forging again.
    */
   async compare(): Promise<string> {
     const { height } = await restTogether(this.nodes, (forging) => this.#setForging(forging));

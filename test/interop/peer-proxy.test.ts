@@ -52,8 +52,8 @@ async function proxied(t: ExecutionContext) {
     node.close();
   });
   /**
-   * Connects to the proxy as the node with the port `from`. Resolves when data reaches the server, and rejects if the
-   * connection ends before.
+   * Connects to the proxy, and sends a request that names `from` as the peer port of the dialling node. Resolves when
+   * data reaches the server, and rejects if the connection ends before.
    */
   const dial = async (from: number) => {
     const socket: Socket = connect(wsPort, '127.0.1.8');

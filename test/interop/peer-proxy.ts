@@ -8,7 +8,10 @@
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** The proxy waits at most for this number of bytes until it has the whole first line of an upgrade request. */
+/**
+ * Once it has received this number of bytes, the proxy no longer waits for the end of the first line of an upgrade
+ * request.
+ */
 const REQUEST_LINE_BYTES_MAX = 64 * 1024;
 
 export interface ProxiedNode {

@@ -14,11 +14,11 @@ const TIP_MS_MAX = 20_000;
 const GO_ON_MS = 10_000;
 
 /**
- * Stops forging, and resolves with the tip when all nodes have the same tip. If the last block arrives while a node of
- * the reference syncs, this node gets the block only after the next block has been forged. If the nodes do not have the
+ * Stops forging, and resolves with the tip when all nodes have the same tip. A node of the reference that syncs may
+ * miss the last block. It gets this block only after the nodes have forged the next block. If the nodes do not have the
  * same tip after 20 s, all nodes forge for ten seconds and stop again. After four attempts, the function throws.
  *
- * @param setForging enables or disables all delegates of all nodes
+ * @param setForging switches the forging of all delegates on or off, on all nodes
  */
 export async function restTogether(
   nodes: readonly InteropNode[],

@@ -21,7 +21,10 @@ const INCLUSION_MS_MAX = 120_000;
 const KNOWN_MS_MAX = 60_000;
 
 export class Wallet {
-  /** Ids of the transactions that all nodes have in a block, or for which the wallet still waits. */
+  /**
+   * Ids of transactions that the wallet has posted. Each transaction is in a block on all nodes, or the wallet still
+   * waits for such a block.
+   */
   readonly sent: string[] = [];
   readonly #world: World;
   readonly #nodes: readonly InteropNode[];
@@ -55,7 +58,7 @@ export class Wallet {
    * to different nodes. Resolves when all transactions are in blocks of all nodes.
    *
    * @param first number of the first account, in a name of the form `account_<number>`. The function uses this account
-   *   and the next four accounts. None of these five accounts may have sent a transaction before.
+   *   and the next four accounts. These five accounts must not have sent any transaction before the call.
    */
   async everyType(first: number): Promise<void> {
     const [alice, bob, carol, dave, erin] = [0, 1, 2, 3, 4].map((index) =>

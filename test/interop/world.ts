@@ -44,8 +44,8 @@ export interface WorldOptions {
    */
   readonly keep: boolean;
   /**
-   * `makeWorld` calls this function with the function `close` of the world before it starts the database server. A
-   * signal handler can then call `close`, even if the world is not complete.
+   * Before `makeWorld` starts the database server, it calls this function and passes the function `close` of the world.
+   * A signal handler can then call `close`, even if the world is not complete.
    */
   readonly begun?: (close: () => Promise<void>) => void;
 }

@@ -62,8 +62,8 @@ const FOR = '6s';
 const FINALITY_WINDOW = '1m';
 const LIMIT_MB = 1280;
 /**
- * Size of a buffer that the test allocates in the process of the additional node. The buffer and the node's own memory
- * together take between 85 % and 100 % of `LIMIT_MB`.
+ * The test starts one more node, with the memory limit `LIMIT_MB`. This is the size of a buffer that the test allocates
+ * in the process of that node. The buffer and the node's own memory together take between 85 % and 100 % of `LIMIT_MB`.
  */
 const BALLAST_BYTES = 1_080_000_000;
 const SMALL_DISK_MB = 400;
@@ -131,7 +131,8 @@ async function faultsOfDevnet({ net }: Place, alerts: Alerts): Promise<void> {
 
   const { pid = 0 } = (await list(net))[2] ?? {};
   process.kill(pid, 'SIGSTOP');
-  // The delegate of this node has a slot every ten seconds, so it misses at least two slots.
+  // Node 2 is suspended for 25 seconds. The delegate of node 2 has a slot every ten seconds, so the delegate misses at
+  // least two slots.
   await sleep(25_000);
   process.kill(pid, 'SIGCONT');
   await alerts.wait('BloomerySlotMissed', 2);
@@ -391,8 +392,8 @@ function startPrometheus(program: string, directory: string, port: number): Chil
 }
 
 /**
- * Returns a copy of the rules in which `FOR` and `FINALITY_WINDOW` replace the longer times. The thresholds of the
- * rules stay the same.
+ * Returns a copy of the rules in which the shorter durations `FOR` and `FINALITY_WINDOW` replace the durations of the
+ * file. The thresholds of the rules stay the same.
  */
 function shortened({ groups }: Untyped): Untyped {
   return {

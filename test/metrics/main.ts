@@ -3,8 +3,9 @@
  * file on invented time series, with and without the fault that the alert reports. Second, it checks the metrics of a
  * devnet with `promtool check metrics`. A Prometheus server scrapes this devnet, and must find data for every query and
  * variable of the Grafana file. Third, the command causes faults of running nodes. Each fault must raise its alert. For
- * this part, the command uses a copy of the Prometheus rules with shorter times. `--induced` omits the second part, the
- * checks of the devnet's metrics. The command needs `prometheus` and `promtool`, and uses only the loopback address.
+ * this third part, the command uses a copy of the Prometheus rules in which an alert needs less time to fire.
+ * `--induced` omits the second part, the checks of the devnet's metrics. The command needs `prometheus` and `promtool`,
+ * and uses only the loopback address.
  */
 
 import { parseArgs } from 'node:util';

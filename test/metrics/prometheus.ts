@@ -53,8 +53,8 @@ const ALERT_MS = 150_000;
 const load = createRequire(import.meta.url);
 
 /**
- * @throws Error that names each query without data, or that contains the output of promtool, or that names the alerts
- *   of a failed check
+ * @throws Error if a check fails; the message contains the queries without data, the output of promtool, or the alerts
+ *   of the failed check
  */
 export async function askGrafanaQueries(options: MetricsOptions): Promise<MetricsResult> {
   const deployed = join(packageDirectory(), 'docs', 'deploy', 'prometheus.yml');

@@ -24,7 +24,8 @@ test('a user who waits for the indexes of a store sees which container holds it'
     get dataDirectory() {
       asked += 1;
       // When the tool reads this property for the second time, it has read the store and is about to open the store for
-      // writing. At this moment, the test locks the store in the name of another process.
+      // writing. At this moment, the test creates a lock file that looks as if a process of another container used the
+      // store.
       if (asked === 2) lockFile = lockElsewhere(directory, 'in-use');
       return place.dataDirectory;
     },

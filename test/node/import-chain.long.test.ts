@@ -37,8 +37,8 @@ interface Ending {
 }
 
 /**
- * Imports a file into the chain of a data folder. Returns the height and the digest of the state after the import, and
- * the progress or the error.
+ * Imports a file into the chain of a data folder. Returns the height and the digest of the state after the import. Also
+ * returns the progress of a successful import, or the error that refused the import.
  */
 async function run(
   place: ChainLocation,

@@ -249,8 +249,8 @@ test('each end closes with code and reason, and both ends get them', async (t) =
 
 test('a client without heartbeats for its time-out still sends on its connection and dials no other', async (t) => {
   const { server, client } = await connected(t);
-  // The library compares the current time with the time of the last heartbeat. Setting the latter to 0 has the same
-  // effect as a long pause of the process.
+  // The library compares the current time with the time of the last heartbeat. If the test sets the time of the last
+  // heartbeat to 0, this has the same effect as a long pause of the process.
   const transport = Reflect.get(client.socket, 'transport') as { lastPingTimestamp: unknown; pingTimeout: unknown };
   t.is(typeof transport.lastPingTimestamp, 'number');
   t.is(transport.pingTimeout, 20_000);

@@ -171,7 +171,7 @@ export function pause(ms: number): Promise<void> {
   return new Promise((settle) => setTimeout(settle, ms));
 }
 
-/** A client of a node under test that can send any frame, also an invalid one. */
+/** A client that connects to a node under test. The client can send any frame, also an invalid one. */
 export interface RawPeer {
   readonly webSocket: WebSocket;
   /** The TCP connection of the WebSocket; undefined if the node did not accept the upgrade. */

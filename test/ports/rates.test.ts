@@ -68,8 +68,8 @@ for (const generation of [2, 3] as const) {
     const messages = rows
       .filter(({ own }) => own.everyMs > 1_000 / CALLS_PER_SECOND_MAX)
       .reduce((sum, { own }) => sum + 1_000 / own.everyMs, 0);
-    // The test assumes that the node answers as many requests as it sends, so it counts the requests twice. Heartbeats
-    // add at most one frame per second.
+    // The test counts each request twice, because it assumes that the node sends as many answers as requests.
+    // Heartbeats add at most one frame per second.
     t.true(2 * requests + messages + 1 <= FRAMES_PER_SECOND, `${2 * requests + messages}`);
   });
 }
@@ -102,7 +102,7 @@ function sentBy({ burst, everyMs }: Sending): number[] {
 /**
  * Returns the times at which the frames of `sentBy` arrive. A frame that was sent during a stall arrives when the stall
  * ends. If the sender limits its unanswered calls (`outstandingMax`), at most `burst` plus `outstandingMax` of the
- * calls in a stall arrive.
+ * calls that fall into one stall arrive.
  */
 function arrivalsOf(sending: Sending, stallsMs: readonly number[]): number[] {
   const arrivals: number[] = [];

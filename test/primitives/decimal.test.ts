@@ -17,8 +17,8 @@ const Reference = createRequire(require.resolve('lisk-transactions-3'))('@liskhq
 ) => ReferenceNumber;
 
 /**
- * Returns the number in `text` as the reference reads it, without an exponent. Returns undefined if `text` is not a
- * number or means infinity.
+ * Returns the number in `text` as the reference reads it, without an exponent. Returns undefined if `text` means
+ * infinity, or if it is not a number.
  */
 function referenceText(text: string): string | undefined {
   try {

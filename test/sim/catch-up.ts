@@ -18,7 +18,7 @@ import { World } from './world.ts';
 
 export interface OutageSync {
   readonly blocks: number;
-  /** Number of slots after which the late node had the same tip as the other nodes. */
+  /** Number of slots for which the world runs until the late node has the same tip as the other nodes. */
   readonly slots: number;
   readonly isSame: boolean;
 }
@@ -46,7 +46,7 @@ export async function syncAfterOutage(blocks: number): Promise<OutageSync> {
   return { blocks, slots, isSame: first!.tip.id === late!.tip.id && first!.disk.digest === late!.disk.digest };
 }
 
-/** Makes a chain of the given number of blocks without a missed slot, on a disk. */
+/** Makes a chain of the given number of blocks on a simulated disk. The chain has no missed slot. */
 async function makeHistory(blocks: number): Promise<{ readonly disk: Disk; readonly endS: number }> {
   const world = new World({ seed: 1, nodes: 0, network: NETWORK });
   const { rules, network, params } = world;

@@ -42,8 +42,8 @@ interface Counted {
 export class Disk {
   readonly #keyValue: KeyValue;
   /**
-   * By key, the hash and the balance of each entry of the state. Undefined if the disk does not compute the digest and
-   * the supply.
+   * The hash and the balance of each entry of the state. The key of the map is the key of the entry. Undefined if the
+   * disk does not compute the digest and the supply.
    */
   readonly #counted: Map<string, Counted> | undefined;
   #digest = 0n;

@@ -82,8 +82,9 @@ export function misbehaviourOf(plan: FaultPlan, nodes: number): (node: number) =
 
 /**
  * Distributes the delegates among the nodes. If the plan has strangers, no node gets the delegates whose keys the
- * strangers have. If the plan shares delegates, a few other delegates forge on two nodes. The dishonest node gets so
- * few delegates that all delegates of these three kinds together are at most `DISHONEST_DELEGATES_MAX`.
+ * strangers have. If the plan shares delegates, a few other delegates forge on two nodes. The delegates of the
+ * strangers, the shared delegates and the delegates of the dishonest node are together at most
+ * `DISHONEST_DELEGATES_MAX`. Therefore the dishonest node gets only a few delegates.
  */
 export function forgersOf(plan: FaultPlan, nodes: number): (node: number, delegates: readonly KeyPair[]) => KeyPair[] {
   const strangers = plan.hasStrangers ? STRANGERS_DELEGATES : 0;

@@ -11,8 +11,8 @@ import type { SeededRandom } from './seeded-random.ts';
 import type { World } from './world.ts';
 
 /**
- * Of ten random transactions, the average number of each type. The load contains no transactions of applications
- * (dapps), because generation 3 has no type for them.
+ * Average number of transactions of each type among ten random transactions. The load contains no transactions of
+ * applications (dapps), because generation 3 has no type for them.
  */
 const TENTHS: Readonly<Record<Payload['kind'], number>> = {
   transfer: 4,

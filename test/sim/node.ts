@@ -1,6 +1,6 @@
 /**
- * A node of a simulated world (`world.ts`). The node has the same engine as a real node, but the time, the network
- * (`wire.ts`) and the disk are simulated. Tests can kill and restart the node.
+ * A node of a simulated world (`world.ts`). The node has the same engine as a node started by `bloomery start`, but the
+ * time, the network (`wire.ts`) and the disk are simulated. Tests can kill and restart the node.
  */
 
 import { Engine } from '../../src/engine/engine.ts';
@@ -72,8 +72,8 @@ export class SimNode {
    */
   readonly watermarks = new MemoryWatermarks();
   /**
-   * The transaction journal survives crashes, like the file of a real node. A real file may lose entries that were not
-   * yet flushed to the disk, but this journal loses no entries.
+   * The transaction journal survives crashes, like the file of a node on a machine. Such a file may lose entries that
+   * were not yet flushed to the disk, but this journal loses no entries.
    */
   readonly transactionJournal = new MemoryTransactionJournal();
   readonly keys: readonly KeyPair[];
@@ -239,8 +239,8 @@ export class SimNode {
   }
 
   /**
-   * Returns a clock whose time has the offset `skewMs`, even if a test changes the offset later. The timers of the
-   * clock do nothing after the process has died.
+   * Returns a clock whose time has the present offset `skewMs`. If a test changes the offset later, the clock uses the
+   * new offset. The timers of the clock do nothing after the process has died.
    */
   #clock(owner: Process): Clock {
     const { time } = this.#world;

@@ -22,8 +22,8 @@ import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
 /**
- * All schedules of a generation start with the same chain. This chain is the result of the given number of slots. In
- * generation 3, it is long enough to contain final blocks.
+ * All schedules of a generation start with the same chain, which a world makes in this number of slots. In generation
+ * 3, this chain is long enough to contain final blocks.
  */
 const BASE_SLOTS = 170;
 const BLOCK_TIME_S = 10;
@@ -62,8 +62,8 @@ export interface RestoreSchedule {
    */
   readonly downSlots: number;
   /**
-   * The rest of the network also goes down when the node crashes. If `isWholeStopped` is false, it starts again this
-   * number of slots before the node restarts.
+   * The rest of the network also goes down when the node crashes. If `isWholeStopped` is false, the rest of the network
+   * starts again this number of slots before the node restarts.
    */
   readonly restSlots: number;
   /** Whether the node `REST` runs with the option `riskDoubleForging`. */
@@ -84,7 +84,8 @@ export interface RestoreSchedule {
    */
   readonly lateSlots: number;
   /**
-   * Whether the rest of the network stays down until the restart of the node. It then starts directly after the node.
+   * Whether the rest of the network stays down until the restart of the node. If true, the rest of the network starts
+   * directly after the node.
    */
   readonly isWholeStopped: boolean;
   /** Whether the schedule moves the delegates of the node to the machine `ELSEWHERE` before the restore. */

@@ -1,8 +1,8 @@
 /**
  * Runs mutation tests: `npm run sim -- --mutants --jobs 2`. For each mutant of `mutants.ts`, makes a copy of the build,
  * plants the defect of the mutant into the copy, and runs the tests of `STAGES` on it. The run takes about half an hour
- * on two cores. The exit code is 1 if the tests fail without a mutant, if they do not detect enough mutants, or if the
- * code that a mutant replaces does not occur exactly once in its file of the build.
+ * on two cores. The exit code is 1 if the tests fail without a mutant, or if they do not detect enough mutants. The
+ * code that a mutant replaces must occur exactly once in its file of the build; otherwise the exit code is also 1.
  */
 
 import { spawn } from 'node:child_process';

@@ -18,12 +18,12 @@ import { SeededRandom } from './seeded-random.ts';
 import { World, type SimLine } from './world.ts';
 
 /**
- * At most this number of slots (of ten seconds) after the end of the faults, the chains of all honest nodes must be
- * equal except for the newest block. The number is a sum. Two slots are for new connections, because a node dials its
- * fixed peers at least every ten seconds. Eight slots are for the backoff after a failed sync from a peer, which is at
- * most 80 seconds. One slot is for the block that decides between equal chains, and one slot is for its download. The
- * remaining eight slots are for dishonest delegates, which may send different blocks to different nodes and so delay
- * the agreement.
+ * Maximum number of slots (of ten seconds) from the end of the faults until the chains of all honest nodes are equal
+ * except for the newest block. The number is a sum. Two slots are for new connections, because a node dials its fixed
+ * peers at least every ten seconds. Eight slots are for the backoff (at most 80 seconds) after a failed sync from a
+ * peer. One slot is for the block that decides between equal chains, and one slot is for its download. The remaining
+ * eight slots are for dishonest delegates, which may send different blocks to different nodes and so delay the
+ * agreement.
  */
 export const MEET_SLOTS_MAX = 20;
 /**

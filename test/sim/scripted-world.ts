@@ -38,8 +38,8 @@ export class ScriptedWorld {
   }
 
   /**
-   * Returns the number of blocks by which the chains of the given nodes differ. Without arguments, compares all honest
-   * nodes.
+   * Returns the distance between the highest tip of the given nodes and the last block that all these nodes have in
+   * common, in blocks. Without arguments, compares all honest nodes.
    */
   apart(...indexes: number[]): number {
     return disagreement(indexes.length === 0 ? this.world.honest : indexes.map((index) => this.node(index)));

@@ -47,7 +47,7 @@ export class VirtualTime {
 
   /**
    * Runs all events up to the time `endMs`. An event may resolve promises. After each event, the function therefore
-   * waits until all reactions of these promises have run.
+   * waits until all code that these promises trigger has run.
    */
   async runUntil(endMs: number, afterEvent?: () => void): Promise<void> {
     for (;;) {

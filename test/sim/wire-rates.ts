@@ -31,8 +31,8 @@ export class WireRates {
   readonly #limits = new Map<string, ReceiveLimits>();
   readonly #counted = new Map<string, { window: number; uses: number }>();
   /**
-   * By name of the message or call: `uses` contains the number of uses, and `dropped` the number of uses above a rate
-   * limit.
+   * For the name of each message or call, `uses` contains the number of uses. `dropped` contains the number of uses
+   * above a rate limit.
    */
   readonly uses = new Map<string, number>();
   readonly dropped = new Map<string, number>();

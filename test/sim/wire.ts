@@ -286,7 +286,8 @@ export class WireTransport implements Transport {
     const notice = (): void => {
       for (const peerId of peers) {
         const peer = this.#wire.at(peerId);
-        // The peer may already have a connection to the new process at this address, if the node was restarted.
+        // If the node was restarted at this address, the peer may already have a connection to the new process. In this
+        // case, do not report a broken connection to the peer.
         if (this.#wire.at(this.peerId)?.isLinkedTo(peerId) !== true) peer?.dropped(this.peerId, BROKEN);
       }
     };

@@ -84,7 +84,7 @@ export class World {
   readonly lines: SimLine[] = [];
   /** The first error that a node logged. */
   error: SimLine | undefined;
-  /** The first log line in which an honest node charges another honest node with an offence. */
+  /** The first log line in which an honest node reports an offence of another honest node. */
   wronged: SimLine | undefined;
   /** Number of log lines by code. */
   readonly counts = new Map<string, number>();

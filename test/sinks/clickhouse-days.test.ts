@@ -168,8 +168,8 @@ function tryDays(at: string, cluster: string | undefined): void {
     await server.insert('sink_attempts', ['range_id'], ['17\n']);
     for (const [table, columns, line] of attempts) {
       let isWritten = false;
-      // `late` queries the rows without a marker. Just before this query, the test inserts a row of the next process
-      // without a marker, and lets the lease of `late` expire.
+      // The sink `late` queries the rows that have no marker. Just before this query, the test acts as the next
+      // process: it inserts a row that has no marker. The test also lets the lease of `late` expire.
       const late = site.open({
         async rows(select) {
           if (

@@ -112,8 +112,8 @@ function tryServer(at: string, cluster: string | undefined): void {
     for (let look = 0; look < 100; look += 1) {
       const [left] = await server.rows<{ count: string }>(`SELECT count() AS count FROM ${database}.votes_final`);
       if (left?.count === '0') break;
-      // On a cluster, `begin` does not wait until the rows are removed, because the views of the sink never show these
-      // rows.
+      // On a cluster, `begin` does not wait until these two rows of `votes_final` are removed, because the views of the
+      // sink never show them.
       if (cluster === undefined || look === 99) t.fail(`${left?.count ?? ''} rows are left`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }

@@ -48,9 +48,8 @@ test('a revert writes the markers of one range after the other, from the top', a
   await sink.putTail(blocksOf(1, 34));
   markers.length = 0;
   await sink.revertTail(17);
-  // A ClickHouse server stores the markers of one insert range by range, the lowest range first. If one insert reverted
-  // blocks of several ranges and the server died during the insert, the tail could lose lower blocks but keep higher
-  // blocks.
+  // If one insert contains markers of several height ranges, a ClickHouse server stores the markers of the lowest range
+  // first. If the server died during such an insert, the tail could lose lower blocks but keep higher blocks.
   t.deepEqual(
     markers.map((heights) => [Math.max(...heights), Math.min(...heights), heights.length]),
     [

@@ -178,8 +178,8 @@ test('bloomery query loads no package from the working folder or its parents, on
     await runCli(['query', 'SELECT 1', '--from', sink], { cwd });
     t.false(existsSync(proof), cwd);
   }
-  // `--engine` names a subfolder of the folder that contains the package `chdb`. The command must not search the parent
-  // folders.
+  // The package `chdb` is installed in the folder `project`, but the option `--engine` contains the path of a
+  // subfolder. The command must not search the parent folders of this subfolder.
   const above = await runCli(['query', 'SELECT 1', '--from', sink, '--engine', below]);
   t.is(above.code, 1);
   t.true(isProblemLine(above.stderr), above.stderr);

@@ -24,7 +24,7 @@ export interface SinkSite {
   open(owner: string, pause?: () => Promise<void>): Sink;
   /**
    * Takes the sink from the process that has it, as if this process was killed or paused for a long time. Deletes the
-   * file of a process lock, or lets a lease expire. Does nothing while the storage is empty.
+   * file of a process lock, or lets a lease expire. If the storage is empty, does nothing.
    */
   expire(): Promise<void>;
   /**
@@ -301,9 +301,10 @@ export function pausedContract(test: Tester, name: string, open: () => Promise<S
 }
 
 /**
- * Pauses the first process before one write of a call. During the pause, a second process takes the sink.
+ * Runs `write` in a first process. The process pauses before one of its writes to the storage. During the pause, a
+ * second process takes the sink.
  *
- * @param at number of the write before which the process pauses; the first write of the call has number 1
+ * @param at number of the write before which the process pauses; the first write of `write` to the storage has number 1
  * @returns false if the call has fewer than `at` writes
  */
 async function tryPause(
@@ -440,8 +441,8 @@ export function crashContract(test: Tester, name: string, open: () => Promise<Si
 }
 
 /**
- * Kills the first process before one write of a call. Then other processes check the sink and write the remaining
- * blocks.
+ * Makes the calls of `CRASH_CALLS` in a first process, up to the call `index`. Kills the process before one of the
+ * writes of this last call to the storage. Then other processes check the sink and write the remaining blocks.
  *
  * @param index index of the call in `CRASH_CALLS`
  * @param at number of the write before which the process is killed; the first write of the call has number 1

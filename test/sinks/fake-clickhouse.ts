@@ -16,7 +16,7 @@ export interface Write {
   readonly lines: string;
 }
 
-/** The newest version of the tables. Because the server reports this version, the sink runs no migrations. */
+/** The newest version of the table layout. Because the server reports this version, the sink runs no migrations. */
 const VERSION = 4;
 
 /**

@@ -32,7 +32,7 @@ export const ROUND = 5;
  * Makes a chain. Two chains with different values of `branch` have the same blocks below height `from`, and different
  * blocks from height `from` on.
  *
- * @param number of the branch that begins at height `from`; 0 for the main chain
+ * @param branch number of the branch that begins at height `from`; 0 for the main chain
  */
 export function fullChain(generation: 2 | 3, height: number, branch = 0, from = Infinity): FullChain {
   const rewards = { milestones: [5n * LSK, 4n * LSK], offset: 7, distance: 40 };

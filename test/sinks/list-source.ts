@@ -6,9 +6,9 @@ import type { Sink } from '../../src/sinks/sink.ts';
 import type { ChainChange, ChainSource } from '../../src/sinks/source.ts';
 
 /**
- * Makes a source whose chain is the list `blocks`. The stream of changes of this source first reports each of `blocks`
- * from the requested height on as applied. The stream then reports `finalHeight` as final, then `caughtUp`, and then
- * the items of the parameter `changes`. Then the stream ends.
+ * Makes a source whose chain is the list `blocks`. For each block of `blocks` from the requested height on, the stream
+ * of changes reports that the block was applied. The stream then reports `finalHeight` as final, then `caughtUp`, and
+ * then the items of the parameter `changes`. Then the stream ends.
  */
 export function listSource(rules: Rules, { blocks, finalHeight, changes = [] }: ListSourceParts): ChainSource {
   return {

@@ -64,8 +64,8 @@ function openSink(folder: string): ParquetSink {
 }
 
 /**
- * Creates the folder of a range or of a block in the tail. The folder contains only an empty `blocks.parquet`.
- * Like a folder from an earlier version of Bloomery, it has no `files.json`.
+ * Creates one folder of a sink: a folder of a range (below `ranges`), or of a single block (below `tail`). The folder
+ * contains only an empty `blocks.parquet`. Like a folder from an earlier version of Bloomery, it has no `files.json`.
  */
 function makePart(folder: string): void {
   mkdirSync(folder);

@@ -19,7 +19,9 @@ import { Crash, crashingSink, listSource } from './list-source.ts';
 
 const RANGE = 10;
 const FORK = 41;
-/** First height of a branch that begins above the height up to which the rules finalize `chain` (51). */
+/**
+ * The rules finalize `chain` up to height 51. `LATE_FORK` is the first height of a branch that begins above height 51.
+ */
 const LATE_FORK = 54;
 const chain = fullChain(3, 58);
 const branch = fullChain(3, 61, 1, FORK);
@@ -31,8 +33,8 @@ function rowsOf({ maker }: FullChain, blocks: readonly Block[]): unknown {
 }
 
 /**
- * Reverts the blocks of `chain` from the tip down to and including height `FORK`, applies the blocks of `branch` from
- * this height on, and then reports height 55 as final.
+ * The changes of a reorg. First, the blocks of `chain` are reverted, from the tip down to and including height `FORK`.
+ * Then the blocks of `branch` are applied, from height `FORK` on. At the end, height 55 is reported as final.
  */
 const REORGANISATION: readonly ChainChange[] = [
   ...chain.blocks

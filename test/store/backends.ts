@@ -18,7 +18,7 @@ export const BACKENDS: readonly Backend[] = ['memory', 'lmdb'];
 export interface OpenOptions {
   readonly codec?: Codec;
   readonly params?: ChainParams;
-  /** Low by default, so that the tests also use long lists. */
+  /** The default is low, so that the tests also use long lists. */
   readonly shortListMax?: number;
 }
 

@@ -47,7 +47,7 @@ function isUnknown(value: Value): value is null | undefined {
 
 /**
  * Sorts items by a value, and takes one page. Unknown values count as the largest. The function `tie` orders items with
- * equal values. Their order is the same in both directions.
+ * equal values. This order is the same in ascending and in descending lists.
  */
 export function page<T>(
   items: readonly T[],
@@ -100,7 +100,7 @@ export const byAddress = (a: Account, b: Account): number =>
   a.address < b.address ? -1 : a.address > b.address ? 1 : 0;
 export const byBalance = (a: Account, b: Account): number =>
   Number(a.balance > b.balance) - Number(a.balance < b.balance);
-/** Returns a text that sorts like the bytes of the name. */
+/** Returns the bytes of the name in hexadecimal. The order of such texts is the order of the bytes. */
 export const letters = (name: string | undefined): string | undefined =>
   name === undefined ? undefined : Buffer.from(name).toString('hex');
 

@@ -45,7 +45,10 @@ export interface TestNetwork {
   readonly genesisJson: JsonObject;
   /** The key pair that signs the genesis block. */
   readonly generator: KeyPair;
-  /** The account that holds all supply that `accounts` do not hold. This account votes for all delegates. */
+  /**
+   * The account that holds the rest of the supply, which the accounts in `accounts` do not hold. This account votes for
+   * all delegates.
+   */
   readonly funder: KeyPair;
   readonly delegates: readonly KeyPair[];
   /** Accounts with funds. */
@@ -144,7 +147,10 @@ export interface ForgeOptions {
   readonly transactions?: readonly Transaction[];
   /** Number of slots without a block before this block. */
   readonly missedSlots?: number;
-  /** Signed header to use instead of the forger's newest header in the journal of the `ChainMaker`. */
+  /**
+   * The header that the forger seems to have signed last. Default: the forger's newest header in the journal of the
+   * `ChainMaker`.
+   */
   readonly previouslyForged?: SignedHeader;
 }
 
@@ -201,7 +207,9 @@ export class ChainMaker {
     });
   }
 
-  /** Validates and applies a block, like a node that receives the block in the slot of the block. */
+  /**
+   * Validates and applies a block. The method takes the timestamp of the block as the current time.
+   */
   apply(block: Block): void {
     this.rules.validateBlock(block, verify);
     this.state.append(block, (state) => {

@@ -60,9 +60,9 @@ export interface TestDevnetOptions {
   readonly shares?: readonly number[];
   /** Whether the nodes talk through proxies, so that a test can cut their connections. */
   readonly hasWires?: boolean;
-  /** HTTP options for all nodes. They override the HTTP options of a devnet. */
+  /** HTTP options for all nodes. They override the HTTP options that `planDevnet` sets. */
   readonly http?: object;
-  /** Verifier options for all nodes. They override the verifier options of a devnet. */
+  /** Verifier options for all nodes. They override the verifier options that `planDevnet` sets. */
   readonly verifier?: object;
   /** Options of the group `notify` for all nodes. */
   readonly notify?: object;
@@ -70,7 +70,10 @@ export interface TestDevnetOptions {
 
 /** Time limit for the start of a node: far more than an idle machine needs, because a busy machine is slow. */
 const START_MS_MAX = 150_000;
-/** Time limit of a request: long, because a machine may pause for some seconds, which is not a fault of the node. */
+/**
+ * Time limit of a request. The limit is long, because a machine may pause for some seconds. Such a pause is not a fault
+ * of the node.
+ */
 const ANSWER_MS_MAX = 60_000;
 
 /** Starts all nodes except the spectators, and waits until they answer. */

@@ -32,7 +32,7 @@ export interface Workplace {
   readonly folder: string;
   /** Network folder of the chain. */
   readonly network: string;
-  /** Files with a passphrase and with a password. */
+  /** Paths of two files: one contains a passphrase, the other a password. */
   readonly passphrase: string;
   readonly password: string;
 }

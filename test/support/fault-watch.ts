@@ -25,7 +25,9 @@ export interface NamedOptions {
 export const NAMED_WITHIN_MS = 10_000;
 /** Minimum share of the faults that the doctor must name within `NAMED_WITHIN_MS`. */
 const SHARE_NAMED_SOON = 0.95;
-/** Time limit for a fault to become visible. Even a busy machine makes some blocks within this time. */
+/**
+ * Within this time, the doctor must name a fault. Even on a busy machine, the nodes forge some blocks within this time.
+ */
 const SHOWS_WITHIN_MS = 150_000;
 const ROOM_BYTES = 1e12;
 /**
@@ -134,7 +136,11 @@ export class FaultWatch {
     t.log(`${code} after ${tookMs} ms`);
   }
 
-  /** Prints and checks how many faults of the catalogue were named, and how many of them within `NAMED_WITHIN_MS`. */
+  /**
+   * Prints how many faults of the catalogue the doctor named, and how many it named within `NAMED_WITHIN_MS`. The
+   * doctor must have named all these faults. If the machine was fast enough, the doctor must have named the share
+   * `SHARE_NAMED_SOON` of them within `NAMED_WITHIN_MS`.
+   */
   conclude(t: ExecutionContext): void {
     const made = Object.keys(FAULTS).filter((code) => !OF_OTHER_TESTS.has(code) && !OF_OWN_BRANCH.has(code));
     const count = made.length;

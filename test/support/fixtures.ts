@@ -51,7 +51,7 @@ export function headerWith(changes: Partial<BlockHeader> = {}): BlockHeader {
   };
 }
 
-/** Returns a key of 64 hexadecimal digits. The keys sort like their numbers. */
+/** Returns a key of 64 hexadecimal digits. The order of the keys is the order of their numbers. */
 export function keyNumber(number: number): string {
   return number.toString(16).padStart(64, '0');
 }

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 
 /**
  * Limits the size of each file that a process writes. Writes beyond the limit fail with EFBIG, which the node treats
- * like a full disk. Writes to smaller files succeed. Linux only.
+ * like a full disk. Writes within the limit succeed. Linux only.
  *
  * @param bytesMax undefined for no limit
  */

@@ -4,7 +4,10 @@ import { runReader } from '../../src/node/readers/reader-process.ts';
 import { createRules } from '../../src/protocol/generations.ts';
 import { FAKE_CODEC } from './fake-codec.ts';
 
-/** Number of bytes by which the memory grows. The number exceeds the memory limit of the test. */
+/**
+ * Number of bytes by which the memory grows. The number exceeds the memory limit that the test sets for the process
+ * (`memoryBytesMax`).
+ */
 const GROWTH_BYTES = 250_000_000;
 const grown: Buffer[] = [];
 

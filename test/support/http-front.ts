@@ -25,8 +25,8 @@ export interface FrontOptions {
   /** Memory in bytes above which the pool replaces a reading process; default: the limit of the node. */
   readonly memoryBytesMax?: number;
   /**
-   * If a reading process sends no message for this number of intervals of 250 ms during its start, the pool kills the
-   * process. Default: the limit of the node.
+   * The pool counts intervals of 250 ms. If a starting reading process sends no message for this number of intervals,
+   * the pool kills the process. Default: the limit of the node.
    */
   readonly startingPingsMax?: number;
 }

@@ -63,7 +63,7 @@ export class MachineWatch {
     this.#timer = setInterval(() => this.#turn(), TURN_MS).unref();
   }
 
-  /** False after a check found the machine busy, or after a pause of more than `PAUSE_MS_MAX`. */
+  /** False after a check found the machine busy, or after more than `PAUSE_MS_MAX` between two timer ticks. */
   get wasQuickSoFar(): boolean {
     return this.#isQuick;
   }

@@ -61,7 +61,7 @@ export function person(name: string): Person {
 
 export interface PoolWorldOptions {
   readonly limits?: Partial<PoolLimits>;
-  /** Changes the rules that the pool uses. */
+  /** Gets the rules of generation 3. The pool uses the rules that this function returns. */
   readonly bend?: (rules: Rules) => Rules;
 }
 

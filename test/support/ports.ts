@@ -19,7 +19,10 @@ const BLOCK_PORTS = 60;
 const BLOCKS = Math.floor((LAST - FIRST) / BLOCK_PORTS);
 const HOST = '127.0.0.1';
 
-/** Ports of the newest leased block that this process has not tried to give out yet. */
+/**
+ * The remaining ports of the newest block of ports that this process has leased. The process has not tried to give out
+ * these ports yet.
+ */
 const spare: number[] = [];
 let leasing: Promise<void> = Promise.resolve();
 

@@ -1,6 +1,7 @@
 /**
  * Makes random transactions of all types except those of dapps. Many transactions are invalid, and `ChainMaker` leaves
- * them out of its blocks. Most transactions have the signatures that their sender needs (second key, group).
+ * them out of its blocks. Most transactions have all signatures that their sender needs, including those of a second
+ * key and of group members.
  */
 
 import { hexOf } from '../../src/primitives/bytes.ts';

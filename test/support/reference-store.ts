@@ -6,7 +6,10 @@
 import type { Account } from '../../src/protocol/state.ts';
 import { emptyRow, type AccountTable, type Columns, type Filter } from './reference-tables.ts';
 
-/** Loads rows of a table into memory, and writes the changed rows back. `restoreSnapshot` undoes changes in memory. */
+/**
+ * Loads rows of a table into memory, and writes the changed rows back. `restoreSnapshot` undoes the changes that the
+ * rows in memory have got since `createSnapshot`.
+ */
 class AccountStore {
   #rows: Columns[];
   #changed = new Set<string>();

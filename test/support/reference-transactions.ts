@@ -118,7 +118,7 @@ const multisignatureAsset = fc.uniqueArray(hexKey, { minLength: 1, maxLength: 15
 const content = (type: Gen3Type, asset: fc.Arbitrary<object>): fc.Arbitrary<Content> =>
   fc.record({ type: fc.constant(type), timestamp, sender: anySigner, asset });
 
-/** Valid content of every type. */
+/** Generates valid content of a transaction of any type. */
 export const anyContent: fc.Arbitrary<Content> = fc.oneof(
   content(8, transferAsset),
   content(9, fc.record({ publicKey: hexKey })),

@@ -1,6 +1,6 @@
 /**
- * Makes a chain on which too few delegates forge for finality. Real nodes would need more than 20 minutes for 400
- * blocks; this module needs seconds.
+ * Makes a chain on which no block becomes final, because too few delegates forge. Real nodes would need more than 20
+ * minutes for 400 blocks; this module needs seconds.
  */
 
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export interface UnfinalChain {
   readonly forging: object;
 }
 
-/** Number of delegates that forge. Finality needs 68 delegates. */
+/** Number of delegates that forge. A block can become final only if at least 68 delegates forge. */
 const DELEGATES_ON = 60;
 const PASSWORD = 'a password';
 

@@ -79,7 +79,7 @@ for (const format of ['json', 'human'] as const) {
       passwords: ['robust', 'robust-7', ''],
       privateKey: Buffer.alloc(0),
       note: 'tried robust-7',
-      // The logger cuts this text within the secret.
+      // The logger shortens this long text. The cut is inside the secret `robust-7`.
       long: `${'x'.repeat(1_993)} robust-7`,
       map: new Map([['passphrase', 'robust-8']]),
       secretParts: { first: 'robust-9', more: new Set(['robust-10', new Map([['a', 'robust-11']])]) },

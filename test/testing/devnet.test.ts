@@ -173,7 +173,8 @@ test('the parts of a partition diverge, and one of them is reverted after the he
     await net.mine(5);
     const healed = await Promise.all(net.nodes.map(async ({ url }) => (await get(url, 'blocks?limit=1'))[0].id));
     t.is(new Set(healed).size, 1);
-    // The transfers of both parts must be in the chain now, whichever part was reverted.
+    // The healing has reverted the branch of one part of the network. The transfers of both parts must now be in the
+    // chain.
     t.is(await balanceOf(net, address, 3), before + LSK);
     t.is(await balanceOf(net, other, 0), otherBefore + LSK);
   } finally {

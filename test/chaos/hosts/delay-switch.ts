@@ -1,7 +1,7 @@
 /**
  * A network switch with delays between the hosts, for kernels without netem. Each host sends every frame to this
- * process over a VXLAN tunnel. After the delay between the two hosts, the switch forwards the frame to the host of the
- * destination address. The switch drops the frame if the two hosts are cut off from each other.
+ * process over a VXLAN tunnel. The switch waits for the delay between this host and the host of the destination
+ * address, and then forwards the frame. The switch drops the frame if the two hosts are cut off from each other.
  */
 
 import { createSocket, type Socket } from 'node:dgram';

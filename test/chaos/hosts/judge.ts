@@ -112,9 +112,9 @@ export interface Lateness {
 
 /**
  * Measures the delay of each block: the time from the earliest possible moment until the delegate forged the block. The
- * earliest possible moment is the start of the slot. If the previous slot has no block, the delegate first waits in
- * case this block is only late, so the moment is the end of this wait. Blocks of slots that events may have affected do
- * not count.
+ * earliest possible moment is the start of the slot. If the previous slot has no block, the delegate first waits for a
+ * late block of that slot. The earliest possible moment is then the end of this wait. Blocks of slots that events may
+ * have affected do not count.
  */
 export function lateness(devnet: HostDevnet, headers: readonly Header[], events: readonly Event[]): Lateness {
   const { params } = devnet.network;

@@ -1,7 +1,7 @@
 /**
  * The keeper is a process that keeps a network namespace alive, and relays connections to a node in the namespace. The
  * keeper ends when its standard input closes. Arguments: the address and the port on which the keeper listens, and the
- * port of the node. The keeper does not listen before an interface of the namespace has the address.
+ * port of the node. The keeper waits until an interface of the namespace has this address, and then starts to listen.
  */
 
 import { networkInterfaces } from 'node:os';

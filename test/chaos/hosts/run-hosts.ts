@@ -289,7 +289,8 @@ function mbText(bytes: number | undefined): string {
 
 function residentBytes(pid: number | undefined): number | undefined {
   try {
-    // The values are numbers of pages of 4 KiB. The result excludes shared pages, such as pages of the mapped chain.
+    // The file `statm` contains numbers of pages of 4 KiB. The result excludes shared pages, such as pages of the
+    // mapped chain.
     const [, resident = 0, shared = 0] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ').map(Number);
     return (resident - shared) * 4096;
   } catch {

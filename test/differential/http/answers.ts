@@ -89,7 +89,7 @@ const JOINED: readonly Allowance[] = [
 ];
 
 export interface Disagreement {
-  /** Name of the difference, without the query, addresses and ids of the request. */
+  /** Name of the difference. The name does not contain the query of the request, or addresses and ids. */
   readonly name: string;
 }
 
@@ -133,7 +133,10 @@ function comparable({ status, contentType, allow, body }: HttpAnswer): Comparabl
   return { status, contentType, allow, body: { message, errors: errors?.map((error) => ({ ...error, message: '' })) } };
 }
 
-/** Codes or messages of the first two errors in a refusal, or the message of a refusal that has no list of errors. */
+/**
+ * Returns the code of each of the first two errors in a refusal. If an error has no code, returns its message instead.
+ * If the refusal has no list of errors, returns the message of the refusal.
+ */
 function codesOf({ body }: Comparable): string {
   const { errors, message } = (body ?? {}) as { errors?: unknown; message?: string };
   if (!Array.isArray(errors))

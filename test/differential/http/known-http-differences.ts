@@ -13,7 +13,7 @@ export const HTTP_DIFFERENCES: readonly KnownDifference[] = [
   {
     target: QUERIES,
     // Matches an input with a number of 16 digits or more, a time of more than ten digits, U+0000, a quotation mark, or
-    // a parameter that selects an account. The selected account may have no public key.
+    // a parameter that selects an account (because the account can be one without a public key).
     input:
       /\d{16}|time(stamp)?=-?\d{11}|%00|%22|\/\d+L|address=|publicKey=|username=|secondPublicKey=|generatorPublicKey=/i,
     matches: /: 200 here, 500 there/,

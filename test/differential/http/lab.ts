@@ -53,8 +53,8 @@ export interface StartingLab {
 }
 
 /**
- * `close` ends the processes of a lab that is starting. This is the maximum time for which `close` then waits for the
- * start to fail.
+ * If `close` is called while the lab is starting, it ends the processes of the lab. Without these processes, the start
+ * fails. `close` waits at most this long for the failure.
  */
 const NOTICE_MS_MAX = 5_000;
 

@@ -317,8 +317,8 @@ function targetOf(path: string, pairs: readonly string[]): string {
 }
 
 /**
- * Changes the letter case of header names, which has no meaning (RFC 9110). The client sends the names in the changed
- * letter case.
+ * Changes the letter case of header names. By RFC 9110, the letter case of a header name has no meaning. The client
+ * sends the names in the changed letter case.
  */
 function namesInOtherCase(headers: Readonly<Record<string, string>>, below: RandomBelow): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [otherCase(name, below), value]));

@@ -1,7 +1,7 @@
 /**
  * Refusals of a real node that do not depend on its chain. `refusals.test.ts` compares our node with these refusals.
- * For each kind of refusal, `Refusals` records the request with the shortest path and query. `write` writes a selection
- * of the recorded refusals to a file.
+ * Several requests can cause the same kind of refusal. For each kind, `Refusals` keeps the request with the shortest
+ * target (path and query together). `write` writes a selection of the recorded refusals to a file.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -25,8 +25,8 @@ interface Fault {
 }
 
 /**
- * For each method and path, the file contains at most this many refusals of status 400 whose list `errors` has more
- * than one item or no item.
+ * The file contains at most this many refusals with status 400 for each method and path. This limit does not apply to
+ * refusals whose list `errors` has exactly one item.
  */
 const SEVERAL_MAX = 2;
 /** For each of the statuses 404 and 405, the file contains at most this many refusals. */

@@ -97,7 +97,8 @@ export class Submissions {
     const copy = structuredClone(document) as Record<string, unknown>;
     if (isCorrupted) mutate(copy, below);
     const body = textOf(copy, below);
-    // Send the document without mutations, because a crash of the real node would make all later requests fail.
+    // The mutated document may crash the real node, and then all later requests would fail. Send the document without
+    // mutations instead.
     if (endsRealNode(body)) return this.#posted(target, document, false, below);
     const extra = below(15) === 0 ? '?x=1&limit=' : '';
     return { method: 'POST', target: target + extra, body };
@@ -150,8 +151,8 @@ export class Submissions {
   }
 
   /**
-   * The password is always wrong. With the correct password, a node would start to forge, and its chain would differ
-   * from the chain of the node with which the test compares it.
+   * The password is always wrong. With the correct password, a node would start to forge. The two nodes that the test
+   * compares would then have different chains.
    */
   #switch(below: RandomBelow): HttpRequest {
     const { delegates } = this.#lab.world;

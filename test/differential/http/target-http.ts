@@ -33,7 +33,8 @@ export async function httpTargets(lab: HttpLab, refusals = new Refusals()): Prom
       ...target(named('queries, extended dialect'), lab.real, lab.extended, false, (below) => queries.next(below)),
       ...asked,
     },
-    // Submissions run after the queries and are few, because accepted transactions fill the pools of the nodes.
+    // Accepted transactions fill the pools of the nodes. Therefore the submissions run after the queries, and there are
+    // few submissions.
     {
       ...target(named('submissions'), lab.real, lab.extended, false, (below) => submissions.next(below)),
       weight: 0.15,

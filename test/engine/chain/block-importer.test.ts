@@ -154,7 +154,7 @@ test('blocks that arrive while the transactions of one are checked are imported 
 });
 
 /**
- * Makes a chain and its next block. The chain has a multisignature account with fifteen members and a second
+ * Makes a chain and its next block. The chain has a multisignature account, which has fifteen members and also a second
  * passphrase. The block has two transfers of this account, with the members' signatures in the order that is slowest to
  * verify.
  */

@@ -45,7 +45,7 @@ export class LoneChain {
     return new LoneChain(maker, disk);
   }
 
-  /** A chain with all blocks of the maker. */
+  /** Makes a chain over the disk, and appends the blocks of the maker that the disk does not have yet. */
   static async with(maker: ChainMaker, disk = new Disk()): Promise<LoneChain> {
     const lone = new LoneChain(maker, disk);
     await lone.chain.append(blocksOf(maker, lone.store.tip()?.height ?? 1));
@@ -100,7 +100,7 @@ export function forkOf(maker: ChainMaker): ChainMaker {
   return fork;
 }
 
-/** Forges blocks on a chain and returns them. The options apply to the first block. */
+/** Forges blocks on a chain and returns them. The options apply only to the first of these blocks. */
 export function grown(maker: ChainMaker, count: number, options: ForgeOptions = {}): Block[] {
   return Array.from({ length: count }, (_, index) => maker.forge(index === 0 ? options : {}));
 }

@@ -12,7 +12,10 @@ import { ChainMaker, publicKeyOf, signBlock } from '../../support/chain-maker.ts
 import { Disk, ProcessDied } from '../../sim/disk.ts';
 import { forkOf, grown, LoneChain } from './lone-chain.ts';
 
-/** Makes two branches, `ours` and `theirs` blocks long, above the common block at height `root`. */
+/**
+ * Makes two branches above the common block at height `root`. One branch has `ours` blocks, and the other branch has
+ * `theirs` blocks.
+ */
 async function branches(root: number, ours: number, theirs: number) {
   const maker = new ChainMaker();
   grown(maker, root - 1);
@@ -137,8 +140,7 @@ test('after a crash in a commit of hundreds of blocks none is there, and the com
   done.nowS = maker.tip.timestamp;
   await done.chain.append(blocks, 400);
   const writes = done.disk.writes - writesBefore;
-  // Let the process die at each of these writes. Some of these writes store undo records. These records remain in the
-  // store after the commit.
+  // The process dies at one of the writes of the commit. Some of these writes are writes of undo records.
   for (const write of [1, 2, 3, 100, 1000, ...[400, 200, 100, 50, 1, 0].map((left) => writes - left)]) {
     const dying = LoneChain.over(maker, new Disk());
     dying.nowS = maker.tip.timestamp;

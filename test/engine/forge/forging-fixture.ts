@@ -29,7 +29,10 @@ export interface ForgingFixtureOptions {
    * Milliseconds by which each timer fires too early; less than 1. On a real machine, timers sometimes fire too early.
    */
   readonly timersEarlyMs?: number;
-  /** Milliseconds that pass with each reading of the clock, because work between two readings takes time. */
+  /**
+   * Milliseconds by which each reading moves the clock forward. On a real machine, the work between two readings takes
+   * time too.
+   */
   readonly readingMs?: number;
   /** Whether the system reports how long it was suspended; default: true. */
   readonly isBootKnown?: boolean;
@@ -118,7 +121,7 @@ export function setUpForging({
     currentSlot,
     nowMs: () => clock.nowMs(),
     pass: async (slots: number) => {
-      // Work that has already started must set its timers before the time passes.
+      // Let work that has already started set its timers before the virtual time advances.
       await new Promise((resolve) => setImmediate(resolve));
       await time.runUntil(time.nowMs + slots * params.blockTimeS * 1000);
     },
@@ -127,7 +130,7 @@ export function setUpForging({
       sleptMs += slots * slotMs;
       beyond.bootMs += slots * slotMs;
     },
-    /** Delays all timers, because the process is busy (`isBusy`) or gets no processor time. */
+    /** Delays all timers, as if the process were busy (`isBusy`) or got no processor time. */
     stall: (slots: number, { isBusy }: { readonly isBusy: boolean }) => {
       sleptMs += slots * slotMs;
       beyond.ranMs += slots * slotMs;

@@ -27,7 +27,7 @@ function heightOf(found: Newest): number | undefined {
   return found === 'unknown' ? undefined : found?.height;
 }
 
-/** The height of the newest block of a delegate, by a plain search. */
+/** Searches the entries from the end, and returns the height of the newest block of a delegate. */
 function plain(entries: readonly Entry[], publicKey: string): number | undefined {
   const index = entries.map(({ generatorPublicKey }) => generatorPublicKey).lastIndexOf(publicKey);
   return index < 0 ? undefined : index + 2;

@@ -60,7 +60,8 @@ for (const isRecalled of [false, true])
   test(`generation 2: no delegate signs in the slot that it leaves unused, even at its end (watermark: ${isRecalled})`, (t) => {
     const { guard, publicKey, adopted, setSlot } = setUp(2, isRecalled);
     t.like(guard.clearance(publicKey, 1000), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
-    // The scheduler has read the clock at the end of slot 1000, and the slot ends before the guard reads the clock.
+    // The test simulates a scheduler that reads the clock just before the end of slot 1000. The slot ends before the
+    // guard reads the clock.
     setSlot(1001);
     t.like(guard.clearance(publicKey, 1000), { granted: false, code: 'FORGING_WAITS_FOR_EMPTY_SLOT' });
     t.deepEqual(adopted, []);

@@ -1,4 +1,4 @@
-/** Tests the combination of the signing journal and the watermarks outside its folder. */
+/** Tests the signing journal together with the watermarks, which are stored outside the folder of the journal. */
 
 import test from 'ava';
 import { journalIgnoringWatermarks } from '../../../src/engine/forge/signing-journal.ts';
@@ -15,7 +15,10 @@ function header(height: number): SignedHeader {
   return { blockId: `${height}00`, height, timestamp: height * 10, ...named };
 }
 
-/** Opens a journal that contains headers of the heights in `folder`, together with the watermark `marked`, if any. */
+/**
+ * Opens a journal with one signed header for each height in `folder`. If `marked` is given, it is the watermark of the
+ * delegate.
+ */
 function start(
   folder: readonly number[],
   marked: { last?: SignedHeader; movedAtS?: number; firstBlockId?: string } | undefined,

@@ -94,7 +94,7 @@ test('a fast clock is distinguished from blocks that are late for a while', (t) 
   const fast = setUpEstimate();
   for (const peer of [a, b]) fast.receive(peer, -HOUR_MS, -HOUR_MS - 40, -HOUR_MS - 7_000);
   t.is(fast.estimate.agreedMs([a, b], 10_000), -HOUR_MS);
-  // The operator sets the clock back to the right time.
+  // Simulate an operator who sets the clock back to the right time.
   fast.now.ms -= HOUR_MS;
   t.is(fast.estimate.agreedMs([a, b], 10_000), undefined);
   for (const peer of [a, b]) fast.receive(peer, -100, -100, -100);

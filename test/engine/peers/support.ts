@@ -52,12 +52,12 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Runs the pending promise reactions, and those that they start, up to 20 in succession. */
+/** Runs the waiting callbacks of promises, and then the callbacks that these have triggered, for 20 passes in all. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
 
-/** Repeatable random numbers (mulberry32). */
+/** Returns a generator of pseudorandom numbers (mulberry32). The same seed always gives the same numbers. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   const fraction = (): number => {

@@ -32,7 +32,7 @@ interface LifeOptions {
   readonly chainAheadMs?: number;
 }
 
-/** Successive runs of a node over one journal and one chain. */
+/** Runs a node several times, one run after the other. All runs use the same journal and the same chain. */
 class Lives {
   readonly world = new PoolWorld();
   readonly journal: TransactionJournal;

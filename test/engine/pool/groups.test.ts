@@ -87,7 +87,8 @@ test('a copy with a corrupted signature does not block the valid one', (t) => {
 });
 
 /**
- * A group of fifteen members in which a transaction needs the signatures of all members, and a transfer of the group.
+ * Returns a world in which a transaction of Alice needs the signatures of fifteen members. Also returns a transfer of
+ * Alice, the valid signatures of the members, and a function that makes invalid signatures.
  */
 function fifteenWorld() {
   const world = new PoolWorld();

@@ -11,7 +11,7 @@ function batch(at: number, peerId = 'peer', bytes = 1000): SizedBatch {
   return { blocks: blocks.slice(at, at + 1), peerId, bytes, prepared: Promise.resolve() };
 }
 
-/** Returns whether the promise has resolved after all ready reactions have run. */
+/** Runs the waiting callbacks of all promises. Returns whether `promise` has then resolved. */
 async function isResolved(promise: Promise<unknown>): Promise<boolean> {
   let resolved = false;
   void promise.then(() => (resolved = true));

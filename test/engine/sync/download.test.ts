@@ -50,7 +50,7 @@ class DownloadFixture {
     this.peers = new Map(Object.entries(peers));
   }
 
-  /** @param takeMax number of batches after which the consumer stops */
+  /** @param takeMax number of downloaded batches after which the test takes no further batch */
   async run(takeMax = Infinity): Promise<void> {
     const done = this.#take(takeMax).then(
       (end) => (this.end = end),
@@ -124,7 +124,7 @@ class DownloadFixture {
   }
 }
 
-/** Resolves when all ready promises have run their reactions. */
+/** Resolves when all code that waited for an already settled promise has run. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -316,7 +316,8 @@ test('answers are passed on one by one while they may not be joined', async (t) 
 });
 
 test('large answers are fetched ahead up to a size, which counts the text that assets become', async (t) => {
-  // A decoded block stores an unusual asset as text, in which `1e20` becomes 21 digits.
+  // The asset below has a member `numbers`, which a registration does not need. A decoded block stores such an asset as
+  // text, in which `1e20` becomes 21 digits.
   const numbers = JSON.parse(`[${'1e20,'.repeat(45_000)}1]`) as Json;
   const [transaction] = maker.network.genesis.transactions;
   const registration = {
@@ -349,7 +350,8 @@ test('large answers are fetched ahead up to a size, which counts the text that a
 });
 
 test('a batch that cannot be prepared fails only when it is taken', async (t) => {
-  // An unhandled rejection would end a node, and it also fails this test file.
+  // If the download left a rejection unhandled, the rejection would end a node. Here, it would make this test file
+  // fail.
   const stopped = new DownloadFixture({ syncPeer: { latencyMs: 10 } });
   stopped.unpreparedFrom = 60;
   stopped.workMs = 500;

@@ -16,8 +16,8 @@ import { forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 const BATCH = 10;
 
 /**
- * Makes a chain of height 60 and a rival branch. The rival branch starts after height 10 and ends at height 90. Some of
- * its blocks contain transfers.
+ * Makes a chain of height 60 and a rival branch. The rival branch starts after height 10 and ends at height 90. Some
+ * blocks of the rival branch contain transfers.
  */
 async function setUpBranches() {
   const maker = new ChainMaker();

@@ -19,7 +19,11 @@ import { Disk } from '../../sim/disk.ts';
 import { SeededRandom } from '../../sim/seeded-random.ts';
 import { blocksOf, forkOf, grown, LoneChain } from '../chain/lone-chain.ts';
 
-/** A peer and its lies. Requests without a lie get the answer of an honest node with the maker's chain. */
+/**
+ * A simulated peer. The functions `tip`, `highestCommonBlock` and `blocksAfter` return its answers to the requests of
+ * the same names. If such a function is absent, the peer answers the request as an honest node with the chain of
+ * `maker` does.
+ */
 interface Peer {
   readonly maker: ChainMaker;
   readonly announced?: { readonly height: number; readonly maxHeightPrevoted: number; readonly lastBlockId?: string };
@@ -186,7 +190,7 @@ test('when the sync peer disconnects, a peer with the same tip sends the rest, a
     maker: rival,
     blocksAfter: (id) => {
       // The first answer of 'staying' is slower than the first answer of 'leaving', so the node sends the next request
-      // to 'leaving'. This request names a block that 'staying' sent.
+      // to 'leaving'. This request asks for the blocks after a block that 'staying' sent.
       b.lone.nowS += requests === 1 ? 5 : 0;
       if (requests > 1) targets.add(b.synchronizer.progress?.targetHeight);
       return after(id);

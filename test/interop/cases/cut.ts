@@ -1,6 +1,6 @@
 /**
- * (e) The network is cut into two sides, which both forge. The cut ends when the side with more delegates has forged at
- * least thirty blocks since the cut began, and fork choice prefers the branch of this side. The other side has the
+ * (e) The network is cut into two sides, which both forge. During the cut, the side with more delegates forges at least
+ * thirty blocks. The cut ends only when fork choice also prefers the branch of this side. The other side has the
  * shorter branch. It must revert the blocks that it forged during the cut.
  */
 
@@ -11,8 +11,8 @@ import { eventually, namesOf, untilCommonBlock, untilHeight } from '../waiting.t
 
 const BLOCKS_APART = 30;
 /**
- * The maximum number of blocks until fork choice prefers the longer branch. One round is enough: in a round, every
- * delegate of the side with the longer branch forges once.
+ * The case waits at most the time of this number of blocks until fork choice prefers the longer branch. One round is
+ * enough: in a round, every delegate of the side with the longer branch forges once.
  */
 const BETTER_BLOCKS_MAX = 101;
 /**

@@ -16,7 +16,7 @@ const ALICE = 'aa'.repeat(32);
 
 interface Receiver extends Channel {
   readonly taken: Notice[];
-  /** The number of next deliveries that must fail. */
+  /** The receiver lets this number of the following deliveries fail. */
   fail: number;
 }
 

@@ -27,7 +27,7 @@ test('a reader ends with its node, also if the node was killed before it took th
   t.teardown(() => node.kill('SIGKILL'));
   await waitFor('the listening reader', () => isListening(port), 60_000);
   // The reader sends its listening socket to the node as soon as it listens. Wait until the reader has sent the socket,
-  // and then kill the node, which has not received the socket yet.
+  // and then kill the node. The node of this program is blocked, so it has not taken the socket.
   await sleep(300);
   node.kill('SIGKILL');
   await once(node, 'exit');

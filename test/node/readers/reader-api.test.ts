@@ -1,6 +1,6 @@
 /**
- * Checks that a reading process gives the same HTTP answers as the node. The channel between both carries only data
- * that `structuredClone` can copy, like a channel between processes.
+ * Checks that a reading process gives the same HTTP answers as the node. In the test, both run in one process. The
+ * channel between them carries only data that `structuredClone` can copy, like a channel between processes.
  */
 
 import { join } from 'node:path';

@@ -169,7 +169,8 @@ test('while the counting node hangs, strangers are told to retry, and none waits
   t.regex(kept.received, /Retry-After: [1-9]/);
   t.deepEqual(newcomer.statuses, [503]);
   t.regex(newcomer.received, /Retry-After: [1-9]/);
-  // Because a limit check has timed out, the first process now refuses requests without a new limit check.
+  // A limit check has timed out. The first process therefore refuses the next request, and makes no new limit check for
+  // it.
   t.is(await statusOf(kept), 503);
   wake();
   await waitFor(
@@ -180,8 +181,8 @@ test('while the counting node hangs, strangers are told to retry, and none waits
     },
     30_000,
   );
-  // The node has counted the refused connection `newcomer` late, and has then removed it from the count. Three
-  // connections beside `kept` are therefore allowed.
+  // The node has counted the refused connection `newcomer` late, and has then removed it from the count. The limit is
+  // four connections, so the node allows three more connections beside `kept`.
   await waitFor(
     'three connections beside the first',
     async () => {

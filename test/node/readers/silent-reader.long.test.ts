@@ -23,7 +23,7 @@ const GROWING_READER = fileURLToPath(new URL('../../support/growing-reader-progr
  * and gives the next reader twice this time.
  */
 const STARTING_PINGS_MAX = 16;
-/** Number of times that the test of repeated replacements kills the only reader. The default is 4. */
+/** Number of readers that one test kills one after another. This test has one reader at a time. The default is 4. */
 const READER_KILLS = Number(process.env['READER_KILLS'] ?? 4);
 
 /** Sends a request over a new connection, and resolves with the HTTP status of the answer. */

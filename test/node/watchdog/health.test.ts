@@ -44,8 +44,9 @@ test('the watchdog does not end a process that was stopped for an hour, or whose
 
 test('on an overloaded machine a main thread without a turn is not ended', (t) => {
   const life = new Life({ isBeating: false });
-  // The machine is so busy that the watchdog takes a sample only every ten seconds, instead of every quarter of a
-  // second. Five such samples without a heartbeat do not prove that the main thread hung for fifty seconds.
+  // The test simulates a machine that is so busy that the watchdog takes a sample only every ten seconds, instead of
+  // every quarter of a second. Five such samples without a heartbeat do not prove that the main thread hung for fifty
+  // seconds.
   for (let times = 0; times < 5; times += 1) {
     life.sleep(10_000);
     t.is(life.pass(SAMPLE_INTERVAL_MS), undefined);
@@ -53,8 +54,8 @@ test('on an overloaded machine a main thread without a turn is not ended', (t) =
 });
 
 test('on a machine that other programs use, waiting for a processor counts neither as a hang nor as garbage collection', (t) => {
-  // The main thread gets a processor for only 10 % of the time. The watchdog therefore ends the process only after ten
-  // times the limit without a heartbeat.
+  // In this process, the main thread gets a processor for only 10 % of the elapsed time. The watchdog therefore ends
+  // the process only if no heartbeat arrives for ten times `blockedMsMax`.
   const slow = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1 });
   t.is(slow.pass(9 * LIMITS.blockedMsMax), undefined);
   t.is(slow.pass(2 * LIMITS.blockedMsMax)?.kind, 'end');
@@ -62,9 +63,9 @@ test('on a machine that other programs use, waiting for a processor counts neith
   // for 40 samples.
   const late = new Life({ isBeating: false, waitShare: 0.9, processorShare: 0.1, waitsAtOnce: 40 });
   t.is(late.pass(6 * LIMITS.blockedMsMax), undefined);
-  // Garbage collection takes 95 % of the time, but the process uses only 30 % of a processor. The helper threads of the
-  // garbage collector wait for a processor, and the main thread waits for these threads. The watchdog does not end this
-  // process.
+  // In this process, garbage collection takes 95 % of the elapsed time, but the process uses only 30 % of a processor.
+  // The helper threads of the garbage collector wait for a processor, and the main thread waits for these threads. The
+  // watchdog does not end this process.
   const collecting = new Life({ gcShare: 0.95, processorShare: 0.3 });
   t.is(collecting.pass(600_000), undefined);
   // The duration of a collection includes the waits of the main thread for a processor. Here the collections take 50 %
@@ -171,7 +172,7 @@ class Life {
     return this.#atMs - fromMs;
   }
 
-  /** Moves the time forward while neither the process nor the watchdog runs. */
+  /** Simulates a time in which neither the process nor the watchdog runs. */
   sleep(timeMs: number): void {
     this.#atMs += timeMs - SAMPLE_INTERVAL_MS;
     const verdict = this.#step(0);

@@ -75,8 +75,8 @@ for (const params of BOTH_PARAMS) {
     params.generation === 2 ? gen2Rules(params, createGen2Codec(params)) : gen3Rules(params, createGen3Codec(params));
   /**
    * To check a transaction, the rules apply it on its own. `applyTransactions` passes the results of these checks to
-   * `applyInSequence`, which may reuse them. The rules `anew` do not pass them on, so that each transaction is applied
-   * again.
+   * `applyInSequence`, which may reuse them. The rules `anew` do not pass these results on. Therefore `applyInSequence`
+   * applies each transaction again.
    */
   const anew: BlockTransactionRules = {
     ...rules,

@@ -63,8 +63,8 @@ test("for any transactions the supply is exact, weights are voters' balances at 
         earned += forgedRewards;
       }
       // The delegates have received the rewards and fees of two rounds, but not yet the fees of the third round. The
-      // genesis generator has a negative balance of the size of the supply, so the sum of all balances does not contain
-      // the supply.
+      // balance of the genesis generator is minus the supply. The sum of all balances therefore equals the rewards
+      // minus these unpaid fees.
       const unpaid = [203, 204].reduce((sum, height) => sum + (maker.state.header(height)?.totalFee ?? 0n), 0n);
       t.is(earned, 183n * 500n);
       t.is(balances + unpaid, earned);

@@ -87,8 +87,8 @@ test('a round end pays fees and rewards by block, the rest to the last forger, a
   while (maker.tip.height < 101) maker.forge({ missedSlots: maker.tip.height === 60 ? 7 : 0 });
 
   // The fees of the round are 1.1 LSK (110,000,000 beddows). The forger of each of the 101 blocks gets 1,089,108
-  // beddows, and the forger of the last block gets the remaining 92 beddows. The reward of each block at the heights 50
-  // to 101 is 1,000 beddows.
+  // beddows, and the forger of the last block also gets the remaining 92 beddows. The reward of each block at the
+  // heights 50 to 101 is 1,000 beddows.
   const blocksOf = new Map<string, { blocks: number; rewarded: number }>();
   for (let height = 1; height <= 101; height += 1) {
     const key = maker.state.header(height)?.generatorPublicKey ?? '';
@@ -239,7 +239,7 @@ test('an excepted round multiplies its earnings', (t) => {
   maker.forge({ transactions: [maker.transfer(alice, bob, LSK)] });
   maker.growTo(101);
   // The exception doubles the fee of 10,000,000 beddows and adds 10,000,000 beddows (`feesBonus`). The forger of each
-  // of the 101 blocks gets 297,029 beddows, and the forger of the last block gets the remaining 71 beddows.
+  // of the 101 blocks gets 297,029 beddows, and the forger of the last block also gets the remaining 71 beddows.
   const account = maker.state.account(addressOf(maker.tip.generatorPublicKey));
   t.is((account?.forgedFees ?? 0n) % 297_029n, 71n);
   let rewarded = 0n;

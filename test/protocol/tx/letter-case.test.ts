@@ -62,8 +62,8 @@ function apply(maker: ChainMaker, block: Block): StateOverlay {
 }
 
 /**
- * Converts the transaction to JSON, replaces members of the JSON by `changes`, and parses the result, as another node
- * does that receives it.
+ * Converts the transaction to JSON, replaces members of the JSON by `changes`, and parses the result. A node that
+ * receives the transaction parses it in the same way.
  */
 function reread(maker: ChainMaker, transaction: Transaction, changes: JsonObject = {}): Transaction {
   const { codec } = maker.rules;

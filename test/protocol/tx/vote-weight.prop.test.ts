@@ -18,7 +18,7 @@ const step = fc.oneof(
 );
 
 /**
- * Returns a world with five persons, which have funds, and three delegates. The first person is one of the delegates.
+ * Returns a world with three delegates and five persons with funds. The first person is one of the three delegates.
  */
 function worldWithDelegates(): TransactionWorld {
   const world = new TransactionWorld();

@@ -11,7 +11,7 @@ import { silentHandlers } from '../silent-handlers.ts';
 const dealt = (node: number, delegates: readonly KeyPair[]): readonly KeyPair[] =>
   node === 0 ? delegates.slice(0, 51) : delegates.slice(51);
 
-/** Returns a copy of `block` that has a wrong reward and a valid signature of the slot owner. */
+/** Returns a copy of `block`. The copy has a wrong reward and a valid signature of the slot owner. */
 function corrupted(scripted: ScriptedWorld, block: Block): Block {
   const owner = scripted.world.network.delegates.find((each) => publicKeyOf(each) === block.generatorPublicKey);
   return signBlock(block, { reward: block.reward + 1n }, owner!);

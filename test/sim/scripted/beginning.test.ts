@@ -50,8 +50,8 @@ for (const generation of [2, 3] as const) {
     t.true(world.node(0).tip.height >= 2, `height ${world.node(0).tip.height}`);
     await slots(world, 260);
     t.true(world.node(0).tip.height > 250);
-    // After a restart, the node forges again without a wait. It knows that no other node can have signed headers of its
-    // delegates while it was down, because it has all delegates of the network.
+    // After a restart, the node forges again without a wait. Node 0 has all delegates of the network, so no other node
+    // can have signed headers of these delegates while node 0 was down.
     world.node(0).crash();
     await slots(world, 130);
     await world.node(0).start();

@@ -49,8 +49,8 @@ for (const generation of [3, 2] as const) {
     const slots = await scripted.meet();
     t.log(`${slots} slots`);
     // The limit of eight slots is a sum. Two slots are for new connections, because a node dials its peers every ten
-    // seconds. Two slots are for the timeout of a request to a silent stranger. The other four slots are for the sync
-    // with the better chain.
+    // seconds. Two slots are for the timeout of a request to a silent stranger. In the other four slots, the nodes on
+    // the worse branch download the blocks of the better branch.
     t.true(slots <= 8, `${slots} slots`);
     await scripted.world.close();
   });
@@ -87,7 +87,7 @@ class Claimants {
     const { world } = this.#scripted;
     const target = world.node(index);
     this.count += 1;
-    // Each claimant has an address in another netgroup (with other first two octets).
+    // The addresses of the claimants differ in their first two octets, so each claimant is in another netgroup.
     const ip = `${20 + (this.count >> 8)}.${this.count & 255}.0.1`;
     const transport = world.wire.transport({ ip, wsPort: 6000 });
     transport.announce(infoOf(target));

@@ -142,7 +142,8 @@ test('a watermark from another genesis of the network does not count as a record
   }
   enable(world, keys);
   await slots(205);
-  // The new node must ignore the watermark, and must wait until a later block is final.
+  // The new node must ignore the watermark. It must wait like a node without a record, with the code
+  // `FORGING_HAND_OVER`.
   const { entries } = world.node(NEW).journal;
   t.false(keys.some((keyPair) => entries.get(publicKeyOf(keyPair))?.some(({ blockId }) => blockId === '1')));
   t.true((world.counts.get('FORGING_HAND_OVER') ?? 0) > 0);

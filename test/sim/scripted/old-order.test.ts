@@ -1,7 +1,8 @@
 /**
  * Tests the slot history (`engine.slotHistory`) of a node that is cut off from the network, or that is behind it. Such
  * a node cannot know the order of the delegates in newer rounds, so it finds the owners of their slots with the order
- * of the last round that it knows. The slot history must report for which slots this was the case.
+ * of the last round that it knows. The slot history must report the slots whose owners the node found with this old
+ * order.
  */
 
 import test from 'ava';

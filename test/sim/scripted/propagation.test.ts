@@ -116,8 +116,8 @@ for (const generation of [2, 3] as const) {
 interface Spread {
   /**
    * `elsewhere` contains for each transaction the time in seconds from its sending until a second node had it.
-   * `everywhere` contains the time until all nodes had it. Both lists are in ascending order, and omit transactions for
-   * which this has not happened.
+   * `everywhere` contains the time until all nodes had it. Both lists are in ascending order. `elsewhere` omits
+   * transactions that reached no second node, and `everywhere` omits transactions that did not reach all nodes.
    */
   readonly elsewhere: readonly number[];
   readonly everywhere: readonly number[];
@@ -129,8 +129,8 @@ interface Spread {
 }
 
 /**
- * Sends `perSecond` transfers per second to random nodes for the given number of seconds. Measures for each transfer
- * when a second node, and when all nodes, have it.
+ * Sends `perSecond` transfers per second to random nodes for the given number of seconds. For each transfer, measures
+ * the time until a second node has it, and the time until all nodes have it.
  */
 async function spread(world: World, perSecond: number, seconds: number): Promise<Spread> {
   const load = new Load(world);

@@ -1,6 +1,6 @@
 /**
- * Tests networks of honest nodes that receive many transactions. With each of several timings in the configuration of
- * the nodes, no node may send messages above the rate limits of another node.
+ * Tests networks of honest nodes that receive many transactions. The tests use several slot times and several intervals
+ * at which nodes send transactions. In every test, no node may send messages above the rate limits of another node.
  */
 
 import test from 'ava';

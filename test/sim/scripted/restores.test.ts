@@ -1,6 +1,6 @@
 /**
- * Runs a small number of the restore schedules of `npm run sim -- --restores N`. Also tests fixed restore schedules in
- * which a delegate signed contradicting headers in the past.
+ * Runs a small number of the restore schedules of `npm run sim -- --restores N`. Also tests fixed restore schedules.
+ * With these schedules, earlier versions of the node signed contradicting headers.
  */
 
 import test from 'ava';

@@ -34,8 +34,8 @@ function isSame(keys: Iterable<Buffer>, expected: readonly Buffer[]): boolean {
 }
 
 /**
- * A step writes or removes the keys of `count` numbers. The first number is `from`. Leaf blocks split if a step writes
- * many keys.
+ * A step writes or removes the keys of `count` numbers. The numbers begin with `from` and have the distance `by`. Leaf
+ * blocks split if a step writes many keys.
  */
 const step = fc.record({
   from: fc.nat(3000),

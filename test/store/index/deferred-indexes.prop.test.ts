@@ -241,15 +241,16 @@ test('a backfill larger than the memory runs in chunks, and continues after a ki
   };
   const parts = [lacking()];
   t.true((parts[0] ?? 0) > 10 * limits.transactionsMax, parts.join());
-  // Each pass of the loop stands for a process with a backfill. The process is killed right after the first part of the
-  // backfill in one pass, and one database transaction later in the next pass.
+  // Each pass of the loop stands for a process with a backfill. In the first pass and in every second pass after it,
+  // the process is killed right after the first part of the backfill. In the other passes, it is killed one database
+  // transaction later.
   for (let left = lacking(), processes = 0; left > 0; left = lacking(), processes += 1) {
     t.true(processes < 100, 'each comes further');
     let stepsMore = processes % 2;
     for (const _ of reopened().backfill(limits)) if (lacking() < left && (stepsMore -= 1) < 0) break;
     parts.push(lacking());
   }
-  // A part of the backfill ends with the block that reaches the transaction limit.
+  // A part of the backfill ends with the block at which the part reaches `transactionsMax`.
   const bounds = parts.slice(1).map((left, at) => (parts[at] ?? 0) - left);
   t.true(Math.max(...bounds) < limits.transactionsMax + Math.max(...perBlock), parts.join());
   t.deepEqual(dump(reopened()), dump(prompt));
@@ -282,7 +283,8 @@ test('an unreadable block is named when its missing indexes are backfilled', (t)
     code: 'STORE_UNREADABLE',
     message: new RegExp(`block at height ${height}, which indexes lack, cannot`),
   };
-  // Also at the second attempt, the store must not report that its indexes are complete.
+  // The second lookup and the second backfill must fail too. After a failed backfill, the store must not report that
+  // its indexes are complete.
   for (let i = 0; i < 2; i += 1) {
     t.throws(() => other.hasTransaction('1'), refused);
     t.throws(() => [...other.backfill()], refused);

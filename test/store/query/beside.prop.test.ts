@@ -140,6 +140,6 @@ test('each answer of two processes belongs to one height, whatever is appended a
     ),
     { numRuns: CHAINS },
   );
-  // Fewer different tips in the answers would mean that the store hardly changed during the reads.
+  // If the answers contained fewer different tips than this, the store would hardly have changed during the reads.
   t.true(moments > CHAINS * READERS * 3, `${moments} moments`);
 });

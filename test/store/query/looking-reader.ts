@@ -15,7 +15,10 @@ export interface SnapshotAnswers {
   /** Index of the query in the test's list of queries. */
   readonly at: number;
   readonly tipId: string;
-  /** Ids of the transactions in the requested page, and the total that came with the page. */
+  /**
+   * `page` contains the ids of the transactions in the requested page. `total` is the value of `total` in the answer
+   * that contains this page.
+   */
   readonly page: readonly string[];
   readonly total: number;
   /** Ids of the transactions in all pages. The reader reads these pages with cursors, from the first page on. */
