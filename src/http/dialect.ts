@@ -41,7 +41,7 @@ export function extendedShape(
   return objectOf(dialect.strict ? own : { ...own, ...added }, optional);
 }
 
-/** Returns the parameters in the extended dialect, and no parameters in the strict dialect. */
+/** Returns `parameters` if the dialect is extended, and an empty list if the dialect is strict. */
 export function extendedOnly<T>(dialect: HttpDialect, parameters: readonly T[]): readonly T[] {
   return dialect.strict ? [] : parameters;
 }

@@ -120,7 +120,8 @@ export class DevnetAccounts {
 
   /**
    * Puts a transfer of a known account into the pool of the node with the greatest height. The function itself mines no
-   * block. In the mining mode `instant`, the devnet mines one or more slots after the node has accepted the transfer.
+   * block. In the mining mode `instant`, the transfer makes the devnet mine one slot or several, as soon as the node
+   * has accepted the transfer.
    *
    * @throws ProtocolError `USAGE` for an unknown account, an invalid address or amount, or a text that is too long;
    *   errors of `Timekeeper.ask`, for example the refusal of the node

@@ -208,8 +208,9 @@ function spreadTable(
 
 /**
  * Statements that create the tables and the view of the sums of balance changes for each day and address. Each stored
- * sum contains the id of the attempt that wrote it. The view shows the sum if the attempt has a marker. For the blocks
- * above the highest `to_height` of a marker, the view computes the sums from the balance changes.
+ * sum contains the id of the attempt that wrote it. The view shows the sum if the attempt has a marker. The blocks
+ * above the highest `to_height` of all day markers have no stored sums yet. For these blocks, the view computes the
+ * sums from the balance changes.
  */
 function dayTables(place: TablesPlace): readonly string[] {
   const { database, cluster } = place;
