@@ -67,7 +67,10 @@ export const SHOWN = {
   answer: ({ path }: PathDescription): Shown =>
     path === '/spec'
       ? shown('extras', 'the API description names every route, and its page loads nothing from other sites')
-      : shown('pages', 'each resource has a page in docs/http, which shows requests, and the answers of a fake node to them'),
+      : shown(
+          'pages',
+          'each resource has a page in docs/http, which shows requests, and the answers of a fake node to them',
+        ),
 
   parameter: ({ path }: PathDescription, name: string): Shown =>
     path.includes(`{${name}}`)
