@@ -1,7 +1,8 @@
 /**
  * Sends requests to the HTTP interface of a node, and checks the answers. Error codes:
  *
- * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long.
+ * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long. The member `why` of the data
+ *   contains the reason. The member `isLate` is true if the time limit passed without an answer.
  * - `NODE_REFUSED`: the node refuses a request of `NodeAsker.send`, and gives a reason.
  * - `NODE_ANSWER_UNEXPECTED`: the answer to `ask` or `send` is any other error or contains no data, or the answer to
  *   `stream` is not an event stream.
@@ -154,10 +155,11 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
   }
 
   function unreachable(error: unknown): ProtocolError {
+    const why = isBlocked ? BLOCKED : reasonOf(error);
     return new ProtocolError(
       'NODE_UNREACHABLE',
-      { url: base },
-      `no node answers at ${base} (${isBlocked ? BLOCKED : reasonOf(error)}): start one or name another with --node`,
+      { url: base, why, ...(error instanceof NoAnswerInTime ? { isLate: true } : {}) },
+      `no node answers at ${base} (${why}): start one or name another with --node`,
       { cause: error },
     );
   }
@@ -271,6 +273,8 @@ async function boundedText(response: Response): Promise<string> {
   return Buffer.concat(parts).toString('utf8');
 }
 
+class NoAnswerInTime extends Error {}
+
 /**
  * Runs `work` with a time limit. Aborting the `AbortSignal` is not enough: in a process that was suspended, `fetch`
  * sometimes does not end after the abort. Therefore `within` does not wait for `work` beyond the time limit.
@@ -280,7 +284,7 @@ async function within<T>(allowedMs: number, work: (signal: AbortSignal) => Promi
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`no answer in ${allowedMs / 1000} s`));
+      reject(new NoAnswerInTime(`no answer in ${allowedMs / 1000} s`));
       controller.abort();
     }, allowedMs);
   });

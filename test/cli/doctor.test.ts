@@ -18,6 +18,8 @@ import { freePort } from '../support/ports.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const NAMED_WITHIN_MS = 10_000;
+/** Time limit for an answer. The fake node runs in this process, which may wait long for a processor. */
+const PATIENT_MS = 120_000;
 const { network, blocks } = madeChain(40);
 const NETHASH = network.params.nethash;
 const NOW_MS = 1_700_000_000_000;
@@ -99,6 +101,7 @@ async function setUpNode(
     config,
     environment: {},
     sampleAgainMs: 5,
+    timeoutMs: PATIENT_MS,
     freeBytesOf: () => 1e12,
   };
 }
@@ -123,7 +126,7 @@ test('the doctor finds nothing on a healthy node, with and without its folder', 
   const healthyNode = await setUpNode(t);
   t.deepEqual(await found(t, healthyNode), []);
   const { url, environment } = healthyNode;
-  const remote = { url, environment: { ...environment }, sampleAgainMs: 5 };
+  const remote = { url, environment: { ...environment }, sampleAgainMs: 5, timeoutMs: PATIENT_MS };
   t.deepEqual(
     await found(t, { ...remote, dataDir: healthyNode.dataDir ?? '', network: healthyNode.network ?? '' }),
     [],
@@ -245,6 +248,25 @@ for (const [reason, code] of [
     t.deepEqual(await found(t, { ...its, url: await scripted(t, {}, { status: 503, body }) }), [code]);
   });
 }
+
+test('a node that accepts the connection and sends no answer is silent, and the evidence has the reason', async (t) => {
+  const its = await setUpNode(t, 'silent');
+  const hangs = await listen(
+    t,
+    createServer(() => undefined),
+  );
+  const [finding, ...others] = await runChecks({ ...its, url: hangs, timeoutMs: 200 });
+  t.deepEqual(others, []);
+  t.is(finding?.code, 'NODE_SILENT');
+  t.is(finding?.evidence, `no program answers at ${hangs} (no answer in 0.2 s)`);
+});
+
+test('the evidence for a node that does not run has the reason', async (t) => {
+  const its = await setUpNode(t, 'silent');
+  const [finding] = await runChecks(its);
+  t.is(finding?.code, 'NODE_NOT_RUNNING');
+  t.regex(finding?.evidence ?? '', /^no program answers at http:\S+ \(connect ECONNREFUSED /);
+});
 
 /** Builds the answer of `node/diagnostics` from its entries. The first entry is the oldest. */
 function decidedInTurn(entries: readonly (readonly [module: string, code: string, fields: object])[]): object {

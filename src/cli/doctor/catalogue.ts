@@ -72,8 +72,8 @@ export const FAULTS = {
   ),
   NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start a node with `bloomery start`.'),
   NODE_SILENT: error(
-    'A node uses the data folder, but does not answer HTTP requests, or does not answer its reading processes.',
-    'Set the address of the node with --node. If the address is right, the node hangs: read the end of its log, then restart the node.',
+    'A node runs, but does not answer HTTP requests, or does not answer its reading processes.',
+    'Set the address of the node with --node. If the node is on another machine, also check the firewalls. If the address is right and no firewall is in the way, the node hangs: read the end of its log, then restart the node.',
   ),
   NODE_REFUSES: error(
     'The node refuses requests from this machine.',

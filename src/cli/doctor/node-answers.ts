@@ -11,6 +11,8 @@ export interface NodeRequest {
   readonly url: string;
   /** Pause between two reads of the status, in milliseconds. */
   readonly sampleAgainMs?: number;
+  /** Time limit for an answer, in milliseconds; by default that of `nodeAsker`. */
+  readonly timeoutMs?: number;
 }
 
 interface Constants extends RoundConstants {
@@ -58,8 +60,9 @@ export const LAG_BLOCKS_MAX = 2;
 /** If fewer than this percentage of the peers have the same tip as the node, the doctor reports a fault. */
 export const CONSENSUS_MIN = 51;
 
-export async function readAnswers({ url, sampleAgainMs = SAMPLE_AGAIN_MS }: NodeRequest): Promise<NodeAnswers> {
-  const { ask } = nodeAsker(url, { isOwnKind: true });
+export async function readAnswers(request: NodeRequest): Promise<NodeAnswers> {
+  const { url, sampleAgainMs = SAMPLE_AGAIN_MS, timeoutMs } = request;
+  const { ask } = nodeAsker(url, { isOwnKind: true, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   const [constants, first, peers, forging, forgers, blocks] = await Promise.all([
     ask<Constants & SlotConstants>('node/constants', slotConstants),
     ask<StatusSample>('node/status'),

@@ -11,6 +11,10 @@ import { staleTipS } from './stale-tip.ts';
 
 export interface NodeReport {
   readonly isAnswering: boolean;
+  /** If the node does not answer, the reason, for example a refused connection. */
+  readonly whyUnanswered?: string;
+  /** True if the time limit passed without an answer. A program may then run at the address. */
+  readonly isLate?: boolean;
   /** Nethash of the node's network, if the node reported it. */
   readonly nethash?: string;
   readonly findings: readonly Finding[];
@@ -60,7 +64,9 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
     seen = await readAnswers(request);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
-    if (error.code === 'NODE_UNREACHABLE') return { isAnswering: false, findings: [] };
+    const { why, isLate } = error.data;
+    if (error.code === 'NODE_UNREACHABLE')
+      return { isAnswering: false, whyUnanswered: String(why), isLate: isLate === true, findings: [] };
     return { isAnswering: true, findings: [finding(faultOfAnswer(error), error.message)] };
   }
   const findings = [judgeChain, judgePeers, judgeDiagnostics, judgeForging, judgeAlerts, judgeReaders].flatMap(

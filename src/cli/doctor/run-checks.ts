@@ -36,8 +36,8 @@ function judgeTogether(
   if (node.nethash !== undefined && expected !== undefined && node.nethash !== expected)
     return [finding('NODE_OF_OTHER_NETWORK', `the node reports ${node.nethash}, the network folder has ${expected}`)];
   if (node.isAnswering) return node.findings;
-  const unanswered = `no program answers at ${shownAddress(url)}`;
-  if (disk.isInUse) return [finding('NODE_SILENT', unanswered)];
+  const unanswered = `no program answers at ${shownAddress(url)} (${node.whyUnanswered ?? 'no reason known'})`;
+  if (disk.isInUse || node.isLate === true) return [finding('NODE_SILENT', unanswered)];
   const isHindered = disk.findings.some(({ severity }) => severity === 'error');
   // A finding of `checkDisk` with the severity `error` may be the reason why the node does not run. The user must mend
   // this fault first, so the doctor does not report `NODE_NOT_RUNNING`.
