@@ -150,10 +150,10 @@ export class FrameFilter {
 
   #parse(text: string): unknown {
     const nowMs = this.#clock.nowMs();
-    if (this.unsolicited.mayRead(text.length, () => containerBytes(text), nowMs, seemsAnswer(text)))
-      return parseJson(text);
-    const bytes = this.unsolicited.beyondBytes(nowMs);
-    if (bytes > FLOOD_BYTES_MAX) this.#on.overflowed(`${String(bytes)} bytes of small frames beyond the budget`);
+    const bytes = Buffer.byteLength(text);
+    if (this.unsolicited.mayRead(bytes, () => containerBytes(text), nowMs, seemsAnswer(text))) return parseJson(text);
+    const beyond = this.unsolicited.beyondBytes(nowMs);
+    if (beyond > FLOOD_BYTES_MAX) this.#on.overflowed(`${String(beyond)} bytes of small frames beyond the budget`);
     return undefined;
   }
 

@@ -79,6 +79,15 @@ test('eight blocks of maximum size at once cause no penalty, and are not all rea
   t.deepEqual(fixture.charges, []);
 });
 
+test('frames are weighed by their bytes, not by their characters', (t) => {
+  const fixture = new FilterFixture();
+  const peer = fixture.peer();
+  // Each frame has 100,000 characters of three bytes, so it is heavy, and uses nothing of the budget for small frames.
+  for (let height = 1; height <= 45; height += 1) peer.reads(blockOf(height, JSON.stringify(['€'.repeat(100_000)])));
+  t.true(peer.reads(NODE_INFO));
+  t.deepEqual(fixture.charges, []);
+});
+
 test('a requested answer full of lists uses up no budget for blocks', (t) => {
   const fixture = new FilterFixture();
   const [asked, other] = [fixture.peer(), fixture.peer()];
