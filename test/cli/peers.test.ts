@@ -34,6 +34,13 @@ const DROPPED = {
   reputation: 100,
 };
 
+test.serial('a verdict that only a newer node knows is printed as the node sent it', async (t) => {
+  const newer = { ...DROPPED, verdict: 'resting\u001B[2J', reason: 'too slow' };
+  const node = await nodeAnswering(t, { '/node/peers?limit=100': { data: [newer] } });
+  const { stdout } = await runCli(['peers', '--node', node]);
+  t.is(stdout, '20.0.0.3:5000          resting?[2J: too slow\n');
+});
+
 test.serial(
   'each peer is printed on one line with its verdict, and its text cannot control the terminal',
   async (t) => {

@@ -45,6 +45,9 @@ function verdictText({ verdict, direction, since, until, code, reason }: PeerVer
       return 'is being dialled';
     case 'known':
       return 'known';
+    default:
+      // A newer node may know further verdicts.
+      return `${printable(verdict)}${why}`;
   }
 }
 
