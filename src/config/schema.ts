@@ -69,7 +69,7 @@ export const OPTIONS = {
       false,
     ),
     accessWhitelist: list(
-      'Addresses that have access if `accessPublic` is false. The addresses of a very wide block have access, but the limits of the node on connections and requests treat them like addresses outside this list. A block is very wide if it is an IPv4 block wider than /8, an IPv6 block wider than /32, or an IPv6 block that includes an IPv4 block wider than /8.',
+      'Addresses that have access if `accessPublic` is false. The addresses of a very wide block have access, but the limits of the node on connections and requests treat them like addresses outside this list. A block is very wide if it is an IPv4 block wider than /8, an IPv6 block wider than /32, or an IPv6 block that contains the IPv6 forms (`::ffff:a.b.c.d`) of an IPv4 block wider than /8.',
       ['127.0.0.1'],
       ADDRESSES,
       ipOrBlock,

@@ -1,6 +1,6 @@
 /**
- * Stores counted tables. A counted table is a set of keys without values, and can count the keys of any range fast.
- * Each counted table is split into leaf blocks of neighbouring keys. A leaf block is one value on the disk (see
+ * Stores counted key sets. Each set contains the keys of one table of the store (a counted table), which have no
+ * values. A counted key set can count the keys of any range fast. It is split into leaf blocks of neighbouring keys. A leaf block is one value on the disk (see
  * key-block.ts). Inner blocks form a tree above the leaf blocks. An inner block stores the number of keys in the
  * subtree of each of its child blocks. Counting a range, or skipping its first million keys, therefore reads only a few
  * blocks. Callers work with single keys, and not with leaf blocks or inner blocks. Only `putSorted` takes several keys

@@ -2,7 +2,7 @@
  * Reads and writes the indexes of transactions. There are indexes of ids and of the data of transfers. Three more
  * indexes contain all transactions: one index is sorted by amount, one by fee, and one by timestamp. Each transaction
  * type has a list of its transactions in the order of the chain. Each address has two such lists, one of its sent and
- * one of its received transactions. New entries wait in a pending batch. A commit or a backfill writes the pending
+ * one of its received transactions. New entries wait in a pending index batch. A commit or a backfill writes the pending
  * entries sorted and list by list, because writing each key alone takes several times as long. Entries to remove do not
  * wait in the batch: the method `remove` removes them from the store immediately.
  *
@@ -68,7 +68,7 @@ const IDS_PER_PAGE = 64;
 const PAGES_PER_LEAF = 3;
 
 /**
- * Writes a part of the pending batch, and returns the approximate number of changed disk pages. A second call of the
+ * Writes a part of the pending index batch, and returns the approximate number of changed disk pages. A second call of the
  * same chunk changes nothing.
  */
 export type IndexChunk = (keys: CountedWriter) => number;
@@ -88,7 +88,7 @@ export class TransactionLists {
   #data: Buffer[] = [];
   /**
    * Bloom filter with all stored and pending ids. The filter may also have the ids of transactions that were removed,
-   * or that `forget` dropped from the pending batch. The field is undefined before `fillBloomFilter` and after
+   * or that `forget` dropped from the pending index batch. The field is undefined before `fillBloomFilter` and after
    * `dropBloomFilter`.
    */
   #filter: IdBloomFilter | undefined;
@@ -137,7 +137,7 @@ export class TransactionLists {
     this.#filter = undefined;
   }
 
-  /** Drops the cached list lengths and the pending batch, for example after a failed database transaction. */
+  /** Drops the cached list lengths and the pending index batch, for example after a failed database transaction. */
   forget(): void {
     this.#lengths.clear();
     this.#typeLengths.clear();
@@ -146,7 +146,7 @@ export class TransactionLists {
   }
 
   /**
-   * Adds a transaction to the pending batch. The caller must store the transaction itself before it writes the pending
+   * Adds a transaction to the pending index batch. The caller must store the transaction itself before it writes the pending
    * batch.
    */
   add(transaction: Transaction, place: TransactionPlace): void {
@@ -157,7 +157,7 @@ export class TransactionLists {
   }
 
   /**
-   * Splits the pending batch into chunks. The caller must write each chunk before it asks for the next chunk. Between
+   * Splits the pending index batch into chunks. The caller must write each chunk before it asks for the next chunk. Between
    * two chunks, the caller must neither append nor remove a block. If an earlier process was killed during a backfill,
    * some of the entries exist already. Writing these entries again changes nothing.
    *
@@ -189,10 +189,10 @@ export class TransactionLists {
   }
 
   /**
-   * Removes the highest transaction of the chain from the indexes. The pending batch must be empty before this call.
+   * Removes the highest transaction of the chain from the indexes. The pending index batch must be empty before this call.
    */
   remove(keys: KeyValueWriter, transaction: Transaction, place: TransactionPlace): void {
-    assert(this.#pending.size === 0, 'the pending batch is written before an entry is removed');
+    assert(this.#pending.size === 0, 'the pending index batch is written before an entry is removed');
     keys.remove(TABLES.transactionIds.key(transaction.id));
     const { type, senderId } = transaction;
     const recipientId = recipientOf(transaction);
@@ -334,7 +334,7 @@ export class TransactionLists {
 }
 
 /**
- * Lists that get new entries from the pending batch. `T` is a type or an address. An address stands for its two lists.
+ * Lists that get new entries from the pending index batch. `T` is a type or an address. An address stands for its two lists.
  */
 interface Grown<T> {
   /** Length of each list, including its new entries. */

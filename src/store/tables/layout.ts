@@ -171,7 +171,7 @@ export const TABLES = {
 export type TableName = keyof typeof TABLES;
 
 /**
- * Tables with counted keys (`index/counted-key-sets.ts`). Counting the keys of a range, or skipping any number of keys
+ * The counted tables: the keys of each form a counted key set (`index/counted-key-sets.ts`). Counting the keys of a range, or skipping any number of keys
  * at the beginning of a range (`offset` in `KeyRange`), takes logarithmic time.
  */
 export const COUNTED_TABLES: readonly TableName[] = (Object.keys(TABLES) as TableName[]).filter(

@@ -41,7 +41,7 @@ export interface TableRow<P extends readonly PartName[]> {
   readonly key: P;
   /** Text that describes the content of a value; empty if the keys have no values. */
   readonly value: string;
-  /** True for a table of counted keys without values. */
+  /** True for a counted table: its keys have no values, and form a counted key set (`index/counted-key-sets.ts`). */
   readonly isCounted?: boolean;
 }
 
