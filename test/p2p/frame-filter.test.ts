@@ -7,6 +7,7 @@ import test from 'ava';
 import { arrivalOf, FrameFilter } from '../../src/p2p/frame-filter.ts';
 import { FRAME_BYTES_MAX } from '../../src/p2p/frame-validation.ts';
 import { UnsolicitedBytesBudget, SharedUnsolicitedBytesBudget } from '../../src/p2p/unsolicited-bytes.ts';
+import { honestFramesMax } from '../../src/ports/rates.ts';
 
 /**
  * JSON text of 2.8 MB. It is a list of 25 objects, in the place of 25 transactions, and each object contains a long
@@ -157,4 +158,8 @@ test('a peer that floods small frames for over half a minute is charged, one tha
   sendFor(10);
   t.true(fixture.charges.length > 0);
   t.true(fixture.charges.every((detail) => detail.includes('beyond the budget')));
+});
+
+test('an honest peer delivers fewer frames in a second than the comment of `FRAMES_PER_SECOND_CUT` says', (t) => {
+  for (const generation of [2, 3] as const) t.true(honestFramesMax(generation) < 600, `generation ${generation}`);
 });
