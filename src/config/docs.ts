@@ -23,7 +23,7 @@ The value of an option comes from the first of these sources that sets the optio
 5. the default in the tables below
 
 Some parameters must be equal on all nodes of a network, for example the block time, the rewards and the genesis block.
-These parameters are not options. The folder of the network contains them.
+These parameters are not options. The folder of the network contains these parameters.
 
 A configuration file has one object per section:
 

@@ -51,7 +51,9 @@ export interface ChainPart {
 /**
  * Distribution of the transfers over the addresses of a chain. With `equal`, all addresses send and receive equally
  * often. With `skewed`, a few addresses send and receive most of the transfers, as in public networks. The r-th most
- * active address then has a share of the transfers that is about proportional to 1 / r.
+ * active address then has a share of the transfers that is about proportional to 1 / r. A chain with only the `ACCOUNTS`
+ * addresses of its genesis block ignores the distribution. The first transfers of a longer list of addresses, which fund
+ * the further addresses, ignore it, too.
  */
 export type Activity = 'equal' | 'skewed';
 

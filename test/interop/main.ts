@@ -29,8 +29,8 @@ interface Row {
 
 const rows: Row[] = [];
 /**
- * Ends all processes of the world in which cases are running. This variable is set before the database server of the
- * world starts. Undefined while no world exists.
+ * Ends all processes of the current world (`world.ts`: a test network with its nodes and its database server). This
+ * variable is set before the database server starts. Undefined while no world exists.
  */
 let closeWorld: (() => Promise<void>) | undefined;
 let interrupted = false;

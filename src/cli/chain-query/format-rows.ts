@@ -35,7 +35,7 @@ export function isSet(text: string | null | undefined): text is string {
 }
 
 /**
- * Formats an amount in LSK, for example `12.5 LSK`.
+ * Converts an amount of beddows into a text in LSK, for example `12.5 LSK`.
  *
  * @param digits amount in beddows, as decimal digits from a node; other texts give `0 LSK`
  */
