@@ -2,7 +2,8 @@
  * Sends requests to the HTTP interface of a node, and checks the answers. Error codes:
  *
  * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long. The member `why` of the data
- *   contains the reason. The member `isLate` is true if the time limit passed without an answer.
+ *   contains the reason. The member `isLate` is true if the time limit passed without an answer. The member `isUnsent`
+ *   is true if no connection was opened, so the node has not received the request.
  * - `NODE_REFUSED`: the node refuses a request of `NodeAsker.send`, and gives a reason.
  * - `NODE_ANSWER_UNEXPECTED`: the answer to `ask` or `send` is any other error or contains no data, or the answer to
  *   `stream` is not an event stream.
@@ -158,7 +159,12 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     const why = isBlocked ? BLOCKED : reasonOf(error);
     return new ProtocolError(
       'NODE_UNREACHABLE',
-      { url: base, why, ...(error instanceof NoAnswerInTime ? { isLate: true } : {}) },
+      {
+        url: base,
+        why,
+        ...(error instanceof NoAnswerInTime ? { isLate: true } : {}),
+        ...(isBlocked || isUnsent(error) ? { isUnsent: true } : {}),
+      },
       `no node answers at ${base} (${why}): start one or name another with --node`,
       { cause: error },
     );
@@ -351,6 +357,25 @@ function isConnectionLost(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
   const code = cause?.code;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET';
+}
+
+/** Codes of the system for a connection that could not be opened. */
+const UNSENT_CODES: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+  NO_TLS_CODE,
+]);
+
+/** True if `fetch` could not open a connection. For a host with several addresses, each attempt has an error. */
+function isUnsent(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+  return causes.every((each) => UNSENT_CODES.has((each as NodeJS.ErrnoException | undefined)?.code));
 }
 
 /**

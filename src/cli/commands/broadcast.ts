@@ -1,17 +1,20 @@
 /** `bloomery broadcast`: sends signed transactions, and signatures of members of multisignature groups, from a file. */
 
 import { defaultEd25519 } from '../../crypto/ed25519.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
 import type { Transaction } from '../../protocol/types.ts';
+import type { NodeAsker } from '../ask-node.ts';
 import type { BroadcastFlags } from '../flags.ts';
 import { documentsIn } from '../wallet/documents.ts';
 import { walletNetwork } from '../wallet/network.ts';
 import { askFirst, send } from '../wallet/send.ts';
-import { printJson, printLine, report } from '../output.ts';
+import { counted, printJson, printLine, report } from '../output.ts';
 
 /**
- * Sends the transactions and signatures of a file. The function reads the whole file before it sends the first
- * transaction or signature.
+ * Sends the transactions and signatures of a file, in their order. The function reads the whole file before it sends the
+ * first transaction or signature. A transaction that the node has already counts as sent. At the first refusal, the
+ * function stops, because a later transaction may need the refused one.
  *
  * @throws TransactionRejected or ProtocolError like `TransactionSigner.read` for the first invalid transaction, before
  *   anything is sent
@@ -31,18 +34,40 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
     transaction === undefined ? [] : [transaction],
   );
   await askFirst(flags, transactions, network);
-  for (const { document, transaction } of read) {
-    if (transaction !== undefined) {
-      await send(node, transaction, document, flags);
-      continue;
+  for (const [index, { document, transaction }] of read.entries()) {
+    try {
+      if (transaction === undefined) await sendSignature(node, document, flags);
+      else await send(node, transaction, document, flags, true);
+    } catch (error) {
+      throw withRest(error, { index, count: read.length, id: transaction?.id });
     }
-    await node.send('POST', 'signatures', document);
-    const id = (document as { transactionId?: unknown }).transactionId;
-    report(`the signature of transaction ${String(id)} was accepted`, () => {
-      if (flags.json === true) printJson({ id });
-      else printLine(`signature of transaction ${String(id)}: accepted`);
-    });
   }
+}
+
+async function sendSignature(node: NodeAsker, document: unknown, flags: BroadcastFlags): Promise<void> {
+  await node.send('POST', 'signatures', document);
+  const id = (document as { transactionId?: unknown }).transactionId;
+  report(`the signature of transaction ${String(id)} was accepted`, () => {
+    if (flags.json === true) printJson({ id });
+    else printLine(`signature of transaction ${String(id)}: accepted`);
+  });
+}
+
+interface FailedDocument {
+  readonly index: number;
+  readonly count: number;
+  /** Id of the transaction; undefined for a member's signature. */
+  readonly id: string | undefined;
+}
+
+/** Adds to an error which document of the file failed, and how many documents were not sent. */
+function withRest(error: unknown, { index, count, id }: FailedDocument): unknown {
+  if (!(error instanceof ProtocolError) || count === 1) return error;
+  const rest = count - index - 1;
+  const what = `document ${index + 1} of ${count}${id === undefined ? '' : ` (transaction ${id})`}`;
+  const unsent =
+    rest === 0 ? '' : `, and ${counted(rest, 'document')} after it ${rest === 1 ? 'was' : 'were'} not sent`;
+  return new ProtocolError(error.code, error.data, `${error.message}; ${what}${unsent}`, { cause: error });
 }
 
 function isMemberSignature(document: unknown): boolean {

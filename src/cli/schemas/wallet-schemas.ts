@@ -4,7 +4,7 @@
  */
 
 import type { Schema } from '../../http/schema.ts';
-import { ADDRESS, COUNT, ID, objectOf, PUBLIC_KEY, SIGNATURE, TEXT } from '../../http/views/shapes.ts';
+import { ADDRESS, COUNT, FLAG, ID, objectOf, PUBLIC_KEY, SIGNATURE, TEXT } from '../../http/views/shapes.ts';
 
 const ACCEPTED = objectOf({ id: ID, height: COUNT }, ['height']);
 /**
@@ -31,5 +31,5 @@ export const WALLET_SCHEMAS: Readonly<Record<string, Schema>> = {
   'second-signature register': SENT,
   'multisig register': SENT,
   'multisig sign': { anyOf: [ACCEPTED, MEMBER_SIGNATURE] },
-  broadcast: ACCEPTED,
+  broadcast: objectOf({ id: ID, height: COUNT, known: FLAG }, ['height', 'known']),
 };

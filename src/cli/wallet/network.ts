@@ -35,10 +35,12 @@ interface Constants {
 const COMMUNITY_IDENTIFIER = 'Lisk';
 
 /**
- * @throws ProtocolError `USAGE` for `--offline` without `--network`; `NETWORK_OTHER` when the node belongs to another
+ * @throws ProtocolError `USAGE` for `--offline` without `--network` or with `--wait`; `NETWORK_OTHER` when the node belongs to another
  *   network than `--network` names; errors of `findNetworkDirectory`, `loadNetwork`, `nodeAsker` and `networkAt`
  */
-export async function walletNetwork(flags: NetworkChoiceFlags): Promise<WalletNetwork> {
+export async function walletNetwork(flags: NetworkChoiceFlags & { readonly wait?: true }): Promise<WalletNetwork> {
+  if (flags.offline === true && flags.wait === true)
+    throw usageError('--wait needs a node that knows the blocks, but --offline queries no node: leave one of them out');
   const folder =
     flags.network === undefined
       ? undefined

@@ -4,7 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeAsker } from '../ask-node.ts';
+import { printStderr } from '../output.ts';
 import { createStepProgress } from '../progress.ts';
+import { isTransient } from '../sink/node-retry.ts';
 
 export interface AccountFacts {
   readonly balance: bigint;
@@ -43,36 +45,55 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
 }
 
 /**
- * Waits until a block contains the transaction, and resolves with the height of this block.
+ * Waits until a block contains the accepted transaction, and resolves with the height of this block. First says on the
+ * standard error output that the node has accepted the transaction: the user may end the command during the wait. The
+ * wait continues while the node does not answer.
  *
- * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes; errors of
- *   `NodeAsker.ask`
+ * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes, or when the
+ *   node refuses to look it up
  */
 export async function heightOfTransaction(
   node: NodeAsker,
   id: string,
   flags: { readonly json?: true },
 ): Promise<number> {
+  printStderr(`transaction ${id}: accepted by ${node.base}; waiting for its block`);
   const progress = createStepProgress({ isQuiet: flags.json === true });
   try {
-    return await waitForBlock(node, id, () => progress.show(`waiting for a block with transaction ${id}`));
+    return await waitForBlock(node, id, (failure) => {
+      const doubt = failure === undefined ? '' : ', but the node does not answer';
+      progress.show(`waiting for a block with transaction ${id}${doubt}`);
+    });
   } finally {
     progress.end();
   }
 }
 
-async function waitForBlock(node: NodeAsker, id: string, onPoll: () => void): Promise<number> {
+async function waitForBlock(
+  node: NodeAsker,
+  id: string,
+  onPoll: (failure: ProtocolError | undefined) => void,
+): Promise<number> {
   const deadlineMs = Date.now() + WAIT_MS_MAX;
+  let failure: ProtocolError | undefined;
   while (Date.now() < deadlineMs) {
-    const [transaction] = await node.ask<{ height: number }[]>(`transactions?id=${id}`);
-    if (transaction !== undefined) return transaction.height;
-    onPoll();
+    try {
+      const [transaction] = await node.ask<{ height: number }[]>(`transactions?id=${id}`);
+      if (transaction !== undefined) return transaction.height;
+      failure = undefined;
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      failure = error;
+      if (!isTransient(error)) throw unconfirmed(id, `: do not send it again; ${error.message}`, error);
+    }
+    onPoll(failure);
     await sleep(POLL_MS);
   }
-  throw new ProtocolError(
-    'TRANSACTION_UNCONFIRMED',
-    { id },
-    `transaction ${id} was accepted, but no block contains it after ${WAIT_MS_MAX / 1000} s: ask later with ` +
-      `${node.base}/api/transactions?id=${id}`,
-  );
+  const doubt = failure === undefined ? '' : ` (${failure.message})`;
+  const later = `ask later with ${node.base}/api/transactions?id=${id}`;
+  throw unconfirmed(id, `, but no block contains it after ${WAIT_MS_MAX / 1000} s${doubt}: ${later}`, failure);
+}
+
+function unconfirmed(id: string, rest: string, cause: ProtocolError | undefined): ProtocolError {
+  return new ProtocolError('TRANSACTION_UNCONFIRMED', { id }, `transaction ${id} was accepted${rest}`, { cause });
 }

@@ -24,6 +24,10 @@ The command gets the network, the generation and the second public key of the se
 asks before it sends; --yes skips this. With --offline it needs no node: --network names the network, and the command prints the
 signed JSON for bloomery broadcast.`;
 
+const REPEATED = `
+Sending a file again is safe. A transaction that the node has already counts as sent; with --json it has "known": true. At the
+first refusal, the command stops and says how many documents it has not sent.`;
+
 export function addWalletCommands(program: Command): void {
   addKeyCommands(program);
 
@@ -74,7 +78,7 @@ export function addWalletCommands(program: Command): void {
       '-',
     )
     .option('--network <name|dir>', 'refuse a node of another network')
-    .addHelpText('after', EXIT_CODES)
+    .addHelpText('after', `${REPEATED}\n${EXIT_CODES}`)
     .action(async (file: string, options: BroadcastFlags) =>
       (await import('../commands/broadcast.ts')).broadcast(file, options),
     );

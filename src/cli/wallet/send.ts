@@ -4,7 +4,7 @@ import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { lskText } from '../../primitives/amount.ts';
 import { hexOf } from '../../primitives/bytes.ts';
-import { ProtocolError } from '../../primitives/errors.ts';
+import { codeOf, ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
 import type { KeyPair, Payload, Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
@@ -14,7 +14,8 @@ import { accountFacts, heightOfTransaction } from './node-accounts.ts';
 import { confirmed, misspeltBy, readPassphrase } from './secrets.ts';
 import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
-import { printStderrLines, printJson, printLines, report } from '../output.ts';
+import { submit } from './submit.ts';
+import { printStderr, printStderrLines, printJson, printLines, report } from '../output.ts';
 
 /** Function that makes the payload of a transaction for a network and a sender. */
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
@@ -48,7 +49,13 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   // With `--from`, the sender is a devnet account. The passphrase of a devnet account is public, so no confirmation is
   // needed.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
-  await send(network.node, transaction, json, flags);
+  try {
+    await send(network.node, transaction, json, flags, false);
+  } catch (error) {
+    // Without the signed transaction, the user could not send the same transaction again.
+    if (codeOf(error) === 'TRANSACTION_UNCERTAIN') printStderr(`signed transaction: ${JSON.stringify(json)}`);
+    throw error;
+  }
 }
 
 /**
@@ -91,26 +98,30 @@ export async function askFirst(
  * Sends a signed transaction and prints its id. With `--wait`, the function waits until a block contains the
  * transaction, and prints the height of the block as well.
  *
- * @throws ProtocolError in the same cases as `NodeAsker.send`; with `--wait`, also in the same cases as
- *   `heightOfTransaction`
+ * @param isRepeated as in `submit`
+ * @throws ProtocolError in the same cases as `submit`; with `--wait`, also in the same cases as `heightOfTransaction`
  */
 export async function send(
   node: NodeAsker,
   transaction: Transaction,
   json: unknown,
   flags: SendingFlags,
+  isRepeated: boolean,
 ): Promise<void> {
   const { id } = transaction;
-  await node.send('POST', 'transactions', json);
-  const height = flags.wait === true ? await heightOfTransaction(node, id, flags) : undefined;
+  const { known } = await submit(node, id, json, isRepeated);
+  const isWaiting = flags.wait === true && known?.height === undefined;
+  const height = isWaiting ? await heightOfTransaction(node, id, flags) : known?.height;
+  const isKnown = known !== undefined && isRepeated && !isWaiting;
   report(`transaction ${id} was accepted: do not send it again`, () => {
     if (flags.json === true) {
-      printJson(height === undefined ? { id } : { id, height });
+      printJson({ id, ...(height === undefined ? {} : { height }), ...(isKnown ? { known: true } : {}) });
       return;
     }
+    const state = height === undefined ? `accepted by ${node.base}` : `in block ${height}`;
     const isOfGroup = transaction.payload.kind === 'multisignature' && height === undefined;
     printLines([
-      `transaction ${id}: ${height === undefined ? `accepted by ${node.base}` : `in block ${height}`}`,
+      `transaction ${id}: ${isKnown ? 'already ' : ''}${state}`,
       ...(isOfGroup ? [`every member must sign it: bloomery multisig sign ${id}`] : []),
     ]);
   });

@@ -1,0 +1,214 @@
+/**
+ * Tests that a user of the wallet learns the id of a transaction that a node may have accepted, whatever the node does
+ * afterwards. A user who believes that the payment failed would sign a second payment.
+ */
+
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
+import { runCli } from '../support/cli.ts';
+import { temporaryFolder } from '../support/network-folder.ts';
+import { freePort } from '../support/ports.ts';
+import { SIGNERS } from '../support/reference-transactions.ts';
+import type { Untyped } from '../support/untyped.ts';
+
+const { networkIdentifier, nethash } = loadNetwork(packagedNetworkDirectory('devnet')).params;
+const [SENDER, , OTHER] = SIGNERS as [Signer, Signer, Signer];
+type Signer = (typeof SIGNERS)[number];
+
+const ENV = { BLOOMERY_PASSPHRASE: SENDER.passphrase };
+const ACCEPTED = [200, { data: { message: 'Transaction(s) accepted' } }] as const;
+const KNOWN = [
+  409,
+  { message: 'Transaction was rejected with errors', errors: [{ message: 'Transaction is already processed' }] },
+] as const;
+const UNKNOWN = [200, { data: [] }] as const;
+/** The node closes the connection without an answer. */
+const LOST = 'lost';
+
+type Answer = readonly [status: number, body: object] | typeof LOST;
+
+interface NodeFixture {
+  readonly url: string;
+  readonly posted: Untyped[];
+}
+
+/**
+ * Starts a fake node of the devnet.
+ *
+ * @param posts answers to the POST requests, in their order; the last answer also serves all further requests
+ * @param lookups the same for the GET requests of `/api/transactions`
+ * @param pool transactions in the queue `ready` of the node's pool
+ */
+async function nodeWith(
+  t: ExecutionContext,
+  { posts, lookups = [UNKNOWN], pool = [] }: { posts: Answer[]; lookups?: Answer[]; pool?: object[] },
+): Promise<NodeFixture> {
+  const posted: Untyped[] = [];
+  const fixed: Readonly<Record<string, unknown>> = {
+    '/api/node/constants': { networkId: networkIdentifier, nethash, protocolVersion: '2.0' },
+    '/api/node/status': { secondsSinceEpoch: 1000 },
+    '/api/accounts': [{ balance: '100000000000' }],
+    '/api/node/transactions/ready': pool,
+  };
+  const give = (response: ServerResponse, answers: Answer[]): void => {
+    const answer = (answers.length > 1 ? answers.shift() : answers[0]) ?? LOST;
+    if (answer === LOST) response.destroy();
+    else response.writeHead(answer[0]).end(JSON.stringify(answer[1]));
+  };
+  const handle = (request: IncomingMessage, body: string, response: ServerResponse): void => {
+    const path = (request.url ?? '').replace(/\?.*$/, '');
+    if (request.method === 'POST') {
+      posted.push(JSON.parse(body));
+      return give(response, posts);
+    }
+    if (path === '/api/transactions') return give(response, lookups);
+    response.end(JSON.stringify({ data: fixed[path] ?? [] }));
+  };
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (part: Buffer) => (body += part.toString('utf8')));
+    request.on('end', () => handle(request, body, response));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posted };
+}
+
+function transfer(url: string, ...more: readonly string[]): ReturnType<typeof runCli> {
+  return runCli(['transfer', OTHER.address, '1', '--any-passphrase', '--yes', '--node', url, ...more], { env: ENV });
+}
+
+/** Writes signed transfers of the given numbers of LSK to a file. */
+async function signedFile(
+  t: ExecutionContext,
+  ...amounts: readonly number[]
+): Promise<{ file: string; ids: string[] }> {
+  const lines: string[] = [];
+  for (const amount of amounts) {
+    const args = ['transfer', OTHER.address, `${amount}`, '--any-passphrase', '--offline', '--network', 'devnet'];
+    lines.push((await runCli(args, { env: ENV })).stdout);
+  }
+  const file = join(temporaryFolder(t), 'signed.jsonl');
+  writeFileSync(file, lines.join(''));
+  return { file, ids: lines.map((line) => JSON.parse(line).id) };
+}
+
+test.serial('--wait names the accepted transaction at once, and goes on while the node does not answer', async (t) => {
+  const found = [200, { data: [{ height: 17 }] }] as const;
+  const { url, posted } = await nodeWith(t, {
+    posts: [ACCEPTED],
+    lookups: [UNKNOWN, LOST, LOST, [503, { message: 'Ask again later.' }], found],
+  });
+  const { code, stdout, stderr } = await transfer(url, '--wait');
+  t.is(code, 0, stderr);
+  t.is(posted.length, 1);
+  t.is(stdout, `transaction ${posted[0].id}: in block 17\n`);
+  t.is(stderr.split('\n')[0], `transaction ${posted[0].id}: accepted by ${url}; waiting for its block`);
+});
+
+test.serial('--wait says that the transaction was accepted when the node refuses to look it up', async (t) => {
+  const { url, posted } = await nodeWith(t, { posts: [ACCEPTED], lookups: [[403, { message: 'API access denied' }]] });
+  const { code, stdout, stderr } = await transfer(url, '--wait', '--json');
+  t.is(code, 1);
+  t.is(stdout, '');
+  t.regex(stderr, new RegExp(`transaction ${posted[0].id} was accepted: do not send it again; .*API access denied`));
+});
+
+test.serial('a lost answer is asked for again with the same transaction', async (t) => {
+  const inPool = await nodeWith(t, { posts: [LOST, ACCEPTED] });
+  const { code, stdout, stderr } = await transfer(inPool.url);
+  t.is(code, 0, stderr);
+  t.is(inPool.posted.length, 2);
+  t.deepEqual(inPool.posted[0], inPool.posted[1]);
+  t.is(stdout, `transaction ${inPool.posted[0].id}: accepted by ${inPool.url}\n`);
+
+  const inBlock = await nodeWith(t, { posts: [LOST, KNOWN], lookups: [[200, { data: [{ height: 17 }] }]] });
+  const second = await transfer(inBlock.url, '--json');
+  t.is(second.code, 0, second.stderr);
+  t.deepEqual(JSON.parse(second.stdout), { id: inBlock.posted[0].id, height: 17 });
+});
+
+test.serial(
+  'if all answers are lost, the user gets the signed transaction and is told not to sign again',
+  async (t) => {
+    const { url, posted } = await nodeWith(t, { posts: [LOST] });
+    const { code, stdout, stderr } = await transfer(url);
+    t.is(code, 1);
+    t.is(stdout, '');
+    const [signed = '', error = ''] = stderr.trim().split('\n');
+    t.deepEqual(JSON.parse(signed.replace('signed transaction: ', '')), posted[0]);
+    t.regex(error, new RegExp(`may have accepted transaction ${posted[0].id}, .*\\(other side closed\\); do not sign it again`));
+    t.regex(error, /bloomery broadcast.*\(TRANSACTION_UNCERTAIN\)$/);
+  },
+);
+
+test.serial('a transaction that reached no node is not uncertain', async (t) => {
+  const { url } = await nodeWith(t, { posts: [[503, { message: 'The transaction could not be kept' }]] });
+  t.regex((await transfer(url)).stderr, /could not be kept.*\(NODE_ANSWER_UNEXPECTED\)\n$/);
+  const gone = `http://127.0.0.1:${await freePort()}`;
+  t.regex((await transfer(gone)).stderr, /no node answers at .*\(NODE_UNREACHABLE\)\n$/);
+});
+
+test.serial('an equal transfer within the same second is refused, because it would be no second payment', async (t) => {
+  const { url } = await nodeWith(t, { posts: [KNOWN], lookups: [[200, { data: [{ height: 17 }] }]] });
+  const { code, stderr } = await transfer(url);
+  t.is(code, 1);
+  t.regex(stderr, /refused: Transaction is already processed \(NODE_REFUSED\)\n$/);
+});
+
+test.serial('broadcast succeeds for transactions that the node has already', async (t) => {
+  const { file, ids } = await signedFile(t, 1);
+  const [id = ''] = ids;
+  const inBlock = await nodeWith(t, { posts: [KNOWN], lookups: [[200, { data: [{ height: 17 }] }]] });
+  const args = (url: string) => ['broadcast', file, '--node', url, '--yes'];
+  const first = await runCli(args(inBlock.url));
+  t.is(first.code, 0, first.stderr);
+  t.is(first.stdout, `transaction ${id}: already in block 17\n`);
+  const json = await runCli([...args(inBlock.url), '--json']);
+  t.deepEqual(JSON.parse(json.stdout), { id, height: 17, known: true });
+
+  const inPool = await nodeWith(t, { posts: [KNOWN], pool: [{ id }] });
+  t.is((await runCli(args(inPool.url))).stdout, `transaction ${id}: already accepted by ${inPool.url}\n`);
+  const waiting = await nodeWith(t, {
+    posts: [KNOWN],
+    lookups: [UNKNOWN, UNKNOWN, [200, { data: [{ height: 18 }] }]],
+    pool: [{ id }],
+  });
+  const waited = await runCli([...args(waiting.url), '--wait']);
+  t.is(waited.code, 0, waited.stderr);
+  t.is(waited.stdout, `transaction ${id}: in block 18\n`);
+
+  const nowhere = await nodeWith(t, { posts: [KNOWN] });
+  const refused = await runCli(args(nowhere.url));
+  t.is(refused.code, 1);
+  t.regex(refused.stderr, /\(NODE_REFUSED\)\n$/);
+});
+
+test.serial('broadcast says how much of a file it has not sent after a refusal', async (t) => {
+  const { file, ids } = await signedFile(t, 1, 2, 3);
+  const missing = [409, { message: 'Rejected', errors: [{ message: 'Account does not have enough LSK' }] }] as const;
+  const { url, posted } = await nodeWith(t, { posts: [ACCEPTED, missing] });
+  const { code, stdout, stderr } = await runCli(['broadcast', file, '--node', url, '--yes']);
+  t.is(code, 1);
+  t.is(posted.length, 2);
+  t.is(stdout, `transaction ${ids[0]}: accepted by ${url}\n`);
+  t.regex(
+    stderr,
+    new RegExp(`enough LSK; document 2 of 3 \\(transaction ${ids[1]}\\), and 1 document after it was not sent`),
+  );
+});
+
+test.serial('--wait with --offline is refused, because no node is asked', async (t) => {
+  const { code, stderr } = await transfer('http://127.0.0.1:1', '--offline', '--network', 'devnet', '--wait');
+  t.is(code, 2);
+  t.regex(stderr, /--wait needs a node/);
+});
