@@ -98,14 +98,15 @@ function published(shape: Schema): object {
   };
 }
 
+const POOL_STATE: Schema = { type: 'string', enum: POOL_STATES };
+
 const VERIFIED: Schema = objectOf({
   id: { type: ['string', 'null'] },
   isValid: FLAG,
   faults: listOf(TEXT),
   missing: { anyOf: [{ type: 'null' }, objectOf({ count: COUNT, of: listOf(PUBLIC_KEY) })] },
+  state: { anyOf: [{ type: 'null' }, POOL_STATE] },
 });
-
-const POOL_STATE: Schema = { type: 'string', enum: POOL_STATES };
 
 function withState({ properties = {}, required = [], ...schema }: Schema): Schema {
   return { ...schema, properties: { state: POOL_STATE, ...properties }, required: ['state', ...required] };

@@ -114,7 +114,7 @@ test.serial('tx verify names each fault of a transaction, and the members withou
   writeFileSync(file, documents.map((document) => `${JSON.stringify(document)}\n`).join(''));
   const { code, stdout, stderr } = await runCli(['tx', 'verify', file, '--json', ...place]);
   t.is(code, 1);
-  t.is(stderr, 'bloomery: 4 transactions would not be accepted as it is (TRANSACTION_NOT_VALID)\n');
+  t.is(stderr, 'bloomery: 4 transactions would not be accepted as they are (TRANSACTION_NOT_VALID)\n');
   const { transactions } = JSON.parse(stdout) as { transactions: { faults: string[]; missing: unknown }[] };
   t.deepEqual(transactions[0]?.faults, ['the block at height 3 already contains it']);
   t.regex(transactions[1]?.faults.join('; ') ?? '', /no second passphrase; .* has 0 LSK, .*; it is dated [0-9]+ s in/);

@@ -41,7 +41,7 @@ interface NodeFixture {
  * Starts a fake node of the devnet.
  *
  * @param posts answers to the POST requests, in their order; the last answer also serves all further requests
- * @param lookups the same for the GET requests of `/api/transactions`
+ * @param lookups the same for the GET requests of `/transactions`
  * @param pool transactions in the queue `ready` of the node's pool
  */
 async function nodeWith(
@@ -50,10 +50,10 @@ async function nodeWith(
 ): Promise<NodeFixture> {
   const posted: Untyped[] = [];
   const fixed: Readonly<Record<string, unknown>> = {
-    '/api/node/constants': { networkId: networkIdentifier, nethash, protocolVersion: '2.0' },
-    '/api/node/status': { secondsSinceEpoch: 1000 },
-    '/api/accounts': [{ balance: '100000000000' }],
-    '/api/node/transactions/ready': pool,
+    '/node/constants': { networkId: networkIdentifier, nethash, protocolVersion: '2.0' },
+    '/node/status': { secondsSinceEpoch: 1_000_000_000 },
+    '/accounts': [{ address: SENDER.address, publicKey: SENDER.publicKey, balance: '100000000000' }],
+    '/node/transactions/ready': pool,
   };
   const give = (response: ServerResponse, answers: Answer[]): void => {
     const answer = (answers.length > 1 ? answers.shift() : answers[0]) ?? LOST;
@@ -61,12 +61,12 @@ async function nodeWith(
     else response.writeHead(answer[0]).end(JSON.stringify(answer[1]));
   };
   const handle = (request: IncomingMessage, body: string, response: ServerResponse): void => {
-    const path = (request.url ?? '').replace(/\?.*$/, '');
+    const path = (request.url ?? '').replace(/\?.*$/, '').replace(/^\/api/, '');
     if (request.method === 'POST') {
       posted.push(JSON.parse(body));
       return give(response, posts);
     }
-    if (path === '/api/transactions') return give(response, lookups);
+    if (path === '/transactions') return give(response, lookups);
     response.end(JSON.stringify({ data: fixed[path] ?? [] }));
   };
   const server = createServer((request, response) => {
@@ -176,7 +176,10 @@ test.serial('broadcast succeeds for transactions that the node has already', asy
   const json = await runCli([...args(inBlock.url), '--json']);
   t.deepEqual(JSON.parse(json.stdout), { id, height: 17, known: true });
 
-  const inPool = await nodeWith(t, { posts: [KNOWN], pool: [{ id }] });
+  const inPool = await nodeWith(t, { posts: [KNOWN], pool: [{ id, type: 8, senderId: '1L', fee: '1' }] });
+  const verified = await runCli(['tx', 'verify', file, '--node', inPool.url]);
+  t.is(verified.code, 0, verified.stderr);
+  t.regex(verified.stdout, /^verdict +the node has it already: it waits in the pool \(ready\)$/m);
   t.is((await runCli(args(inPool.url))).stdout, `transaction ${id}: already accepted by ${inPool.url}\n`);
   const waiting = await nodeWith(t, {
     posts: [KNOWN],

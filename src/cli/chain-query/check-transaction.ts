@@ -1,6 +1,6 @@
 /**
  * Checks a signed transaction against the accounts of a chain, without sending the transaction. The check covers the
- * signatures, the balance and the timestamp, and whether a block already contains the transaction. In generation 2, the
+ * signatures, the balance and the timestamp, and whether a block or the pool already contains the transaction. In generation 2, the
  * check also covers the id and the fee that the transaction states. In generation 3, nodes compute the id and the fee,
  * and ignore stated values.
  */
@@ -10,7 +10,8 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { TransactionSigner } from '../../protocol/sign.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { listOf, members, NODE_CLOCK, publicKey, uint32, type Shape } from '../answer-shapes.ts';
-import { ACCOUNTS, TRANSACTIONS, type AccountJson, type TransactionJson } from './shapes.ts';
+import { SEARCH_ORDER, type PoolStateName } from './pool-states.ts';
+import { ACCOUNTS, POOLED_TRANSACTIONS, TRANSACTIONS, type AccountJson, type TransactionJson } from './shapes.ts';
 import type { Source } from './chain-source.ts';
 import { isSet } from './format-rows.ts';
 
@@ -22,6 +23,8 @@ export interface TransactionCheck {
    * the group who have not signed (`of`). Undefined if enough members have signed, or if no group must sign.
    */
   readonly missing: { readonly count: number; readonly of: readonly string[] } | undefined;
+  /** Queue of the node's pool that has the transaction already; undefined if no queue has it. */
+  readonly state: PoolStateName | undefined;
 }
 
 interface Group {
@@ -55,7 +58,16 @@ export async function checkTransaction(
       ...(confirmed === undefined ? [] : [`the block at height ${confirmed.height} already contains it`]),
     ],
     missing: group === undefined ? undefined : missingOf(transaction, group, signer),
+    state: confirmed === undefined ? await poolStateOf(id, source) : undefined,
   };
+}
+
+async function poolStateOf(id: string, source: Source): Promise<PoolStateName | undefined> {
+  for (const state of SEARCH_ORDER) {
+    const [waiting] = await source.ask<readonly unknown[]>(`node/transactions/${state}?id=${id}`, POOLED_TRANSACTIONS);
+    if (waiting !== undefined) return state;
+  }
+  return undefined;
 }
 
 /**

@@ -35,8 +35,11 @@ export async function txVerify(file: string, flags: QueryFlags): Promise<void> {
   const bad = verified.filter((each) => !isValid(each));
   if (bad.length === 0) return;
   const [first] = bad;
-  const what = bad.length === 1 ? `transaction ${first?.transaction?.id ?? ''}` : `${bad.length} transactions`;
-  throw new ProtocolError('TRANSACTION_NOT_VALID', {}, `${what.trim()} would not be accepted as it is`);
+  const what =
+    bad.length === 1
+      ? `${`transaction ${first?.transaction?.id ?? ''}`.trim()} would not be accepted as it is`
+      : `${bad.length} transactions would not be accepted as they are`;
+  throw new ProtocolError('TRANSACTION_NOT_VALID', {}, what);
 }
 
 async function verifyOne(document: unknown, signer: TransactionSigner, source: Source): Promise<Verified> {
@@ -44,7 +47,7 @@ async function verifyOne(document: unknown, signer: TransactionSigner, source: S
   try {
     transaction = signer.parse(document);
   } catch (error) {
-    return { transaction: undefined, faults: [messageOf(error)], missing: undefined };
+    return { transaction: undefined, faults: [messageOf(error)], missing: undefined, state: undefined };
   }
   return { transaction, ...(await checkTransaction(transaction, signer, source)) };
 }
@@ -54,12 +57,20 @@ function isValid({ faults, missing }: TransactionCheck): boolean {
 }
 
 function jsonOf(verified: Verified): object {
-  const { transaction, faults, missing } = verified;
-  return { id: transaction?.id ?? null, isValid: isValid(verified), faults, missing: missing ?? null };
+  const { transaction, faults, missing, state } = verified;
+  return {
+    id: transaction?.id ?? null,
+    isValid: isValid(verified),
+    faults,
+    missing: missing ?? null,
+    state: state ?? null,
+  };
 }
 
 function linesOf(verified: Verified): readonly string[] {
-  const { transaction, faults, missing } = verified;
+  const { transaction, faults, missing, state } = verified;
+  const verdict =
+    state === undefined ? 'a node would take it' : `the node has it already: it waits in the pool (${state})`;
   return [
     ...rowLines([['transaction', transaction?.id ?? 'none']]),
     ...(transaction === undefined ? [] : describe(transaction, 'of the node')),
@@ -70,6 +81,6 @@ function linesOf(verified: Verified): readonly string[] {
           ...missing.of.map((key) => ['', key] as const),
         ])),
     ...rowLines(faults.map((fault) => ['fault', fault] as const)),
-    ...(isValid(verified) ? rowLines([['verdict', 'a node would take it']]) : []),
+    ...(isValid(verified) ? rowLines([['verdict', verdict]]) : []),
   ];
 }

@@ -7,6 +7,7 @@
 
 import { ProtocolError } from '../../primitives/errors.ts';
 import type { NodeAsker } from '../ask-node.ts';
+import { SEARCH_ORDER } from '../chain-query/pool-states.ts';
 
 /** What the node says about a transaction that it has already. */
 export interface KnownTransaction {
@@ -19,8 +20,6 @@ export interface Submission {
   readonly known: KnownTransaction | undefined;
 }
 
-/** Queues of a pool (`state` of the path `/node/transactions/{state}`). */
-const QUEUES = ['ready', 'verified', 'pending', 'validated', 'received'] as const;
 /** HTTP status with which a node says that it did not accept the transaction. */
 const NOT_ACCEPTED = 503;
 
@@ -67,7 +66,7 @@ async function knownTransaction(node: NodeAsker, id: string): Promise<KnownTrans
   try {
     const [confirmed] = await node.ask<{ height: number }[]>(`transactions?id=${id}`);
     if (confirmed !== undefined) return { height: confirmed.height };
-    for (const queue of QUEUES) {
+    for (const queue of SEARCH_ORDER) {
       const [pooled] = await node.ask<unknown[]>(`node/transactions/${queue}?id=${id}`);
       if (pooled !== undefined) return { height: undefined };
     }
