@@ -146,7 +146,10 @@ test.serial(
     t.is(stdout, '');
     const [signed = '', error = ''] = stderr.trim().split('\n');
     t.deepEqual(JSON.parse(signed.replace('signed transaction: ', '')), posted[0]);
-    t.regex(error, new RegExp(`may have accepted transaction ${posted[0].id}, .*\\(other side closed\\); do not sign it again`));
+    t.regex(
+      error,
+      new RegExp(`may have accepted transaction ${posted[0].id}, .*\\(other side closed\\); do not sign it again`),
+    );
     t.regex(error, /bloomery broadcast.*\(TRANSACTION_UNCERTAIN\)$/);
   },
 );
