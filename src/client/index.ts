@@ -52,7 +52,8 @@ type Values = Readonly<Record<string, unknown>>;
 /**
  * Creates a client for one node. The client sends nothing until one of its functions is called.
  *
- * @param url URL of the node, with or without `/api`
+ * @param url URL of the node, with or without `/api`; in a web page, a path that begins with `/` names the page's own host
+ * @throws TypeError if `url` is not such a URL: without this error, `events` would open its stream again for ever
  */
 export function createClient<G extends Generation = 3>(url: string, options: ClientOptions<G> = {}): Client<G> {
   // The methods are the same for both generations; only the generated types of paths and answers differ.
@@ -68,6 +69,8 @@ class HttpClient {
 
   constructor(url: string, { generation = 3, fetch: own, timeoutMs = TIMEOUT_MS, clock }: ClientOptions<3>) {
     this.generation = generation;
+    if (!isNodeUrl(url))
+      throw new TypeError(`${String(url)} is not the URL of a node: give one such as http://127.0.0.1:4000`);
     this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
     // The arrow function is needed because browsers refuse a call of `fetch` as a method of any object but the global
     // object.
@@ -248,6 +251,12 @@ class HttpClient {
   }
 }
 
+function isNodeUrl(url: unknown): boolean {
+  if (typeof url !== 'string') return false;
+  if (url.startsWith('/')) return 'location' in globalThis;
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+}
+
 /** True for the errors with which the `fetch` of Node.js reports a connection that the other side closed. */
 function isConnectionLost(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause as { readonly code?: unknown } | undefined) : undefined;
@@ -288,20 +297,27 @@ function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
+/** Maximum number of nested lists `errors` that `reasonOf` reads. */
+const ERRORS_DEPTH_MAX = 3;
+
 /**
- * Returns the reason in the body of a refusal. If the body is an object, the reason consists of two texts. The first
- * text is the member `message` of the body, or the member `error` if the body has no `message`. The second text is the
- * first entry of the list `errors` of the body, or the member `message` of this entry if the entry is an object. If the
- * body is a text, the reason is the first 200 characters of the text. For any other body, the reason is `no reason
- * given`.
+ * Returns the reason in the body of a refusal. If the body is an object, the reason consists of several texts. The
+ * first text is the member `message` of the body, or else the member `error` or `description`. The second text is the
+ * first entry of the list `errors` of the body, or the member `message` of this entry if the entry is an object. Such an
+ * entry can have a list `errors` of its own, whose first entry gives the third text. If the body is a text, the reason is
+ * the first 200 characters of the text. For any other body, the reason is `no reason given`.
  */
 function reasonOf(body: unknown): string {
-  if (typeof body !== 'object' || body === null)
-    return typeof body === 'string' ? body.slice(0, 200).trim() : 'no reason given';
-  const { message, error, errors } = body as { message?: unknown; error?: unknown; errors?: readonly unknown[] };
-  const [first] = errors ?? [];
-  const detail = typeof first === 'object' && first !== null ? (first as { message?: unknown }).message : first;
-  return [message ?? error, detail].filter((each) => typeof each === 'string').join(': ');
+  const texts: string[] = [];
+  let from: unknown = body;
+  for (let depth = 0; depth < ERRORS_DEPTH_MAX && typeof from === 'object' && from !== null; depth += 1) {
+    const { message, error, description, errors } = from as Readonly<Record<string, unknown>>;
+    const text = message ?? error ?? description;
+    if (typeof text === 'string') texts.push(text);
+    from = Array.isArray(errors) ? errors[0] : undefined;
+  }
+  if (typeof from === 'string') texts.push(from.slice(0, 200).trim());
+  return texts.length === 0 ? 'no reason given' : texts.join(': ');
 }
 
 function pause(timeMs: number, signal: AbortSignal | undefined, clock: ClientClock): Promise<void> {

@@ -213,10 +213,21 @@ test('an unreachable node and a refusing node give different errors', async (t) 
   const refused = await t.throwsAsync<ClientError>(client.get('/blocks', { height: 'x' as unknown as number }));
   t.is(refused?.code, 'REFUSED');
   t.is(refused?.status, 400);
-  t.regex(refused?.message ?? '', /^400: Validation errors/);
+  t.regex(refused?.message ?? '', /^400: Validation errors.*height/);
+  const address = await t.throwsAsync<ClientError>(client.get('/accounts', { address: '14l' }));
+  t.regex(address?.message ?? '', /^400: Validation errors: Invalid parameter \(address\): .*format address: 14l$/);
+  const unknown = await t.throwsAsync<ClientError>(client.get('/nowhere' as '/blocks'));
+  t.is(unknown?.message, '404: Page not found');
   await net.close();
   t.is((await t.throwsAsync<ClientError>(client.get('/blocks')))?.code, 'UNREACHABLE');
 });
+
+for (const url of ['127.0.0.1:4000', 'localhost:4000', 'ftp://127.0.0.1:4000', 'not a url', '', undefined]) {
+  test(`createClient refuses the URL ${String(url)}, because no call could succeed`, (t) => {
+    const error = t.throws(() => createClient(url as string), { instanceOf: TypeError });
+    t.regex(error?.message ?? '', /is not the URL of a node: give one such as http:\/\/127\.0\.0\.1:4000$/);
+  });
+}
 
 test('an answer that breaks off, does not end, or is invalid JSON gives an error of the client', async (t) => {
   const server = createServer((request, response) => {
