@@ -261,6 +261,29 @@ test('a node that accepts the connection and sends no answer is silent, and the 
   t.is(finding?.evidence, `no program answers at ${hangs} (no answer in 0.2 s)`);
 });
 
+test('a wrong address or data folder is a wrong use of the command, and no finding', async (t) => {
+  const its = await setUpNode(t);
+  await t.throwsAsync(runChecks({ ...its, url: 'foo' }), { code: 'USAGE', message: /`foo` is not an address/ });
+  const { network: _, ...withoutNetwork } = its;
+  const dataDir = join(its.folder, 'nowhere');
+  await t.throwsAsync(runChecks({ ...withoutNetwork, dataDir }), { code: 'USAGE', message: /correct --data-dir/ });
+});
+
+test('an old tip is no fault of a devnet that mines only on request', async (t) => {
+  const oldTip = { blocks: [{ height: 1000, timestamp: 99_000 }] };
+  for (const mode of ['instant', 'on-demand'])
+    t.deepEqual(
+      await found(t, await setUpNode(t, { ...healthy(), ...oldTip, devnet: { mode, clock: 'running' } })),
+      [],
+    );
+  const stopped = { mode: 'interval', clock: 'frozen' };
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...oldTip, devnet: stopped })), []);
+  const mining = { mode: 'interval', clock: 'running' };
+  t.deepEqual(await found(t, await setUpNode(t, { ...healthy(), ...oldTip, devnet: mining })), [
+    'NETWORK_STANDS_STILL',
+  ]);
+});
+
 test('the evidence for a node that does not run has the reason', async (t) => {
   const its = await setUpNode(t, 'silent');
   const [finding] = await runChecks(its);

@@ -7,10 +7,9 @@ import { EXIT } from '../error-lines.ts';
 import { printJson, printLine, printLines } from '../output.ts';
 
 /**
- * Prints the findings. If there are findings, the function sets the exit code to 1. Faults of the flags, such as an
- * invalid address, are findings, too.
+ * Prints the findings. If there are findings, the function sets the exit code to 1.
  *
- * @throws ProtocolError `OUTPUT_UNWRITABLE`
+ * @throws ProtocolError `OUTPUT_UNWRITABLE`; `USAGE` for an invalid address, or if `--data-dir` names no chain
  */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const { network, dataDir, config } = flags;

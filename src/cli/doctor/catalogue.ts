@@ -70,7 +70,10 @@ export const FAULTS = {
     'Another program uses a port of the node.',
     'Stop the other program, or choose other ports (http.port, p2p.port).',
   ),
-  NODE_NOT_RUNNING: warning('No node runs on this data folder.', 'Start a node with `bloomery start`.'),
+  NODE_NOT_RUNNING: warning(
+    'No node answers at the address.',
+    'Start a node with `bloomery start`, or set the address of the node with --node.',
+  ),
   NODE_SILENT: error(
     'A node runs, but does not answer HTTP requests, or does not answer its reading processes.',
     'Set the address of the node with --node. If the node is on another machine, also check the firewalls. If the address is right and no firewall is in the way, the node hangs: read the end of its log, then restart the node.',

@@ -88,6 +88,9 @@ export async function checkDisk(request: DiskRequest): Promise<DiskReport> {
  * cases adds a finding with the reason. One case gets no finding: the request names neither a network nor a data
  * folder, and the default folder contains either no chain or several chains. In this case, the user may want to check
  * only the answers of a node.
+ *
+ * @throws ProtocolError `USAGE` if the request names a data folder but no network, and the folder does not contain
+ *   exactly one chain
  */
 function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): ChainLocation | undefined {
   const data = dataDir === undefined ? {} : { dataDir };
@@ -95,8 +98,9 @@ function locationOf({ network, dataDir }: DiskRequest, findings: Finding[]): Cha
     return network === undefined ? locationOfData(data) : locationOfNetwork({ ...data, network });
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
-    const isNoNode = error.code === 'USAGE' && network === undefined && dataDir === undefined;
-    if (!isNoNode) findings.push(finding('NETWORK_FOLDER_WRONG', error.message));
+    const isUsage = error.code === 'USAGE' && network === undefined;
+    if (isUsage && dataDir !== undefined) throw error;
+    if (!isUsage) findings.push(finding('NETWORK_FOLDER_WRONG', error.message));
     return undefined;
   }
 }

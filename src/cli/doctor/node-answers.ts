@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { slotConstants } from '../answer-shapes.ts';
-import { nodeAsker } from '../ask-node.ts';
+import { codeOf } from '../../primitives/errors.ts';
+import { nodeAsker, type NodeAsker } from '../ask-node.ts';
 import type { DiagnosticState, NodeState, PeerVerdictState } from '../node-client.ts';
 import type { RoundConstants, SlotConstants } from '../constants-answer.ts';
 import { earlierHeight, type BlockState, type RecentBlocks } from './stale-tip.ts';
@@ -44,6 +45,8 @@ export interface NodeAnswers {
   /** Public keys of the owners of the next slots. The set covers as many slots as a round has. */
   readonly active: ReadonlySet<string>;
   readonly blockTimeS: number;
+  /** True for a node of a devnet that forges blocks only on request, or whose clock is stopped. */
+  readonly minesOnRequest: boolean;
 }
 
 const SAMPLES = 3;
@@ -90,7 +93,19 @@ export async function readAnswers(request: NodeRequest): Promise<NodeAnswers> {
     forging,
     active: new Set(forgers.map(({ publicKey }) => publicKey)),
     blockTimeS: constants.blockTime,
+    minesOnRequest: await isMiningOnRequest(ask),
   };
+}
+
+/** Only the nodes of a devnet have the path, and only for clients on their machine. */
+async function isMiningOnRequest(ask: NodeAsker['ask']): Promise<boolean> {
+  try {
+    const { mode, clock } = await ask<{ readonly mode?: unknown; readonly clock?: unknown }>('devnet');
+    return mode === 'instant' || mode === 'on-demand' || clock === 'frozen';
+  } catch (error) {
+    if (codeOf(error) === 'NODE_ANSWER_UNEXPECTED' || codeOf(error) === 'NODE_ANSWER_MALFORMED') return false;
+    throw error;
+  }
 }
 
 /**

@@ -64,6 +64,8 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
     seen = await readAnswers(request);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
+    // The address is invalid. The user must correct the command.
+    if (error.code === 'USAGE') throw error;
     const { why, isLate } = error.data;
     if (error.code === 'NODE_UNREACHABLE')
       return { isAnswering: false, whyUnanswered: String(why), isLate: isLate === true, findings: [] };
@@ -88,7 +90,14 @@ function withoutConsequences(findings: readonly Finding[]): readonly Finding[] {
   return findings.filter(({ code }) => !explained.has(code));
 }
 
-function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAnswers): readonly Finding[] {
+function judgeChain({
+  constants,
+  samples,
+  blocks,
+  blockTimeS,
+  forging,
+  minesOnRequest,
+}: NodeAnswers): readonly Finding[] {
   const findings: Finding[] = [];
   const state = samples.at(-1);
   if (state === undefined) return findings;
@@ -110,7 +119,7 @@ function judgeChain({ constants, samples, blocks, blockTimeS, forging }: NodeAns
   // chain, so an old tip is no fault.
   const isArchive = state.isAlone === true && !forging.some((delegate) => delegate.forging);
   const ageS = staleTipS(blocks, state, blockTimeS);
-  if (ageS !== undefined && !isBehind && !isArchive)
+  if (ageS !== undefined && !isBehind && !isArchive && !minesOnRequest)
     findings.push(finding('NETWORK_STANDS_STILL', `the last block, at height ${height}, is ${durationText(ageS)} old`));
   // Generation 2 has no finality, so this check applies only to nodes of generation 3 (protocol version 2).
   const unfinalMax = Math.max(UNFINAL_BLOCKS_MIN, UNFINAL_ROUNDS_MAX * activeDelegatesOf(constants));
