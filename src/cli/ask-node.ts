@@ -252,16 +252,21 @@ function answerIn(json: string): Answer {
   if (typeof value !== 'object' || value === null) return { reasons: [] };
   const { data, message, reason, errors } = value as Readonly<Record<string, unknown>>;
   const given: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, REASONS_MAX) : [];
-  const reasons = given
-    .map((error) => (error as { message?: unknown } | null)?.message)
-    .filter((reason) => typeof reason === 'string' && reason !== '')
-    .map((reason) => shortened(String(reason)));
+  const reasons = given.map(reasonIn).filter((reason) => reason !== '');
   return {
     reasons,
     ...(data === undefined || data === null ? {} : { data }),
     ...(typeof message === 'string' ? { message: shortened(message) } : {}),
     ...(typeof reason === 'string' ? { code: shortened(reason) } : {}),
   };
+}
+
+/** Returns the message of an entry of `errors`, with the message of the first error inside this entry; or no text. */
+function reasonIn(error: unknown): string {
+  const { message, errors } = (error ?? {}) as { readonly message?: unknown; readonly errors?: unknown };
+  const inner = Array.isArray(errors) ? (errors[0] as { readonly message?: unknown } | null)?.message : undefined;
+  const texts = [message, inner].filter((text) => typeof text === 'string' && text !== '');
+  return texts.map((text) => shortened(String(text))).join(': ');
 }
 
 function shortened(text: string): string {

@@ -338,6 +338,21 @@ test.serial(
   },
 );
 
+test.serial('a text of more than 64 bytes is refused with its size', async (t) => {
+  const args = ['transfer', OTHER.address, '1', '--data', '🚀'.repeat(17), '--offline', '--network', 'devnet'];
+  const { code, stderr } = await spend(args, { env: ENV });
+  t.is(code, 2);
+  t.is(stderr.trim().split('\n').at(-1), 'bloomery: --data has 68 bytes, but a transfer holds at most 64');
+});
+
+test.serial('the reason inside a refused parameter is printed, too', async (t) => {
+  const inner = [{ message: 'Object did not pass validation for format address: 14l' }];
+  const errors = [{ message: 'Invalid parameter (address): Value failed JSON Schema validation', errors: inner }];
+  const { url } = await fakeNode(t, { balance: '100000000000' }, [400, { message: 'Validation errors', errors }]);
+  const { stderr } = await spend(['transfer', OTHER.address, '1', '--node', url, '--yes'], { env: ENV });
+  t.regex(stderr, /refused: Invalid parameter \(address\): .* validation: .* format address: 14l \(NODE_REFUSED\)\n$/);
+});
+
 test.serial('a refusal by the node is printed with its reasons', async (t) => {
   const body = { message: 'Transaction was rejected with errors', errors: [{ message: 'Username is not unique.' }] };
   const { url } = await fakeNode(t, { balance: '100000000000' }, [409, body]);

@@ -7,6 +7,7 @@ import { addressFault, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { AMOUNT_MAX, beddowsOfLskText } from '../../primitives/amount.ts';
 import { hexOf, isCanonicalHex } from '../../primitives/bytes.ts';
 import { votePayload } from '../../protocol/sign.ts';
+import { TRANSFER_DATA } from '../../protocol/tx/transfer.ts';
 import type { MultisigRegisterFlags, TransactionFlags, TransferFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { delegateKey } from '../wallet/node-accounts.ts';
@@ -15,7 +16,7 @@ import { misspeltBy, readPassphrase } from '../wallet/secrets.ts';
 import { makeTransaction } from '../wallet/send.ts';
 
 /**
- * @throws ProtocolError `USAGE` for a malformed address or amount; errors of `makeTransaction`
+ * @throws ProtocolError `USAGE` for a malformed address or amount, or a text that is too long; errors of `makeTransaction`
  */
 export async function transfer(address: string, amountText: string, flags: TransferFlags): Promise<void> {
   const fault = addressFault(address);
@@ -25,6 +26,9 @@ export async function transfer(address: string, amountText: string, flags: Trans
     throw usageError(`\`${amountText}\` is not an amount: give LSK above 0 with at most 8 decimals, such as 1.5`);
   }
   const { data } = flags;
+  const dataBytes = Buffer.byteLength(data ?? '');
+  if (dataBytes > TRANSFER_DATA.maxLength)
+    throw usageError(`--data has ${dataBytes} bytes, but a transfer holds at most ${TRANSFER_DATA.maxLength}`);
   await makeTransaction(flags, () => ({
     kind: 'transfer',
     amount,
