@@ -45,12 +45,12 @@ export interface JournalOptions {
 
 export interface JournalFile extends FolderJournal {
   /**
-   * Records that a delegate moved to another node, so that this node no longer signs for the delegate. When `move`
-   * returns, the line about the move is on the disk.
+   * Records that delegates moved to another node, so that this node no longer signs for them. When `move` returns, the
+   * lines about the move are on the disk. After an error, no delegate has moved.
    *
    * @param atS time of the move: Unix time in whole seconds
    */
-  move(publicKey: PublicKey, atS: number): void;
+  move(publicKeys: readonly PublicKey[], atS: number): void;
 }
 
 const SPARE_LINES_MAX = 20_000;
@@ -195,8 +195,8 @@ class FileJournal implements JournalFile {
     this.#write({ delegate: publicKey, heldSinceS: sinceS });
   }
 
-  move(publicKey: PublicKey, atS: number): void {
-    this.#write({ delegate: publicKey, movedAtS: atS });
+  move(publicKeys: readonly PublicKey[], atS: number): void {
+    this.#write(...publicKeys.map((delegate) => ({ delegate, movedAtS: atS })));
   }
 
   recordFileIdentity(): void {
@@ -269,6 +269,12 @@ class FileJournal implements JournalFile {
       fsyncSync(this.#descriptor);
     } catch (error) {
       this.#torn = true;
+      // The process may end before the next append, so the file must not keep lines of a failed write.
+      try {
+        this.#undoLine();
+      } catch {
+        // The next append tries again.
+      }
       throw error;
     }
   }

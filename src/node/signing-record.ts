@@ -64,7 +64,10 @@ export function recordOf(
  * @throws ProtocolError in the same cases as the writes of the journal
  */
 export function moveRecord(journal: JournalFile, { delegates, exportedAtS }: SigningRecord): void {
-  for (const { publicKey } of delegates) journal.move(publicKey, exportedAtS);
+  journal.move(
+    delegates.map(({ publicKey }) => publicKey),
+    exportedAtS,
+  );
 }
 
 /** Id of a record, as hexadecimal text. A record and its copies (`isCopy`) have the same id. */

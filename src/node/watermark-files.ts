@@ -14,6 +14,7 @@ import type { SigningWatermarks, Watermark } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/disk/folder.ts';
+import { identityOf, isSameFile } from './file-identity.ts';
 import { entriesOf, entryOf, isFileIdentity, learn, lineOf, type Known } from './journal-lines.ts';
 
 /** Value of `forging.watermarkFolder` with which the node stores no watermarks. */
@@ -53,45 +54,46 @@ export class WatermarkFiles implements SigningWatermarks {
   }
 
   read(publicKey: PublicKey): Watermark | undefined {
-    let text: string;
+    let descriptor: number | undefined;
     try {
-      text = readFileSync(this.#file(publicKey), 'utf8');
+      descriptor = openSync(this.#file(publicKey), 'r');
+      const known = new Map<PublicKey, Known>();
+      let isCopied = false;
+      for (const line of readFileSync(descriptor, 'utf8').split('\n')) {
+        const entry = entryOf(line);
+        if (entry === undefined) continue;
+        if (isFileIdentity(entry)) isCopied = !isSameFile(descriptor, entry);
+        else if (entry.delegate === publicKey) learn(known, entry);
+      }
+      const watermark = known.get(publicKey);
+      return watermark === undefined || !isCopied ? watermark : { ...watermark, isCopied };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#logFailure('read', publicKey, error);
       return undefined;
+    } finally {
+      if (descriptor !== undefined) closeSync(descriptor);
     }
-    const known = new Map<PublicKey, Known>();
-    for (const line of text.split('\n')) {
-      const entry = entryOf(line);
-      if (entry !== undefined && !isFileIdentity(entry) && entry.delegate === publicKey) learn(known, entry);
-    }
-    return known.get(publicKey);
   }
 
   /**
    * Replaces the whole file, and does not wait for its flush to the disk. A power cut may lose the new content, but the
-   * signing journal, which is already on the disk, contains the newest header.
+   * signing journal, which is already on the disk, contains the newest header. The last line has the identity of the new
+   * file. The identity reveals a file that was restored from a backup, as in the fingerprint of a journal.
    */
   write(publicKey: PublicKey, { last, movedAtS, firstBlockId }: Watermark): void {
     const file = this.#file(publicKey);
-    const draft = `${file}.${process.pid}.new`;
     const known = {
       ...(firstBlockId === undefined ? {} : { firstBlockId }),
       ...(last === undefined ? {} : { last }),
       ...(movedAtS === undefined ? {} : { movedAtS }),
     };
+    const lines = Buffer.concat(entriesOf(publicKey, known).map(lineOf));
     try {
       makeFolder(this.#folder, 0o700);
-      const descriptor = openSync(draft, 'w', 0o600);
-      try {
-        writeSync(descriptor, Buffer.concat(entriesOf(publicKey, known).map(lineOf)));
-        renameSync(draft, file);
-      } catch (error) {
-        closeSync(descriptor);
-        rmSync(draft, { force: true });
-        throw error;
-      }
-      fsync(descriptor, () => closeSync(descriptor));
+      // On some file systems, the reported birth time changes when the file changes. On such a file system, every
+      // watermark would look like a copy, so the watermark gets no identity.
+      if (!replaceFile(file, (descriptor) => Buffer.concat([lines, lineOf(identityOf(descriptor))])))
+        replaceFile(file, () => lines);
       this.#failing.delete(publicKey);
     } catch (error) {
       this.#logFailure('written', publicKey, error);
@@ -128,5 +130,29 @@ export class WatermarkFiles implements SigningWatermarks {
       folder: this.#folder,
       reason: messageOf(error),
     });
+  }
+}
+
+/**
+ * Replaces a file by a new file with the given content.
+ *
+ * @param contentOf gets the descriptor of the new file, which is still empty
+ * @returns false if the identity of the new file has changed with its content
+ */
+function replaceFile(file: string, contentOf: (descriptor: number) => Buffer): boolean {
+  const draft = `${file}.${process.pid}.new`;
+  rmSync(draft, { force: true });
+  const descriptor = openSync(draft, 'wx', 0o600);
+  try {
+    const identity = identityOf(descriptor);
+    writeSync(descriptor, contentOf(descriptor));
+    renameSync(draft, file);
+    const isSame = isSameFile(descriptor, identity);
+    fsync(descriptor, () => closeSync(descriptor));
+    return isSame;
+  } catch (error) {
+    closeSync(descriptor);
+    rmSync(draft, { force: true });
+    throw error;
   }
 }

@@ -13,7 +13,8 @@ import type { PublicKey } from '../protocol/types.ts';
  * `Watermark`, which is stored outside the data folder. The result is `agrees` if `last` returns the header in the
  * watermark. The result is `later` if there is a watermark, but `last` returns an older header or no header. In this
  * case, the journal is incomplete. The result is `unknown` if there is no watermark, if the journal does not read
- * watermarks, or if the watermark is older than the header that `last` returns.
+ * watermarks, if the watermark is older than the header that `last` returns, or if both have the same header and the
+ * watermark may be a copy (`Watermark.isCopied`).
  */
 export type OutsideEvidence = 'unknown' | 'agrees' | 'later';
 
@@ -104,6 +105,11 @@ export interface Watermark {
    * again from its genesis block, the new chain has the same network name, but another block 2.
    */
   readonly firstBlockId?: string;
+  /**
+   * True if the stored watermark may be a copy of another one, or an earlier state of this one. The delegate may then
+   * have signed later headers. `SigningWatermarks.write` ignores this member.
+   */
+  readonly isCopied?: true;
 }
 
 /**

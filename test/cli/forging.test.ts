@@ -1,9 +1,11 @@
 import { once } from 'node:events';
-import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { copyFileSync, cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { forgingExport } from '../../src/cli/commands/forging-record.ts';
 import { findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { WatermarkFiles } from '../../src/node/watermark-files.ts';
@@ -310,6 +312,80 @@ test.serial('an export from a copied folder is marked as a copy', async (t) => {
   ]);
   t.regex(stderr, /the file here was copied or restored and may lack lines/);
   t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
+});
+
+test.serial('a second export of delegates that were exported before is marked as a copy', async (t) => {
+  const folder = temporaryFolder(t);
+  const journal = openJournal(journalFileOf(join(folder, 'from', 'devnet')));
+  journal.record(A, HEADER);
+  journal.close();
+  const place = ['--network', 'devnet', '--data-dir', join(folder, 'from')];
+  const files = [join(folder, 'first.json'), join(folder, 'second.json')] as const;
+  for (const file of files) t.is((await runCli(['forging', 'export', file, ...place])).code, 0);
+  t.regex(readFileSync(files[0], 'utf8'), /"isCopy": false/);
+  t.regex(readFileSync(files[1], 'utf8'), /"isCopy": true/);
+  const third = await runCli(['forging', 'export', '-', ...place]);
+  t.regex(third.stdout, /"isCopy": true/);
+  t.regex(third.stderr, /were exported before; a node that imports this record waits as if it had no record/);
+});
+
+/** Lets the file system refuse an operation until the end of the test. */
+function failing<K extends 'fsyncSync' | 'renameSync'>(
+  t: ExecutionContext,
+  name: K,
+  isRefused: (call: number) => boolean,
+) {
+  const original = fs[name] as (...args: unknown[]) => void;
+  let calls = 0;
+  t.teardown(() => {
+    Object.assign(fs, { [name]: original });
+    syncBuiltinESMExports();
+  });
+  Object.assign(fs, {
+    [name]: (...args: unknown[]) => {
+      calls += 1;
+      if (isRefused(calls)) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+      original(...args);
+    },
+  });
+  syncBuiltinESMExports();
+}
+
+function exportedFolder(t: ExecutionContext) {
+  const folder = temporaryFolder(t);
+  const journalFile = journalFileOf(join(folder, 'from', 'devnet'));
+  const journal = openJournal(journalFile);
+  journal.record(A, HEADER);
+  journal.record(B, { ...HEADER, blockId: '18' });
+  journal.close();
+  const moved = () => {
+    const after = openJournal(journalFile);
+    const times = [A, B].map((publicKey) => after.movedAtS(publicKey));
+    after.close();
+    return times;
+  };
+  return { folder, file: join(folder, 'record.json'), moved };
+}
+
+test.serial('an export leaves no record if this node can still sign', (t) => {
+  const { folder, file, moved } = exportedFolder(t);
+  // The first two flushes are those of the record and of its folder. The journal cannot be flushed.
+  failing(t, 'fsyncSync', (call) => call > 2);
+  const flags = { network: 'devnet', dataDir: join(folder, 'from') };
+  const error = t.throws(() => forgingExport(file, flags), { code: 'JOURNAL_WRITE_FAILED' });
+  t.regex(error?.message ?? '', /; the record was not exported$/);
+  t.false(existsSync(file));
+  t.deepEqual(moved(), [undefined, undefined]);
+});
+
+test.serial('a record that could not be completed after the end of signing counts as a copy', (t) => {
+  const { folder, file, moved } = exportedFolder(t);
+  failing(t, 'renameSync', (call) => call > 0);
+  const flags = { network: 'devnet', dataDir: join(folder, 'from') };
+  const error = t.throws(() => forgingExport(file, flags), { code: 'SIGNING_RECORD_UNWRITABLE' });
+  t.regex(error?.message ?? '', /it counts as a copy, .* this node does not sign for its delegates any more$/);
+  t.regex(readFileSync(file, 'utf8'), /"isCopy": true/);
+  t.true(moved().every((time) => time !== undefined));
 });
 
 test.serial('a damaged record, one of another network and a missing one are refused without a change', async (t) => {

@@ -11,6 +11,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { fork } from 'node:child_process';
@@ -343,7 +344,7 @@ test.serial('on a full disk no header is recorded, half a line is undone, and wr
       limitFileSize(process.pid, undefined);
     }
     t.deepEqual(journal.last(A), header(1));
-    t.true(readFileSync(file, 'utf8').startsWith(whole));
+    t.is(readFileSync(file, 'utf8'), whole);
   }
   journal.record(A, header(4));
   journal.close();
@@ -353,17 +354,14 @@ test.serial('on a full disk no header is recorded, half a line is undone, and wr
   again.close();
 });
 
-test.serial('a journal with half a line after a full disk opens with all signed headers', (t) => {
+test('a journal with half a line of a killed process opens with all signed headers', (t) => {
   const file = join(temporaryFolder(t), 'journal');
   const journal = openJournal(file);
   journal.record(A, header(1));
-  limitFileSize(process.pid, statSync(file).size + 20);
-  try {
-    t.throws(() => journal.record(A, header(2)), { code: 'JOURNAL_WRITE_FAILED' });
-  } finally {
-    limitFileSize(process.pid, undefined);
-  }
+  const { size } = statSync(file);
+  journal.record(A, header(2));
   journal.close();
+  truncateSync(file, size + 20);
   t.is(linesOf(file), 2);
   const again = openJournal(file);
   t.deepEqual(again.last(A), header(1));

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -24,6 +24,34 @@ test('the last written watermark of each delegate and network is read back', (t)
   t.is(new WatermarkFiles(folder, 'ef'.repeat(32), SILENT).read(A), undefined);
   t.is(readdirSync(folder).length, 2);
   t.is(statSync(join(folder, readdirSync(folder)[0] ?? '')).mode & 0o777, 0o600);
+});
+
+test('a watermark file that was copied, or into which a backup was copied, counts as a copy until its next write', (t) => {
+  const folder = join(temporaryFolder(t), 'signed');
+  const backup = join(temporaryFolder(t), 'backup');
+  const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
+  watermarks.write(A, { last: { ...last, height: 8 } });
+  cpSync(folder, backup, { recursive: true, preserveTimestamps: true });
+  const restored = new WatermarkFiles(backup, NETWORK, SILENT);
+  t.deepEqual(restored.read(A), { last: { ...last, height: 8 }, isCopied: true });
+  restored.write(A, { last });
+  t.deepEqual(restored.read(A), { last });
+
+  rmSync(backup, { recursive: true });
+  cpSync(folder, backup, { recursive: true });
+  watermarks.write(A, { last });
+  for (const name of readdirSync(folder)) writeFileSync(join(folder, name), readFileSync(join(backup, name)));
+  t.deepEqual(watermarks.read(A), { last: { ...last, height: 8 }, isCopied: true });
+});
+
+test('a watermark file of an earlier version, which has no identity, counts as no copy', (t) => {
+  const folder = temporaryFolder(t);
+  const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
+  watermarks.write(A, { last });
+  const file = join(folder, readdirSync(folder)[0] ?? '');
+  const lines = readFileSync(file, 'utf8').split('\n');
+  writeFileSync(file, lines.filter((line) => !line.includes('bornNs')).join('\n'));
+  t.deepEqual(watermarks.read(A), { last });
 });
 
 test('a file that is not a watermark is ignored', (t) => {

@@ -41,14 +41,15 @@ import { flushOutput, printStderr, printJson, printLine, printText, report } fro
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Writes the signing record of a node to a file. Then, without `--keep`, the function records in the journal that the
- * node must not sign any more. If the command fails between these two steps, the file is complete, but this node can
- * still sign.
+ * Exports the signing record of a node. Without `--keep`, the function also records in the journal that the node must
+ * not sign any more. At no time is there a record that is not marked as a copy while this node can still sign: another
+ * node that imported such a record would sign at once.
  *
  * @throws ProtocolError `USAGE` if there is no journal, if the journal has no delegate, or if `--json` is given without
- *   a file; `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `SIGNING_RECORD_EXISTS` or
- *   `SIGNING_RECORD_UNWRITABLE` if the record goes to a file; `OUTPUT_UNWRITABLE` if it goes to the standard output;
- *   errors of `locationOfNetwork` and `loadConfig`
+ *   a file; `JOURNAL_IN_USE` while the node runs; `JOURNAL_UNREADABLE`; `JOURNAL_WRITE_FAILED` if the end of signing
+ *   cannot be recorded, and `SIGNING_RECORD_EXISTS`, which both leave no record; `SIGNING_RECORD_UNWRITABLE` if the
+ *   record goes to a file; `OUTPUT_UNWRITABLE` if it goes to the standard output; errors of `locationOfNetwork` and
+ *   `loadConfig`
  */
 export function forgingExport(file: string, flags: ForgingExportFlags): void {
   if (file === '-' && flags.json === true)
@@ -62,32 +63,71 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     const isKept = flags.keep === true;
     // The exported record is marked as a copy if the delegates may have signed, or may later sign, headers that are not
     // in the record. With `--keep`, this node signs further headers after the export. If the journal of this node is a
-    // copy or was restored from a backup, the delegates may have signed later headers that are not in this journal.
-    const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || journal.isCopied });
+    // copy or was restored from a backup, the delegates may have signed later headers that are not in this journal. If
+    // delegates were exported before, another node may have imported the earlier record, and may sign for them.
+    const hasMoved = journal.delegates().some((publicKey) => journal.movedAtS(publicKey) !== undefined);
+    const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || hasMoved || journal.isCopied });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
-    const text = textOfRecord(record);
-    if (file === '-') {
-      printText(text);
-      flushOutput();
-    } else {
-      writeNew(file, text);
-    }
-    if (!isKept) {
+    const endSigning = (): void => {
+      if (isKept) return;
       moveRecord(journal, record);
       markAll(journal, { network, folder: watermarkFolder, movedAtS: exportedAtS });
-    }
+    };
+    if (file === '-') printRecord(record, endSigning, isKept);
+    else writeRecord(file, record, endSigning);
     const ending = isKept
       ? 'this node continues to sign'
       : 'this node signs for none of them until the record is imported here again';
-    const doubt = journal.isCopied
-      ? '; the file here was copied or restored and may lack lines, so a node that imports it waits as if it had no record'
-      : '';
+    const doubt = doubtAbout(journal, hasMoved);
     if (flags.json === true) {
       const delegates = record.delegates.map(({ publicKey }) => publicKey);
       printJson({ file: resolve(file), network: network.name, delegates, isCopy: record.isCopy });
     } else printStderr(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
   });
+}
+
+/** Returns why a node that imports the record waits before it signs; empty if it need not wait, or if `--keep` is why. */
+function doubtAbout({ isCopied }: JournalFile, hasMoved: boolean): string {
+  const wait = 'a node that imports this record waits as if it had no record';
+  if (hasMoved) return `; delegates of this record were exported before; ${wait}`;
+  return isCopied ? `; the file here was copied or restored and may lack lines; ${wait}` : '';
+}
+
+/** @throws ProtocolError as described at `forgingExport` */
+function printRecord(record: SigningRecord, endSigning: () => void, isKept: boolean): void {
+  endSigning();
+  const print = (): void => {
+    printText(textOfRecord(record));
+    flushOutput();
+  };
+  if (isKept) print();
+  else report('this node does not sign for its delegates any more: export them again, to a file', print);
+}
+
+/**
+ * Writes the record to a new file, in two steps. Until the end of signing is on the disk, the file is marked as a copy.
+ *
+ * @throws ProtocolError as described at `forgingExport`
+ */
+function writeRecord(file: string, record: SigningRecord, endSigning: () => void): void {
+  writeNew(file, textOfRecord({ ...record, isCopy: true }));
+  try {
+    endSigning();
+  } catch (error) {
+    rmSync(file, { force: true });
+    if (!(error instanceof ProtocolError)) throw error;
+    throw new ProtocolError(error.code, error.data, `${error.message}; the record was not exported`, { cause: error });
+  }
+  if (record.isCopy) return;
+  try {
+    writeInstead(file, textOfRecord(record));
+  } catch (error) {
+    const message =
+      `${file}: could not be completed (${messageOf(error)}), so it counts as a copy, and a node that imports it waits as if ` +
+      'it had no record; this node does not sign for its delegates any more';
+    throw new ProtocolError('SIGNING_RECORD_UNWRITABLE', { file }, message, { cause: error });
+  }
 }
 
 /**
@@ -285,8 +325,7 @@ function readText(file: string, name: string): string {
 }
 
 /**
- * Writes a new file and returns when the file is on the disk. When `forgingExport` ends the signing on this machine,
- * the exported record must already be on the disk.
+ * Writes a new file and returns when the file is on the disk.
  *
  * @throws ProtocolError `SIGNING_RECORD_EXISTS` for an existing file; `SIGNING_RECORD_UNWRITABLE`
  */

@@ -51,8 +51,11 @@ export class WatermarkedJournal implements SigningJournal {
     this.#watermarks = watermarks;
     // If at least one delegate of the journal has a watermark, the node has already written to the folder that contains
     // the watermarks. Therefore a delegate without a watermark and without a header in the journal has signed nothing
-    // on this machine.
-    const areKept = journal.delegates().some((delegate) => watermarks?.read(delegate) !== undefined);
+    // on this machine. A copied watermark does not prove this, because the folder may be older than the signature.
+    const areKept = journal.delegates().some((delegate) => {
+      const watermark = watermarks?.read(delegate);
+      return watermark !== undefined && watermark.isCopied !== true;
+    });
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);
       const last = journal.last(delegate);
@@ -61,6 +64,7 @@ export class WatermarkedJournal implements SigningJournal {
         const fields = { delegate, journalHeight: last?.height, signedHeight: watermark.last?.height };
         const message = 'the data folder is older than the last signature: the node uses the watermark';
         observer.log('warn', 'FORGING_FOLDER_RESTORED', message, fields);
+        if (mayBeOutdated(watermark, journal, delegate)) journal.hold(delegate, nowS);
       } else if (journal.isCopied && this.outside(delegate) === 'unknown' && !(areKept && last === undefined)) {
         journal.hold(delegate, nowS);
         const message = 'the signing journal is a copy and may be out of date: the node waits as if it had no journal';
@@ -86,14 +90,17 @@ export class WatermarkedJournal implements SigningJournal {
     const watermark = this.#watermarks?.read(publicKey);
     if (watermark === undefined) return 'unknown';
     const last = this.last(publicKey);
-    if (last !== undefined && watermark.last?.blockId === last.blockId) return 'agrees';
+    if (last !== undefined && watermark.last?.blockId === last.blockId) {
+      // A backup that contains both the data folder and the watermarks restores both to the same earlier state.
+      return watermark.isCopied === true ? 'unknown' : 'agrees';
+    }
     return isLater(watermark, last) ? 'later' : 'unknown';
   }
 
   recalled(publicKey: PublicKey): RecalledHeader | undefined {
     if (this.#journal.last(publicKey) !== undefined) return undefined;
-    const { last, movedAtS, firstBlockId } = this.#watermarks?.read(publicKey) ?? {};
-    if (last === undefined || movedAtS !== undefined) return undefined;
+    const { last, movedAtS, firstBlockId, isCopied } = this.#watermarks?.read(publicKey) ?? {};
+    if (last === undefined || movedAtS !== undefined || isCopied === true) return undefined;
     return { last, ...(firstBlockId === undefined ? {} : { firstBlockId }) };
   }
 
@@ -155,6 +162,15 @@ function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | und
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
   if (last === undefined || marked.timestamp > last.timestamp) return true;
   return movedAtS !== undefined && marked.blockId === last.blockId;
+}
+
+/**
+ * Returns whether the delegate may have signed a header later than the watermark. A wait that has begun after the header
+ * of the watermark does not begin again, unless the journal itself is a copy from before that wait.
+ */
+function mayBeOutdated(watermark: Watermark, journal: FolderJournal, delegate: PublicKey): boolean {
+  if (watermark.isCopied !== true) return false;
+  return journal.isCopied || (journal.heldSinceS(delegate) ?? 0) <= (watermark.last?.timestamp ?? 0);
 }
 
 function textOf({ last, movedAtS }: Watermark): string {

@@ -3,6 +3,7 @@
 import test from 'ava';
 import { journalIgnoringWatermarks } from '../../../src/engine/forge/signing-journal.ts';
 import { WatermarkedJournal } from '../../../src/engine/forge/watermarked-journal.ts';
+import type { Watermark } from '../../../src/ports/journal.ts';
 import { SILENT, type Observer } from '../../../src/ports/observer.ts';
 import type { SignedHeader } from '../../../src/protocol/rules.ts';
 import { MemoryJournal, MemoryWatermarks } from '../../sim/node.ts';
@@ -19,11 +20,7 @@ function header(height: number): SignedHeader {
  * Opens a journal with one signed header for each height in `folder`. If `marked` is given, it is the watermark of the
  * delegate.
  */
-function start(
-  folder: readonly number[],
-  marked: { last?: SignedHeader; movedAtS?: number; firstBlockId?: string } | undefined,
-  isCopied = false,
-) {
+function start(folder: readonly number[], marked: Watermark | undefined, isCopied = false) {
   const journal = new MemoryJournal();
   for (const height of folder) journal.record(A, header(height));
   journal.isCopied = isCopied;
@@ -56,6 +53,32 @@ test('a watermark and a journal that agree are trusted even in a copied folder',
   const { signing, logged } = start([1, 2], { last: header(2) }, true);
   t.deepEqual([signing.last(A), signing.outside(A), signing.heldSinceS(A)], [header(2), 'agrees', undefined]);
   t.deepEqual(logged, []);
+});
+
+test('a copied watermark proves nothing about a copied folder, because both can come from one backup', (t) => {
+  const { signing, logged } = start([1, 2], { last: header(2), isCopied: true }, true);
+  t.deepEqual([signing.last(A), signing.outside(A), signing.heldSinceS(A)], [header(2), 'unknown', NOW_S]);
+  t.deepEqual(logged, ['FORGING_FOLDER_COPIED']);
+});
+
+test('a copied watermark that is newer than the journal is used, but a newer header may be missing', (t) => {
+  const { signing, watermarks, journal } = start([1, 2], { last: header(7), isCopied: true }, true);
+  t.deepEqual([signing.last(A), signing.heldSinceS(A)], [header(7), NOW_S]);
+  // At a later start, the journal is no copy any more. The wait that has begun does not begin again.
+  const again = { journal, watermarks, observer: SILENT, nowS: NOW_S + 100, firstBlockId: () => '2000' };
+  t.is(new WatermarkedJournal(again).heldSinceS(A), NOW_S);
+  signing.record(A, header(8));
+  t.deepEqual(watermarks.read(A), { last: header(8), firstBlockId: '2000' });
+});
+
+test('beside a folder that is no copy, a copied watermark counts like none', (t) => {
+  const { signing, logged } = start([1, 2], { last: header(2), isCopied: true });
+  t.deepEqual([signing.last(A), signing.outside(A), signing.heldSinceS(A)], [header(2), 'unknown', undefined]);
+  t.deepEqual(logged, []);
+});
+
+test('a copied watermark without a record of the delegate is not used', (t) => {
+  t.is(start([], { last: header(9), firstBlockId: '2000', isCopied: true }).signing.recalled(A), undefined);
 });
 
 test('a watermark that is older than a journal does not contradict the journal', (t) => {
