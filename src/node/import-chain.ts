@@ -341,16 +341,17 @@ class ImportRun {
     const { genesis } = this.#options;
     const unlinked = (message: string): BlockRejected => new BlockRejected('BLOCK_PREVIOUS_INVALID', message);
     if (block.height < 1) throw unlinked('a chain begins at height 1');
+    const expected = this.#expectedHeight;
+    if (expected !== undefined && block.height !== expected)
+      throw unlinked(`the line has a block of height ${block.height} instead of ${expected}`);
     if (block.height === 1) {
       if (block.id === genesis.id && block.payloadHash === genesis.payloadHash) return;
       throw unlinked(`it is not the network's genesis block ${genesis.id}`);
     }
     const tip = this.#chain.tip.header;
-    const expected = this.#expectedHeight;
     if (expected === undefined && block.height > tip.height + 1) {
       throw unlinked(`a file for this chain begins at height ${tip.height + 1} or below`);
     }
-    if (expected !== undefined && block.height !== expected) throw unlinked(`it should have height ${expected}`);
     const parent = expected === undefined ? this.#chain.state.header(block.height - 1) : this.#last;
     if (block.previousBlockId !== parent?.id) throw unlinked(`it does not follow block ${parent?.id}`);
     const stored = this.#chain.state.header(block.height);
