@@ -1,7 +1,9 @@
 /** Checks that a command does not replace an existing file by mistake. */
 
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
 import { ProtocolError } from '../primitives/errors.ts';
+import { usageError } from './error-lines.ts';
 
 /**
  * Refuses to replace an existing regular file, unless `force` is given. The function accepts anything else that exists,
@@ -16,4 +18,17 @@ export function checkNotOverwritten(file: string, { force }: { readonly force?: 
     { file },
     `${file} already exists: name another file, or replace it with --force`,
   );
+}
+
+/**
+ * Refuses an output file in the folder that the command reads, even with `--force`: the file could replace the chain.
+ *
+ * @throws ProtocolError `USAGE`
+ */
+export function checkOutside(file: string, folder: string): void {
+  const parent = dirname(resolve(file));
+  if (statSync(parent, { throwIfNoEntry: false }) === undefined) return;
+  const path = relative(realpathSync(folder), realpathSync(parent));
+  if (path === '' || !/^\.\.($|[/\\])/.test(path))
+    throw usageError(`${file} is in ${folder}, which contains the chain: name a file in another folder`);
 }

@@ -284,6 +284,12 @@ test('an old tip is no fault of a devnet that mines only on request', async (t) 
   ]);
 });
 
+test('a program that answers with success but without data is no node that refuses', async (t) => {
+  const its = await setUpNode(t, 'silent');
+  const url = await scripted(t, {}, { status: 200, body: { message: 'It works!' } });
+  t.deepEqual(await found(t, { ...its, url }), ['NODE_ANSWERS_ODDLY']);
+});
+
 test('the evidence for a node that does not run has the reason', async (t) => {
   const its = await setUpNode(t, 'silent');
   const [finding] = await runChecks(its);

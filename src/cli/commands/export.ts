@@ -7,7 +7,7 @@ import { exportChain } from '../../node/export-chain.ts';
 import { chainDirectory, openSnapshot } from '../../node/chain-tool.ts';
 import { locationOfData, type NetworkChainLocation } from '../chain-location.ts';
 import type { ExportFlags } from '../flags.ts';
-import { checkNotOverwritten } from '../overwrite-check.ts';
+import { checkNotOverwritten, checkOutside } from '../overwrite-check.ts';
 import { usageError } from '../error-lines.ts';
 import { createProgress } from '../progress.ts';
 import { printDocuments, printJson, printLine } from '../output.ts';
@@ -16,12 +16,14 @@ import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
 /**
  * @throws ProtocolError `USAGE` for a range of heights outside the chain, and for `--json` without a file; errors of
- *   `locationOfData`, `checkNotOverwritten`, `openSnapshot`, `withDamageReport` and `exportChain`
+ *   `locationOfData`, `checkNotOverwritten`, `checkOutside`, `openSnapshot`, `withDamageReport` and `exportChain`
  */
 export async function exportCommand(file: string, flags: ExportFlags): Promise<void> {
   const location = locationOfData(flags);
-  if (file !== STANDARD_STREAM) checkNotOverwritten(file, flags);
-  else if (flags.json === true) throw usageError('--json needs a file: the standard output has the blocks');
+  if (file !== STANDARD_STREAM) {
+    checkNotOverwritten(file, flags);
+    checkOutside(file, chainDirectory(location));
+  } else if (flags.json === true) throw usageError('--json needs a file: the standard output has the blocks');
   return withDamageReport(chainDirectory(location), () => exportFrom(location, file, flags));
 }
 

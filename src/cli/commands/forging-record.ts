@@ -1,16 +1,6 @@
 /** `bloomery forging export` and `forging import`: move the signing record to another machine. */
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { readBounded, readStandardInput, whyUnreadable } from '../../config/bounded-file.ts';
 import { journalFileOf, openJournal, type JournalFile } from '../../node/journal-file.ts';
@@ -32,6 +22,7 @@ import { SILENT } from '../../ports/observer.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
 import { flush } from '../../store/disk/flush.ts';
+import { writeNewFile } from '../../store/disk/new-file.ts';
 import { locationOfNetwork } from '../chain-location.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
@@ -331,18 +322,7 @@ function readText(file: string, name: string): string {
  */
 function writeNew(file: string, text: string): void {
   try {
-    const descriptor = openSync(file, 'wx', 0o600);
-    try {
-      writeFileSync(descriptor, text);
-      fsyncSync(descriptor);
-    } catch (error) {
-      // The function removes the incomplete file, because no node can import such a file.
-      rmSync(file, { force: true });
-      throw error;
-    } finally {
-      closeSync(descriptor);
-    }
-    flush(dirname(resolve(file)));
+    writeNewFile(file, text);
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = exists ? 'exists: choose another file' : `cannot be written: ${messageOf(error)}`;

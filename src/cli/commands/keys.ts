@@ -3,13 +3,13 @@
  * public key and the address of a passphrase or of a public key.
  */
 
-import { writeFileSync } from 'node:fs';
 import { entropyToMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { addressOf, encryptPassphrase, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { systemRandom } from '../../node/system.ts';
 import { hexOf, isCanonicalHex } from '../../primitives/bytes.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
+import { writeNewFile } from '../../store/disk/new-file.ts';
 import type { KeysCreateFlags, KeysEncryptFlags, KeysShowFlags, PassphraseFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
 import { readPassphrase, readSecret } from '../wallet/secrets.ts';
@@ -108,7 +108,7 @@ function linesOf({ publicKey, address }: ReturnType<typeof identityOf>): readonl
  */
 function writeSecretFile(file: string, passphrase: string): void {
   try {
-    writeFileSync(file, `${passphrase}\n`, { mode: 0o600, flag: 'wx' });
+    writeNewFile(file, `${passphrase}\n`);
   } catch (error) {
     const exists = (error as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = exists ? 'exists: choose another file with --out' : `cannot be written: ${messageOf(error)}`;

@@ -5,18 +5,20 @@
 
 import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
+import { chainDirectory } from '../../node/chain-tool.ts';
 import { locationOfData, locationOfNetwork } from '../chain-location.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
-import { checkNotOverwritten } from '../overwrite-check.ts';
+import { checkNotOverwritten, checkOutside } from '../overwrite-check.ts';
 import { createProgress, createStepProgress } from '../progress.ts';
 import { printJson, printLine, report } from '../output.ts';
 import { removeTemporaryFilesAtStop } from '../stop-request.ts';
 
-/** @throws ProtocolError in the same cases as `locationOfData`, `checkNotOverwritten` and `createSnapshot` */
+/** @throws ProtocolError like `locationOfData`, `checkNotOverwritten`, `checkOutside` and `createSnapshot` */
 export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): Promise<void> {
   removeTemporaryFilesAtStop();
   const location = locationOfData(flags);
   checkNotOverwritten(file, flags);
+  checkOutside(file, chainDirectory(location));
   const progress = createStepProgress({ isQuiet: flags.json === true });
   const copied = createSnapshot(location, resolve(file), ({ step, fraction }) => progress.show(step, fraction));
   const { height, blockId, digest } = await copied.finally(() => progress.end());

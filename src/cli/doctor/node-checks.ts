@@ -80,6 +80,8 @@ export async function checkNode(request: NodeRequest): Promise<NodeReport> {
 /** Returns the fault that explains the error of a query. */
 function faultOfAnswer({ code, data }: ProtocolError): FaultCode {
   if (code === 'NODE_ANSWER_MALFORMED') return 'NODE_ANSWERS_ODDLY';
+  // A node that refuses a request never sends a status of success.
+  if (Number(data['status']) < 300) return 'NODE_ANSWERS_ODDLY';
   // The reason `NODE_SILENT` means that a reading process answered, but the process of the node did not answer the
   // reading process.
   return data['reason'] === 'NODE_SILENT' ? 'NODE_SILENT' : 'NODE_REFUSES';

@@ -1,0 +1,27 @@
+/** Writes small files that must not be lost or incomplete, such as a passphrase. */
+
+import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { flushNames } from './flush.ts';
+
+const OWNER_ONLY = 0o600;
+
+/**
+ * Writes a new file that only its owner can read. When the function returns, the file and its name are on the disk.
+ * After an error, the file does not exist, except if it existed before (`EEXIST`).
+ *
+ * @throws errors of the system
+ */
+export function writeNewFile(file: string, text: string): void {
+  const descriptor = openSync(file, 'wx', OWNER_ONLY);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  flushNames(dirname(resolve(file)));
+}
