@@ -3,10 +3,10 @@
  *
  * - `NODE_UNREACHABLE`: the node does not answer, or its answer is incomplete or too long. The member `why` of the data
  *   contains the reason. The member `isLate` is true if the time limit passed without an answer. The member `isUnsent`
- *   is true if no connection was opened, so the node has not received the request.
+ *   is true if the node has not received the request.
  * - `NODE_REFUSED`: the node refuses a request of `NodeAsker.send`, and gives a reason.
  * - `NODE_ANSWER_UNEXPECTED`: the answer to `ask` or `send` is any other error or contains no data, or the answer to
- *   `stream` is not an event stream.
+ *   `stream` is not an event stream. The member `isOfNode` is true if only a node sends such an error.
  * - `NODE_ANSWER_MALFORMED`: the data in an answer to `ask` has a wrong shape.
  */
 
@@ -180,7 +180,14 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
     const doubt = isOfNode ? '' : '; is it a node that lets this machine ask?';
     return new ProtocolError(
       'NODE_ANSWER_UNEXPECTED',
-      { url: base, path, status, ...(code === undefined ? {} : { reason: code }), ...retryAfterOf(response) },
+      {
+        url: base,
+        path,
+        status,
+        ...(code === undefined ? {} : { reason: code }),
+        ...(isOfNode ? { isOfNode } : {}),
+        ...retryAfterOf(response),
+      },
       `${base}${prefix}/${path} answered: ${refusal}${doubt}`,
     );
   }
@@ -364,23 +371,18 @@ function isConnectionLost(error: unknown): boolean {
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET';
 }
 
-/** Codes of the system for a connection that could not be opened. */
-const UNSENT_CODES: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-  NO_TLS_CODE,
-]);
-
-/** True if `fetch` could not open a connection. For a host with several addresses, each attempt has an error. */
+/**
+ * True if the node has not received the request: `fetch` opened no connection, or refused a redirect. For a host with
+ * several addresses, `cause` has one error for each attempt to connect.
+ */
 function isUnsent(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
-  return causes.every((each) => UNSENT_CODES.has((each as NodeJS.ErrnoException | undefined)?.code));
+  return causes.every((each) => {
+    const { code, syscall, message } = (each ?? {}) as Partial<NodeJS.ErrnoException>;
+    if (syscall === 'connect' || syscall === 'getaddrinfo' || message === 'unexpected redirect') return true;
+    return code === 'UND_ERR_CONNECT_TIMEOUT' || code === NO_TLS_CODE;
+  });
 }
 
 /**

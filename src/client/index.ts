@@ -52,8 +52,9 @@ type Values = Readonly<Record<string, unknown>>;
 /**
  * Creates a client for one node. The client sends nothing until one of its functions is called.
  *
- * @param url URL of the node, with or without `/api`; in a web page, a path that begins with `/` names the page's own host
- * @throws TypeError if `url` is not such a URL: without this error, `events` would open its stream again for ever
+ * @param url URL of the node, with or without `/api`; in a web page, an empty text or a path names the host of the page
+ * @throws TypeError if `url` is not such a URL, unless `options.fetch` is given: without this error, `events` would open
+ *   its stream again for ever
  */
 export function createClient<G extends Generation = 3>(url: string, options: ClientOptions<G> = {}): Client<G> {
   // The methods are the same for both generations; only the generated types of paths and answers differ.
@@ -69,8 +70,8 @@ class HttpClient {
 
   constructor(url: string, { generation = 3, fetch: own, timeoutMs = TIMEOUT_MS, clock }: ClientOptions<3>) {
     this.generation = generation;
-    if (!isNodeUrl(url))
-      throw new TypeError(`${String(url)} is not the URL of a node: give one such as http://127.0.0.1:4000`);
+    if (own === undefined && !isNodeUrl(url))
+      throw new TypeError(`\`${shownUrl(url)}\` is not the URL of a node: give one such as http://127.0.0.1:4000`);
     this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
     // The arrow function is needed because browsers refuse a call of `fetch` as a method of any object but the global
     // object.
@@ -251,10 +252,25 @@ class HttpClient {
   }
 }
 
+/** Returns the URL for a message, without a user and a password. */
+function shownUrl(url: unknown): string {
+  return String(url).replace(/\/\/[^/]*@/, '//');
+}
+
+/**
+ * True if `fetch` can send requests to paths below the URL. In a web page, an empty text or a path names the host of the
+ * page.
+ */
 function isNodeUrl(url: unknown): boolean {
-  if (typeof url !== 'string') return false;
-  if (url.startsWith('/')) return 'location' in globalThis;
-  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (typeof url !== 'string' || url.trim() !== url || /[?#]/.test(url)) return false;
+  const page = (globalThis as { readonly location?: { readonly href?: string } }).location?.href;
+  try {
+    const isOfPage = url === '' || url.startsWith('/');
+    const { protocol, username, password } = isOfPage ? new URL(url, page) : new URL(url);
+    return /^https?:$/.test(protocol) && username === '' && password === '';
+  } catch {
+    return false;
+  }
 }
 
 /** True for the errors with which the `fetch` of Node.js reports a connection that the other side closed. */
@@ -316,7 +332,7 @@ function reasonOf(body: unknown): string {
     if (typeof text === 'string') texts.push(text);
     from = Array.isArray(errors) ? errors[0] : undefined;
   }
-  if (typeof from === 'string') texts.push(from.slice(0, 200).trim());
+  if (typeof from === 'string' && from.trim() !== '') texts.push(from.slice(0, 200).trim());
   return texts.length === 0 ? 'no reason given' : texts.join(': ');
 }
 

@@ -3,14 +3,20 @@
  * afterwards. A user who believes that the payment failed would sign a second payment.
  */
 
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import type { NodeAsker } from '../../src/cli/ask-node.ts';
+import { submit } from '../../src/cli/wallet/submit.ts';
 import { loadNetwork, packagedNetworkDirectory } from '../../src/config/network.ts';
-import { runCli } from '../support/cli.ts';
+import { ProtocolError } from '../../src/primitives/errors.ts';
+import type { Transaction } from '../../src/protocol/types.ts';
+import { CLI_ENTRY, runCli } from '../support/cli.ts';
+import { waitFor } from '../support/devnet.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import { freePort } from '../support/ports.ts';
 import { SIGNERS } from '../support/reference-transactions.ts';
@@ -30,7 +36,7 @@ const UNKNOWN = [200, { data: [] }] as const;
 /** The node closes the connection without an answer. */
 const LOST = 'lost';
 
-type Answer = readonly [status: number, body: object] | typeof LOST;
+type Answer = readonly [status: number, body: object | string] | typeof LOST | 'never';
 
 interface NodeFixture {
   readonly url: string;
@@ -57,8 +63,9 @@ async function nodeWith(
   };
   const give = (response: ServerResponse, answers: Answer[]): void => {
     const answer = (answers.length > 1 ? answers.shift() : answers[0]) ?? LOST;
+    if (answer === 'never') return;
     if (answer === LOST) response.destroy();
-    else response.writeHead(answer[0]).end(JSON.stringify(answer[1]));
+    else response.writeHead(answer[0]).end(typeof answer[1] === 'string' ? answer[1] : JSON.stringify(answer[1]));
   };
   const handle = (request: IncomingMessage, body: string, response: ServerResponse): void => {
     const path = (request.url ?? '').replace(/\?.*$/, '').replace(/^\/api/, '');
@@ -106,13 +113,16 @@ test.serial('--wait names the accepted transaction at once, and goes on while th
   const found = [200, { data: [{ height: 17 }] }] as const;
   const { url, posted } = await nodeWith(t, {
     posts: [ACCEPTED],
-    lookups: [UNKNOWN, LOST, LOST, [503, { message: 'Ask again later.' }], found],
+    lookups: [UNKNOWN, LOST, LOST, [503, { message: 'Ask again later.' }], [502, {}], found],
   });
   const { code, stdout, stderr } = await transfer(url, '--wait');
   t.is(code, 0, stderr);
   t.is(posted.length, 1);
   t.is(stdout, `transaction ${posted[0].id}: in block 17\n`);
-  t.is(stderr.split('\n')[0], `transaction ${posted[0].id}: accepted by ${url}; waiting for its block`);
+  t.is(
+    stderr.split('\n')[0],
+    `transaction ${posted[0].id}: accepted by ${url}; waiting for a block with the transaction`,
+  );
 });
 
 test.serial('--wait says that the transaction was accepted when the node refuses to look it up', async (t) => {
@@ -137,22 +147,101 @@ test.serial('a lost answer is asked for again with the same transaction', async 
   t.deepEqual(JSON.parse(second.stdout), { id: inBlock.posted[0].id, height: 17 });
 });
 
-test.serial(
-  'if all answers are lost, the user gets the signed transaction and is told not to sign again',
-  async (t) => {
-    const { url, posted } = await nodeWith(t, { posts: [LOST] });
-    const { code, stdout, stderr } = await transfer(url);
+test.serial('if it stays uncertain, the user gets the signed transaction and is told not to sign again', async (t) => {
+  const poolFull = [409, { message: 'Rejected', errors: [{ message: 'Transaction pool is full' }] }] as const;
+  const noHealthyHost = [503, 'upstream connect error or disconnect/reset before headers'] as const;
+  for (const [posts, lookups, reason] of [
+    [[LOST], [UNKNOWN], 'its answer was lost: other side closed'],
+    [[LOST, KNOWN], [LOST], 'its answer was lost: other side closed'],
+    [[LOST, poolFull], [UNKNOWN], 'its answer was lost: other side closed'],
+    [[LOST, [429, { message: 'Rate limit exceeded' }]], [UNKNOWN], 'its answer was lost: other side closed'],
+    [[[502, {}]], [UNKNOWN], 'it answered with status 502'],
+    [[[200, {}]], [UNKNOWN], 'it answered with status 200'],
+    [[noHealthyHost], [UNKNOWN], 'it answered with status 503'],
+  ] as const) {
+    const { url, posted } = await nodeWith(t, { posts: [...posts], lookups: [...lookups] });
+    const { code, stdout, stderr } = await transfer(url, '--data', 'a\u200db\u202e');
     t.is(code, 1);
     t.is(stdout, '');
+    t.is(posted.length, 2);
     const [signed = '', error = ''] = stderr.trim().split('\n');
     t.deepEqual(JSON.parse(signed.replace('signed transaction: ', '')), posted[0]);
-    t.regex(
+    const { id } = posted[0] as { id: string };
+    t.true(
+      error.startsWith(`bloomery: the node may have transaction ${id} (${reason}): do not sign it again; `),
       error,
-      new RegExp(`may have accepted transaction ${posted[0].id}, .*\\(other side closed\\); do not sign it again`),
     );
     t.regex(error, /bloomery broadcast.*\(TRANSACTION_UNCERTAIN\)$/);
-  },
-);
+  }
+});
+
+test.serial('a user who stops the command before the answer gets the signed transaction', async (t) => {
+  const { url, posted } = await nodeWith(t, { posts: ['never'] });
+  const args = ['transfer', OTHER.address, '1', '--any-passphrase', '--yes', '--node', url];
+  const child = spawn(process.execPath, [CLI_ENTRY, ...args], { env: { ...process.env, ...ENV } });
+  t.teardown(() => child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  await waitFor('the request', () => Promise.resolve(posted.length > 0), 60_000);
+  child.kill('SIGINT');
+  await once(child, 'close');
+  t.is(child.exitCode, 1);
+  const [signed = '', error = ''] = stderr.trim().split('\n');
+  t.deepEqual(JSON.parse(signed.replace('signed transaction: ', '')), posted[0]);
+  t.regex(error, /^bloomery: stopped by SIGINT; the node may have transaction [0-9]+: do not sign it again; /);
+});
+
+test.serial('a block that takes the transaction out of the pool during the search counts', async (t) => {
+  const found = [200, { data: [{ height: 17 }] }] as const;
+  const { file, ids } = await signedFile(t, 1);
+  const { url } = await nodeWith(t, { posts: [KNOWN], lookups: [UNKNOWN, found] });
+  const { code, stdout, stderr } = await runCli(['broadcast', file, '--node', url, '--yes']);
+  t.is(code, 0, stderr);
+  t.is(stdout, `transaction ${ids[0]}: already in block 17\n`);
+});
+
+/** A node that answers each request with the next of the given errors or answers. */
+function scriptedAsker(script: readonly unknown[]): NodeAsker & { readonly sent: unknown[] } {
+  const rest = [...script];
+  const sent: unknown[] = [];
+  const next = (): Promise<never> => {
+    const answer = rest.shift();
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as never);
+  };
+  return {
+    sent,
+    base: 'http://127.0.0.1:4000',
+    ask: next,
+    stream: next,
+    send: (_method, _path, body) => {
+      sent.push(body);
+      return next();
+    },
+  };
+}
+
+const signedBy = (...signatures: string[]) => ({ id: '7', signatures }) as unknown as Transaction;
+
+test('a request that no node has received is not uncertain, and one whose time is over is not repeated', async (t) => {
+  const error = (data: object) => new ProtocolError('NODE_UNREACHABLE', { why: 'x', ...data }, 'no node answers');
+  const unsent = scriptedAsker([error({ isUnsent: true })]);
+  await t.throwsAsync(submit(unsent, signedBy(), {}, true), { code: 'NODE_UNREACHABLE' });
+  const late = scriptedAsker([error({ isLate: true })]);
+  await t.throwsAsync(submit(late, signedBy(), {}, true), { code: 'TRANSACTION_UNCERTAIN' });
+  const goneAfterwards = scriptedAsker([error({}), error({ isUnsent: true })]);
+  await t.throwsAsync(submit(goneAfterwards, signedBy(), {}, true), { code: 'TRANSACTION_UNCERTAIN' });
+  t.deepEqual([unsent.sent.length, late.sent.length, goneAfterwards.sent.length], [1, 1, 2]);
+});
+
+test('a pooled transaction that lacks signatures of the file does not count as known', async (t) => {
+  const known = new ProtocolError('NODE_REFUSED', { status: 409 }, 'refused: Transaction is already processed');
+  const pooled = (...signatures: string[]) => scriptedAsker([known, [], [{ signatures }]]);
+  await t.throwsAsync(submit(pooled('aa'), signedBy('AA', 'bb'), {}, true), {
+    code: 'NODE_REFUSED',
+    message: /already processed; the pool has the transaction without one signature of the file: .*multisig sign/,
+  });
+  t.deepEqual(await submit(pooled('aa', 'BB'), signedBy('AA', 'bb'), {}, true), { height: undefined });
+});
 
 test.serial('a transaction that reached no node is not uncertain', async (t) => {
   const { url } = await nodeWith(t, { posts: [[503, { message: 'The transaction could not be kept' }]] });
@@ -192,6 +281,8 @@ test.serial('broadcast succeeds for transactions that the node has already', asy
   const waited = await runCli([...args(waiting.url), '--wait']);
   t.is(waited.code, 0, waited.stderr);
   t.is(waited.stdout, `transaction ${id}: in block 18\n`);
+  const waitedJson = await runCli([...args(inPool.url), '--json']);
+  t.deepEqual(JSON.parse(waitedJson.stdout), { id, known: true });
 
   const nowhere = await nodeWith(t, { posts: [KNOWN] });
   const refused = await runCli(args(nowhere.url));

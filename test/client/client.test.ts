@@ -222,12 +222,35 @@ test('an unreachable node and a refusing node give different errors', async (t) 
   t.is((await t.throwsAsync<ClientError>(client.get('/blocks')))?.code, 'UNREACHABLE');
 });
 
-for (const url of ['127.0.0.1:4000', 'localhost:4000', 'ftp://127.0.0.1:4000', 'not a url', '', undefined]) {
+for (const url of [
+  '127.0.0.1:4000',
+  'localhost:4000',
+  'ftp://127.0.0.1:4000',
+  'not a url',
+  '',
+  '/',
+  'http://127.0.0.1:4000 ',
+  'http://127.0.0.1:4000?x=1',
+  'http://u:p@127.0.0.1:4000',
+  undefined,
+]) {
   test(`createClient refuses the URL ${String(url)}, because no call could succeed`, (t) => {
     const error = t.throws(() => createClient(url as string), { instanceOf: TypeError });
     t.regex(error?.message ?? '', /is not the URL of a node: give one such as http:\/\/127\.0\.0\.1:4000$/);
+    t.false(error?.message.includes('u:p@'));
   });
 }
+
+test.serial('in a web page, an empty text or a path names the host of the page', (t) => {
+  Object.assign(globalThis, { location: { href: 'https://explorer.example/blocks' } });
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'location'));
+  for (const url of ['', '/', '/node', 'http://127.0.0.1:4000']) t.notThrows(() => createClient(url), url);
+  for (const url of ['127.0.0.1:4000', 'api']) t.throws(() => createClient(url), { instanceOf: TypeError }, url);
+});
+
+test('a caller with its own fetch decides itself what a URL means', (t) => {
+  t.notThrows(() => createClient('', { fetch: async () => Response.json({}) }));
+});
 
 test('an answer that breaks off, does not end, or is invalid JSON gives an error of the client', async (t) => {
   const server = createServer((request, response) => {

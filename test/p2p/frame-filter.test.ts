@@ -85,7 +85,7 @@ test('frames are weighed by their bytes, not by their characters', (t) => {
   const peer = fixture.peer();
   // Each frame has 100,000 characters of three bytes, so it is heavy, and uses nothing of the budget for small frames.
   for (let height = 1; height <= 45; height += 1) peer.reads(blockOf(height, JSON.stringify(['€'.repeat(100_000)])));
-  t.true(peer.reads(NODE_INFO));
+  t.true(peer.reads(blockOf(46, JSON.stringify(['x'.repeat(200_000)]))));
   t.deepEqual(fixture.charges, []);
 });
 

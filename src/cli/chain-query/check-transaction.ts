@@ -10,7 +10,7 @@ import { ProtocolError } from '../../primitives/errors.ts';
 import type { TransactionSigner } from '../../protocol/sign.ts';
 import type { Transaction } from '../../protocol/types.ts';
 import { listOf, members, NODE_CLOCK, publicKey, uint32, type Shape } from '../answer-shapes.ts';
-import { SEARCH_ORDER, type PoolStateName } from './pool-states.ts';
+import { POOL_STATES, type PoolStateName } from './pool-states.ts';
 import { ACCOUNTS, POOLED_TRANSACTIONS, TRANSACTIONS, type AccountJson, type TransactionJson } from './shapes.ts';
 import type { Source } from './chain-source.ts';
 import { isSet } from './format-rows.ts';
@@ -46,24 +46,25 @@ export async function checkTransaction(
   const [confirmed] = await source.ask<readonly TransactionJson[]>(`transactions?id=${id}`, TRANSACTIONS);
   const { secondsSinceEpoch } = await source.ask<{ secondsSinceEpoch: number }>('node/status', NODE_CLOCK);
   const group = await groupOf(transaction, source);
+  const faults = [
+    ...signer.faultsOf(transaction),
+    ...secondSignatureFaults(transaction, sender, signer),
+    ...(group === undefined && transaction.signatures.length > 0
+      ? ['it has signatures of members, but its sender has no group']
+      : []),
+    ...fundsFaults(transaction, sender),
+    ...(timestamp > secondsSinceEpoch ? [`it is dated ${timestamp - secondsSinceEpoch} s in the future`] : []),
+    ...(confirmed === undefined ? [] : [`the block at height ${confirmed.height} already contains it`]),
+  ];
   return {
-    faults: [
-      ...signer.faultsOf(transaction),
-      ...secondSignatureFaults(transaction, sender, signer),
-      ...(group === undefined && transaction.signatures.length > 0
-        ? ['it has signatures of members, but its sender has no group']
-        : []),
-      ...fundsFaults(transaction, sender),
-      ...(timestamp > secondsSinceEpoch ? [`it is dated ${timestamp - secondsSinceEpoch} s in the future`] : []),
-      ...(confirmed === undefined ? [] : [`the block at height ${confirmed.height} already contains it`]),
-    ],
+    faults,
     missing: group === undefined ? undefined : missingOf(transaction, group, signer),
-    state: confirmed === undefined ? await poolStateOf(id, source) : undefined,
+    state: faults.length === 0 ? await poolStateOf(id, source) : undefined,
   };
 }
 
 async function poolStateOf(id: string, source: Source): Promise<PoolStateName | undefined> {
-  for (const state of SEARCH_ORDER) {
+  for (const state of POOL_STATES.toReversed()) {
     const [waiting] = await source.ask<readonly unknown[]>(`node/transactions/${state}?id=${id}`, POOLED_TRANSACTIONS);
     if (waiting !== undefined) return state;
   }

@@ -45,7 +45,8 @@ export async function multisigSign(idOrFile: string, flags: MultisigSignFlags): 
   await askFirst(flags, [transaction], network);
   await node.send('POST', 'signatures', signature);
   const { id } = transaction;
-  const height = flags.wait === true ? await heightOfTransaction(node, id, flags) : undefined;
+  const height =
+    flags.wait === true ? await heightOfTransaction(node, id, `the signature of transaction ${id}`, flags) : undefined;
   report(`the signature of transaction ${id} was accepted`, () => {
     if (flags.json === true) printJson(height === undefined ? { id } : { id, height });
     else printLine(`signature of transaction ${id}: accepted${height === undefined ? '' : `, in block ${height}`}`);

@@ -47,7 +47,7 @@ function verdictText({ verdict, direction, since, until, code, reason }: PeerVer
       return 'known';
     default:
       // A newer node may know further verdicts.
-      return `${printable(verdict)}${why}`;
+      return `${String(verdict)}${why}`;
   }
 }
 

@@ -75,7 +75,7 @@ export const FAULTS = {
     'Start a node with `bloomery start`, or set the address of the node with --node.',
   ),
   NODE_SILENT: error(
-    'A node runs, but does not answer HTTP requests, or does not answer its reading processes.',
+    'The node does not answer HTTP requests in time, or does not answer its reading processes.',
     'Set the address of the node with --node. If the node is on another machine, also check the firewalls. If the address is right and no firewall is in the way, the node hangs: read the end of its log, then restart the node.',
   ),
   NODE_REFUSES: error(

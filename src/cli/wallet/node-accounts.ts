@@ -45,22 +45,24 @@ export async function delegateKey(node: NodeAsker, name: string): Promise<string
 }
 
 /**
- * Waits until a block contains the accepted transaction, and resolves with the height of this block. First says on the
- * standard error output that the node has accepted the transaction: the user may end the command during the wait. The
- * wait continues while the node does not answer.
+ * Waits until a block contains the transaction, and resolves with the height of this block. First says on the standard
+ * error output what the node has accepted: the user may end the command during the wait. The wait continues while the
+ * node does not answer.
  *
+ * @param accepted what the node has accepted: the transaction, or a member's signature of the transaction
  * @throws ProtocolError `TRANSACTION_UNCONFIRMED` when no block has the transaction within five minutes, or when the
  *   node refuses to look it up
  */
 export async function heightOfTransaction(
   node: NodeAsker,
   id: string,
+  accepted: string,
   flags: { readonly json?: true },
 ): Promise<number> {
-  printStderr(`transaction ${id}: accepted by ${node.base}; waiting for its block`);
+  printStderr(`${accepted}: accepted by ${node.base}; waiting for a block with the transaction`);
   const progress = createStepProgress({ isQuiet: flags.json === true });
   try {
-    return await waitForBlock(node, id, (failure) => {
+    return await waitForBlock(node, id, accepted, (failure) => {
       const doubt = failure === undefined ? '' : ', but the node does not answer';
       progress.show(`waiting for a block with transaction ${id}${doubt}`);
     });
@@ -72,6 +74,7 @@ export async function heightOfTransaction(
 async function waitForBlock(
   node: NodeAsker,
   id: string,
+  accepted: string,
   onPoll: (failure: ProtocolError | undefined) => void,
 ): Promise<number> {
   const deadlineMs = Date.now() + WAIT_MS_MAX;
@@ -84,16 +87,23 @@ async function waitForBlock(
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       failure = error;
-      if (!isTransient(error)) throw unconfirmed(id, `: do not send it again; ${error.message}`, error);
+      // A proxy in front of a node that starts again answers with other codes than the node.
+      const mayAnswerLater = isTransient(error) || Number(error.data['status']) >= 500;
+      if (!mayAnswerLater)
+        throw unconfirmed(id, `${accepted} was accepted: do not send it again; ${error.message}`, error);
     }
     onPoll(failure);
     await sleep(POLL_MS);
   }
   const doubt = failure === undefined ? '' : ` (${failure.message})`;
   const later = `ask later with ${node.base}/api/transactions?id=${id}`;
-  throw unconfirmed(id, `, but no block contains it after ${WAIT_MS_MAX / 1000} s${doubt}: ${later}`, failure);
+  throw unconfirmed(
+    id,
+    `${accepted} was accepted, but no block contains the transaction after ${WAIT_MS_MAX / 1000} s${doubt}: ${later}`,
+    failure,
+  );
 }
 
-function unconfirmed(id: string, rest: string, cause: ProtocolError | undefined): ProtocolError {
-  return new ProtocolError('TRANSACTION_UNCONFIRMED', { id }, `transaction ${id} was accepted${rest}`, { cause });
+function unconfirmed(id: string, message: string, cause: ProtocolError | undefined): ProtocolError {
+  return new ProtocolError('TRANSACTION_UNCONFIRMED', { id }, message, { cause });
 }

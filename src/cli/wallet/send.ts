@@ -4,7 +4,7 @@ import { defaultEd25519 } from '../../crypto/ed25519.ts';
 import { addressOf, keyPairOfPassphrase } from '../../crypto/keys.ts';
 import { lskText } from '../../primitives/amount.ts';
 import { hexOf } from '../../primitives/bytes.ts';
-import { codeOf, ProtocolError } from '../../primitives/errors.ts';
+import { ProtocolError } from '../../primitives/errors.ts';
 import { createSigner } from '../../protocol/sign.ts';
 import type { KeyPair, Payload, Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
@@ -15,7 +15,7 @@ import { confirmed, misspeltBy, readPassphrase } from './secrets.ts';
 import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
 import { submit } from './submit.ts';
-import { printStderr, printStderrLines, printJson, printLines, report } from '../output.ts';
+import { printStderrLines, printJson, printLines, report } from '../output.ts';
 
 /** Function that makes the payload of a transaction for a network and a sender. */
 export type PayloadOf = (network: WalletNetwork, sender: KeyPair) => Payload | Promise<Payload>;
@@ -49,13 +49,7 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   // With `--from`, the sender is a devnet account. The passphrase of a devnet account is public, so no confirmation is
   // needed.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
-  try {
-    await send(network.node, transaction, json, flags, false);
-  } catch (error) {
-    // Without the signed transaction, the user could not send the same transaction again.
-    if (codeOf(error) === 'TRANSACTION_UNCERTAIN') printStderr(`signed transaction: ${JSON.stringify(json)}`);
-    throw error;
-  }
+  await send(network.node, transaction, json, flags, false);
 }
 
 /**
@@ -109,10 +103,10 @@ export async function send(
   isRepeated: boolean,
 ): Promise<void> {
   const { id } = transaction;
-  const { known } = await submit(node, id, json, isRepeated);
+  const known = await submit(node, transaction, json, isRepeated);
   const isWaiting = flags.wait === true && known?.height === undefined;
-  const height = isWaiting ? await heightOfTransaction(node, id, flags) : known?.height;
-  const isKnown = known !== undefined && isRepeated && !isWaiting;
+  const height = isWaiting ? await heightOfTransaction(node, id, `transaction ${id}`, flags) : known?.height;
+  const isKnown = known !== undefined && isRepeated;
   report(`transaction ${id} was accepted: do not send it again`, () => {
     if (flags.json === true) {
       printJson({ id, ...(height === undefined ? {} : { height }), ...(isKnown ? { known: true } : {}) });
@@ -121,7 +115,7 @@ export async function send(
     const state = height === undefined ? `accepted by ${node.base}` : `in block ${height}`;
     const isOfGroup = transaction.payload.kind === 'multisignature' && height === undefined;
     printLines([
-      `transaction ${id}: ${isKnown ? 'already ' : ''}${state}`,
+      `transaction ${id}: ${isKnown && !isWaiting ? 'already ' : ''}${state}`,
       ...(isOfGroup ? [`every member must sign it: bloomery multisig sign ${id}`] : []),
     ]);
   });

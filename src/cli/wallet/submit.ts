@@ -6,49 +6,95 @@
  */
 
 import { ProtocolError } from '../../primitives/errors.ts';
+import type { Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
 import { SEARCH_ORDER } from '../chain-query/pool-states.ts';
+import { EXIT } from '../error-lines.ts';
+import { printStderr, writeStderr } from '../output.ts';
+import { escapedJson } from '../printable.ts';
+import { STOP_SIGNALS } from '../stop-request.ts';
 
-/** What the node says about a transaction that it has already. */
+/** A transaction that the node has already. */
 export interface KnownTransaction {
   /** Height of the block that contains the transaction; undefined if the transaction is only in the pool. */
   readonly height: number | undefined;
 }
 
-export interface Submission {
-  /** Undefined if the node has just accepted the transaction. */
-  readonly known: KnownTransaction | undefined;
+/** Result of a look into the chain and the pool of the node; `unclear` if the node does not answer. */
+type Lookup = KnownTransaction | PooledWithoutSignatures | 'absent' | 'unclear';
+
+/** The pool has the transaction, but lacks signatures of members. */
+interface PooledWithoutSignatures {
+  /** Number of missing signatures. */
+  readonly lacks: number;
 }
 
 /** HTTP status with which a node says that it did not accept the transaction. */
 const NOT_ACCEPTED = 503;
+const ERROR_OF_SERVER = 500;
 
 /**
  * Sends the transaction. If the answer is lost, sends the same transaction a second time. If the node then refuses the
  * transaction because it has the transaction already, the first attempt has succeeded.
  *
+ * Without `isRepeated`, the user does not have the signed transaction. If it stays uncertain whether the node has the
+ * transaction, or if a signal stops the command before the answer, the function therefore writes the signed transaction
+ * to the standard error output.
+ *
  * @param isRepeated true if an earlier command may have sent the same signed transaction. In this case, it is also a
  *   success if the node has had the transaction before the first attempt.
- * @throws ProtocolError `TRANSACTION_UNCERTAIN` if the node may have accepted the transaction, but did not say so;
- *   otherwise errors of `NodeAsker.send`
+ * @returns undefined if the node has just accepted the transaction
+ * @throws ProtocolError `TRANSACTION_UNCERTAIN` if the node may have the transaction, but did not say so; otherwise
+ *   errors of `NodeAsker.send`
  */
-export async function submit(node: NodeAsker, id: string, json: unknown, isRepeated: boolean): Promise<Submission> {
+export async function submit(
+  node: NodeAsker,
+  transaction: Transaction,
+  json: unknown,
+  isRepeated: boolean,
+): Promise<KnownTransaction | undefined> {
+  const { id } = transaction;
+  const giveSigned = (): void => {
+    if (!isRepeated) writeStderr(`signed transaction: ${escapedJson(JSON.stringify(json))}\n`);
+  };
+  const forgetSignals = onStop((signal) => {
+    giveSigned();
+    printStderr(`bloomery: stopped by ${signal}; the node may have transaction ${id}: ${adviceFor(id)}`);
+  });
+  try {
+    return await attempt(node, transaction, json, isRepeated);
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === 'TRANSACTION_UNCERTAIN') giveSigned();
+    throw error;
+  } finally {
+    forgetSignals();
+  }
+}
+
+/** @throws ProtocolError as described at `submit` */
+async function attempt(
+  node: NodeAsker,
+  transaction: Transaction,
+  json: unknown,
+  isRepeated: boolean,
+): Promise<KnownTransaction | undefined> {
   let lost: ProtocolError | undefined;
   for (;;) {
     try {
       await node.send('POST', 'transactions', json);
-      return { known: undefined };
+      return undefined;
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
-      if (error.code === 'NODE_REFUSED') {
-        if (!isRepeated && lost === undefined) throw error;
-        const known = await knownTransaction(node, id);
-        if (known === undefined) throw error;
-        return { known };
+      if (error.code === 'NODE_REFUSED' && (isRepeated || lost !== undefined)) {
+        const found = await lookUp(node, transaction);
+        if (found === 'unclear') throw uncertain(node, transaction.id, lost ?? error);
+        if (found === 'absent') throw lost === undefined ? error : uncertain(node, transaction.id, lost);
+        if ('lacks' in found) throw withoutSignatures(error, found);
+        return found;
       }
-      const isLost = mayHaveArrived(error);
-      if (lost === undefined && !isLost) throw error;
-      if (lost !== undefined || error.data['isLate'] === true) throw uncertain(node, id, lost ?? error);
+      if (lost !== undefined) throw uncertain(node, transaction.id, lost);
+      if (!mayHaveArrived(error)) throw error;
+      if (error.data['isLate'] === true) throw uncertain(node, transaction.id, error);
       lost = error;
     }
   }
@@ -57,31 +103,77 @@ export async function submit(node: NodeAsker, id: string, json: unknown, isRepea
 /** True if the node may have accepted the transaction of a request that ended with this error. */
 function mayHaveArrived({ code, data }: ProtocolError): boolean {
   if (code === 'NODE_UNREACHABLE') return data['isUnsent'] !== true;
+  if (code !== 'NODE_ANSWER_UNEXPECTED') return false;
   const status = Number(data['status']);
-  return code === 'NODE_ANSWER_UNEXPECTED' && (status >= 500 || status < 300) && status !== NOT_ACCEPTED;
+  // A proxy in front of the node can also answer with this status, after the node has received the request.
+  if (status === NOT_ACCEPTED) return data['isOfNode'] !== true;
+  return status >= ERROR_OF_SERVER || status < 300;
 }
 
-/** Returns undefined if the node has the transaction neither in a block nor in its pool, or if it does not answer. */
-async function knownTransaction(node: NodeAsker, id: string): Promise<KnownTransaction | undefined> {
+async function lookUp(node: NodeAsker, { id, signatures }: Transaction): Promise<Lookup> {
   try {
-    const [confirmed] = await node.ask<{ height: number }[]>(`transactions?id=${id}`);
-    if (confirmed !== undefined) return { height: confirmed.height };
+    const before = await confirmedIn(node, id);
+    if (before !== undefined) return before;
     for (const queue of SEARCH_ORDER) {
-      const [pooled] = await node.ask<unknown[]>(`node/transactions/${queue}?id=${id}`);
-      if (pooled !== undefined) return { height: undefined };
+      const [pooled] = await node.ask<{ readonly signatures?: readonly string[] }[]>(
+        `node/transactions/${queue}?id=${id}`,
+      );
+      if (pooled === undefined) continue;
+      const held = new Set((pooled.signatures ?? []).map((text) => String(text).toLowerCase()));
+      const lacks = signatures.filter((signature) => !held.has(signature.toLowerCase())).length;
+      return lacks > 0 ? { lacks } : { height: undefined };
     }
+    // A block may have taken the transaction out of the pool during the search.
+    return (await confirmedIn(node, id)) ?? 'absent';
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
+    return 'unclear';
   }
-  return undefined;
 }
 
-function uncertain({ base }: NodeAsker, id: string, cause: ProtocolError): ProtocolError {
+async function confirmedIn(node: NodeAsker, id: string): Promise<KnownTransaction | undefined> {
+  const [confirmed] = await node.ask<{ readonly height: number }[]>(`transactions?id=${id}`);
+  return confirmed === undefined ? undefined : { height: confirmed.height };
+}
+
+function withoutSignatures({ code, data, message }: ProtocolError, { lacks }: PooledWithoutSignatures): ProtocolError {
+  const what = `the pool has the transaction without ${lacks === 1 ? 'one signature' : `${lacks} signatures`} of the file`;
   return new ProtocolError(
-    'TRANSACTION_UNCERTAIN',
-    { id, url: base },
-    `the node may have accepted transaction ${id}, but its answer was lost (${String(cause.data['why'] ?? cause.message)}); do not sign it again: ` +
-      `look it up with \`bloomery tx ${id}\`, or send the same signed transaction again with \`bloomery broadcast\``,
-    { cause },
+    code,
+    data,
+    `${message}; ${what}: let the members send their signatures with \`bloomery multisig sign\``,
   );
+}
+
+function uncertain(node: NodeAsker, id: string, cause: ProtocolError): ProtocolError {
+  const message = `the node may have transaction ${id} (${reasonOf(cause)}): ${adviceFor(id)}`;
+  return new ProtocolError('TRANSACTION_UNCERTAIN', { id, url: node.base }, message, { cause });
+}
+
+function reasonOf({ code, data, message }: ProtocolError): string {
+  if (code === 'NODE_UNREACHABLE') return `its answer was lost: ${String(data['why'])}`;
+  return code === 'NODE_ANSWER_UNEXPECTED' ? `it answered with status ${String(data['status'])}` : message;
+}
+
+function adviceFor(id: string): string {
+  return (
+    `do not sign it again; look it up with \`bloomery tx ${id}\`, or send the same signed transaction again with ` +
+    '`bloomery broadcast`'
+  );
+}
+
+/**
+ * Calls `say` at a signal that stops the command, and then ends the process.
+ *
+ * @returns a function that gives the signals their earlier effect back
+ */
+function onStop(say: (signal: NodeJS.Signals) => void): () => void {
+  const stop = (signal: NodeJS.Signals): void => {
+    say(signal);
+    process.exit(EXIT.failed);
+  };
+  for (const signal of STOP_SIGNALS) process.once(signal, stop);
+  return () => {
+    for (const signal of STOP_SIGNALS) process.removeListener(signal, stop);
+  };
 }
