@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { checkRegularFile } from '../config/bounded-file.ts';
 import type { Network } from '../config/network.ts';
-import { messageOf, ProtocolError } from '../primitives/errors.ts';
+import { codeOf, messageOf, ProtocolError } from '../primitives/errors.ts';
 import type { StoredChain } from '../store/chain/stored-chain.ts';
 import { flushStore } from '../store/disk/copy.ts';
 import { DATA_FILE } from '../store/disk/data-file.ts';
@@ -208,6 +208,7 @@ export async function restoreSnapshot(
     flushNames(location.dataDirectory);
     return restored;
   }).catch((error: unknown) => {
+    if (codeOf(error) === 'OUTPUT_IN_USE') throw error;
     const why = whyRefused(error);
     throw new ProtocolError('SNAPSHOT_REFUSED', { file, why }, `${file} is refused: ${why}`, { cause: error });
   });
