@@ -169,15 +169,20 @@ function refusal(reason: RefusalReason, status: number, type: string, text: stri
 }
 
 /**
- * Returns the refusal of an HTTP/1.1 request without `Host`, or of a request with an unknown value of `Expect`;
- * undefined for any other request. Both refusals have no body, like the refusals of node:http, and end the connection.
+ * Returns the refusal of an HTTP/1.1 request without `Host`, of a request with several `Host` headers (RFC 9112 section
+ * 3.2), or of a request with an unknown value of `Expect`; undefined for any other request. Both refusals have no body, like the refusals of node:http, and end the connection.
  */
 function malformedHead(
-  { headers, httpVersion }: IncomingMessage,
+  { rawHeaders, httpVersion }: IncomingMessage,
   expectation: Expectation | undefined,
 ): Refusal | undefined {
   if (expectation === 'unknown') return EXPECTATION_FAILED;
-  return httpVersion === '1.1' && headers.host === undefined ? HOST_MISSING : undefined;
+  let hosts = 0;
+  // The list has the name of each header, followed by its value.
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1 || (hosts === 0 && httpVersion === '1.1') ? HOST_WRONG : undefined;
 }
 
 const made = new WeakMap<Problem, Refusal>();
@@ -193,7 +198,7 @@ function refusalOf(problem: Problem, reason: RefusalReason): Refusal {
   return known;
 }
 
-const HOST_MISSING = malformed(400);
+const HOST_WRONG = malformed(400);
 const EXPECTATION_FAILED = malformed(417);
 
 function malformed(status: number): Refusal {

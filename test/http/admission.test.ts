@@ -278,6 +278,8 @@ test('requests that node:http would answer itself are admitted or refused like a
     const dial = await serveBytes(t, fakeNode(3), { ...PUBLIC, observer: observerOf(counted) });
     for (const [head, status] of [
       ['GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n', 417],
+      ['GET /healthz HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n', 400],
+      ['GET /healthz HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n', 400],
       ['GET /healthz HTTP/1.1\r\n\r\n', 400],
     ] as const) {
       const client = await dial(from);
