@@ -7,6 +7,7 @@
  * unknown headers. On a chain whose only final block is the genesis block, the wait is limited (`boundOfYoungChain`).
  */
 
+import { durationText } from '../../primitives/duration.ts';
 import type { ChainParams } from '../params.ts';
 import type { HandOver, HandOverRequest, SignedHeader } from '../rules.ts';
 import type { StateReader } from '../state.ts';
@@ -56,9 +57,8 @@ export function handOver(
       ? boundOfYoungChain(state, tip, { sinceS, dueS, isNew: own.length === 0 }, params)
       : undefined;
   if (bound === undefined && !isYoung && distanceS > STANDING_TIMES * finalityBlocks(limits) * params.blockTimeS) {
-    const minutes = Math.floor(distanceS / 60);
     const reason =
-      `no block became final for ${minutes} minutes, and the delegate waits for a final block; if a third of all delegates ` +
+      `no block became final for ${durationText(distanceS)}, and the delegate waits for a final block; if a third of all delegates ` +
       'wait, no block becomes final, and only an import of their signing records ends the wait';
     return { ready: false, reason };
   }
