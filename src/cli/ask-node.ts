@@ -6,7 +6,7 @@
  *   is true if the node has not received the request.
  * - `NODE_REFUSED`: the node refuses a request of `NodeAsker.send`, and gives a reason.
  * - `NODE_ANSWER_UNEXPECTED`: the answer to `ask` or `send` is any other error or contains no data, or the answer to
- *   `stream` is not an event stream. The member `isOfNode` is true if only a node sends such an error.
+ *   `stream` is not an event stream. The member `said` of the data contains the message of the answer.
  * - `NODE_ANSWER_MALFORMED`: the data in an answer to `ask` has a wrong shape.
  */
 
@@ -185,7 +185,7 @@ export function nodeAsker(url: string, options: AskerOptions = {}): NodeAsker {
         path,
         status,
         ...(code === undefined ? {} : { reason: code }),
-        ...(isOfNode ? { isOfNode } : {}),
+        ...(message === undefined ? {} : { said: message }),
         ...retryAfterOf(response),
       },
       `${base}${prefix}/${path} answered: ${refusal}${doubt}`,

@@ -21,7 +21,8 @@ export function checkNotOverwritten(file: string, { force }: { readonly force?: 
 }
 
 /**
- * Refuses an output file in the folder that the command reads, even with `--force`: the file could replace the chain.
+ * Refuses an output file in the data folder that the command reads, even with `--force`: the file could replace the chain
+ * or the signing record.
  *
  * @throws ProtocolError `USAGE`
  */
@@ -30,5 +31,5 @@ export function checkOutside(file: string, folder: string): void {
   if (statSync(parent, { throwIfNoEntry: false }) === undefined) return;
   const path = relative(realpathSync(folder), realpathSync(parent));
   if (path === '' || !/^\.\.($|[/\\])/.test(path))
-    throw usageError(`${file} is in ${folder}, which contains the chain: name a file in another folder`);
+    throw usageError(`${file} is in ${folder}, which contains the data of the node: name a file in another folder`);
 }

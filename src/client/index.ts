@@ -71,7 +71,7 @@ class HttpClient {
   constructor(url: string, { generation = 3, fetch: own, timeoutMs = TIMEOUT_MS, clock }: ClientOptions<3>) {
     this.generation = generation;
     if (own === undefined && !isNodeUrl(url))
-      throw new TypeError(`\`${shownUrl(url)}\` is not the URL of a node: give one such as http://127.0.0.1:4000`);
+      throw new TypeError(`${shownUrl(url)} is not the URL of a node: give one such as http://127.0.0.1:4000`);
     this.#base = `${url.replace(/\/+$/, '').replace(/\/api$/, '')}/api`;
     // The arrow function is needed because browsers refuse a call of `fetch` as a method of any object but the global
     // object.
@@ -252,9 +252,10 @@ class HttpClient {
   }
 }
 
-/** Returns the URL for a message, without a user and a password. */
+/** Returns the URL for a message. A text with `@` may contain a password, so the result does not contain it. */
 function shownUrl(url: unknown): string {
-  return String(url).replace(/\/\/[^/]*@/, '//');
+  const text = String(url);
+  return text.includes('@') ? 'a text with @' : `\`${text}\``;
 }
 
 /**

@@ -14,7 +14,7 @@ import type { SigningWatermarks, Watermark } from '../ports/journal.ts';
 import type { Observer } from '../ports/observer.ts';
 import type { PublicKey } from '../protocol/types.ts';
 import { makeFolder } from '../store/disk/folder.ts';
-import { identityOf, isSameFile } from './file-identity.ts';
+import { identityOf, isSameFile, renewTimeOfChange } from './file-identity.ts';
 import { entriesOf, entryOf, isFileIdentity, learn, lineOf, type Known } from './journal-lines.ts';
 
 /** Value of `forging.watermarkFolder` with which the node stores no watermarks. */
@@ -57,6 +57,7 @@ export class WatermarkFiles implements SigningWatermarks {
     let descriptor: number | undefined;
     try {
       descriptor = openSync(this.#file(publicKey), 'r');
+      renewIfAllowed(descriptor);
       const known = new Map<PublicKey, Known>();
       let isCopied = false;
       for (const line of readFileSync(descriptor, 'utf8').split('\n')) {
@@ -101,6 +102,11 @@ export class WatermarkFiles implements SigningWatermarks {
     }
   }
 
+  /** Removes the watermark of a delegate. */
+  forget(publicKey: PublicKey): void {
+    this.#remove(this.#file(publicKey));
+  }
+
   /**
    * Removes a file that the node could not replace. The watermark in this file is outdated. If the signing journal were
    * lost or restored from a backup, the node would treat the header in this watermark as the newest signed header of
@@ -130,6 +136,18 @@ export class WatermarkFiles implements SigningWatermarks {
       folder: this.#folder,
       reason: messageOf(error),
     });
+  }
+}
+
+/**
+ * Makes `isSameFile` compare birth times. An archive program can restore a small file within one tick of the clock. The
+ * change time of the file is then equal to its birth time, and `isSameFile` would compare only the inodes.
+ */
+function renewIfAllowed(descriptor: number): void {
+  try {
+    renewTimeOfChange(descriptor);
+  } catch {
+    // The user may not change the file, or its file system is mounted for reading only.
   }
 }
 

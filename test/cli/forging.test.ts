@@ -1,16 +1,28 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import fs, { copyFileSync, cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, {
+  closeSync,
+  openSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { forgingExport } from '../../src/cli/commands/forging-record.ts';
+import { WatermarkedJournal } from '../../src/engine/forge/watermarked-journal.ts';
 import { findNetworkDirectory, loadNetwork } from '../../src/config/network.ts';
 import { journalFileOf, openJournal } from '../../src/node/journal-file.ts';
 import { WatermarkFiles } from '../../src/node/watermark-files.ts';
 import { SILENT } from '../../src/ports/observer.ts';
-import { isProblemLine, runCli } from '../support/cli.ts';
+import { CLI_ENTRY, isProblemLine, runCli } from '../support/cli.ts';
 import { temporaryFolder } from '../support/network-folder.ts';
 import type { Untyped } from '../support/untyped.ts';
 
@@ -327,6 +339,99 @@ test.serial('a second export of delegates that were exported before is marked as
   const third = await runCli(['forging', 'export', '-', ...place]);
   t.regex(third.stdout, /"isCopy": true/);
   t.regex(third.stderr, /were exported before; a node that imports this record waits as if it had no record/);
+});
+
+/** Runs forging commands of one user on one machine. The watermarks are in the folder `signed`. */
+function machine(t: ExecutionContext) {
+  const folder = temporaryFolder(t);
+  const signed = join(folder, 'signed');
+  const env = { BLOOMERY_FORGING_WATERMARK_FOLDER: signed };
+  const { networkIdentifier } = loadNetwork(findNetworkDirectory('devnet', folder)).params;
+  return {
+    folder,
+    watermarks: new WatermarkFiles(signed, networkIdentifier, SILENT),
+    /** Opens the journal of a data folder as the node does, and calls `work`. */
+    withNode: (name: string, work: (journal: WatermarkedJournal) => void): void => {
+      const journal = openJournal(journalFileOf(join(folder, name, 'devnet')));
+      const watermarks = new WatermarkFiles(signed, networkIdentifier, SILENT);
+      const options = { journal, watermarks, observer: SILENT, nowS: 500, firstBlockId: () => undefined };
+      work(new WatermarkedJournal(options));
+      journal.close();
+    },
+    run: (command: 'export' | 'import', file: string, name: string) =>
+      runCli(['forging', command, join(folder, file), '--network', 'devnet', '--data-dir', join(folder, name)], {
+        env,
+      }),
+    isCopy: (file: string): boolean => JSON.parse(readFileSync(join(folder, file), 'utf8')).isCopy,
+  };
+}
+
+test.serial('an export after a restore and a start of the node is marked as a copy', async (t) => {
+  const { folder, withNode, run, isCopy } = machine(t);
+  withNode('data', (journal) => journal.record(A, HEADER));
+  cpSync(join(folder, 'data'), join(folder, 'backup'), { recursive: true });
+  withNode('data', (journal) => journal.record(A, { ...HEADER, blockId: '20', height: 60, timestamp: 600 }));
+  rmSync(join(folder, 'data'), { recursive: true });
+  cpSync(join(folder, 'backup'), join(folder, 'data'), { recursive: true });
+  withNode('data', (journal) => t.is(journal.last(A)?.height, 60));
+  const { stderr } = await run('export', 'record.json', 'data');
+  t.regex(stderr, /the file here was copied or restored and may lack lines/);
+  t.true(isCopy('record.json'));
+});
+
+test.serial('an export after the restore of a folder that was exported since is marked as a copy', async (t) => {
+  const { folder, withNode, run, isCopy } = machine(t);
+  withNode('data', (journal) => journal.record(A, HEADER));
+  cpSync(join(folder, 'data'), join(folder, 'backup'), { recursive: true });
+  await run('export', 'first.json', 'data');
+  rmSync(join(folder, 'data'), { recursive: true });
+  cpSync(join(folder, 'backup'), join(folder, 'data'), { recursive: true });
+  withNode('data', (journal) => t.not(journal.movedAtS(A), undefined));
+  await run('export', 'second.json', 'data');
+  t.deepEqual([isCopy('first.json'), isCopy('second.json')], [false, true]);
+});
+
+test.serial('the import of a record of another delegate does not change a copied watermark', async (t) => {
+  const { folder, watermarks, withNode, run } = machine(t);
+  withNode('data', (journal) => journal.record(A, HEADER));
+  withNode('other', (journal) => journal.record(B, HEADER));
+  await run('export', 'record.json', 'other');
+  cpSync(join(folder, 'signed'), join(folder, 'backup'), { recursive: true });
+  rmSync(join(folder, 'signed'), { recursive: true });
+  cpSync(join(folder, 'backup'), join(folder, 'signed'), { recursive: true });
+  t.true(watermarks.read(A)?.isCopied);
+  t.is((await run('import', 'record.json', 'data')).code, 0);
+  t.true(watermarks.read(A)?.isCopied);
+  t.is(watermarks.read(B)?.isCopied, undefined);
+});
+
+test.serial('a second export that is imported back lets the delegate sign here again, after a wait', async (t) => {
+  const { withNode, run } = machine(t);
+  withNode('data', (journal) => journal.record(A, HEADER));
+  await run('export', 'one.json', 'data');
+  await run('export', 'two.json', 'data');
+  t.regex((await run('import', 'two.json', 'data')).stdout, /it is a copy, so the node first makes sure/);
+  withNode('data', (journal) => {
+    t.is(journal.movedAtS(A), undefined);
+    t.true((journal.heldSinceS(A) ?? 0) > HEADER.timestamp);
+    t.is(journal.outside(A), 'unknown');
+  });
+});
+
+test.serial('an export whose output cannot be written has ended the signing', async (t) => {
+  const { folder, withNode, watermarks } = machine(t);
+  withNode('data', (journal) => journal.record(A, HEADER));
+  const args = ['forging', 'export', '-', '--network', 'devnet', '--data-dir', join(folder, 'data')];
+  const env = { ...process.env, BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') };
+  const full = openSync('/dev/full', 'w');
+  const { status, stderr } = spawnSync(process.execPath, [CLI_ENTRY, ...args], {
+    env,
+    stdio: ['ignore', full, 'pipe'],
+  });
+  closeSync(full);
+  t.is(status, 1);
+  t.regex(String(stderr), /this node does not sign for its delegates any more: export them again, to a file/);
+  t.not(watermarks.read(A)?.movedAtS, undefined);
 });
 
 /** Lets the file system refuse an operation until the end of the test. */

@@ -11,7 +11,7 @@ test('an output file in the folder of the chain is refused, also through a link,
   mkdirSync(join(folder, 'devnet', 'chain-files'));
   symlinkSync(chain, join(folder, 'link'));
   for (const file of [join(chain, 'data.mdb'), join(chain, 'deeper', 'x'), join(folder, 'link', 'data.mdb')])
-    t.throws(() => checkOutside(file, chain), { code: 'USAGE', message: /which contains the chain/ });
+    t.throws(() => checkOutside(file, chain), { code: 'USAGE', message: /which contains the data of the node/ });
   for (const file of [
     join(folder, 'devnet', 'data.mdb'),
     join(folder, 'devnet', 'chain-files', 'x'),

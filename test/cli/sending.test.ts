@@ -158,6 +158,7 @@ test.serial('if it stays uncertain, the user gets the signed transaction and is 
     [[[502, {}]], [UNKNOWN], 'it answered with status 502'],
     [[[200, {}]], [UNKNOWN], 'it answered with status 200'],
     [[noHealthyHost], [UNKNOWN], 'it answered with status 503'],
+    [[[503, { message: 'Service Unavailable' }]], [UNKNOWN], 'it answered with status 503: Service Unavailable'],
   ] as const) {
     const { url, posted } = await nodeWith(t, { posts: [...posts], lookups: [...lookups] });
     const { code, stdout, stderr } = await transfer(url, '--data', 'a\u200db\u202e');
@@ -243,12 +244,15 @@ test('a pooled transaction that lacks signatures of the file does not count as k
   t.deepEqual(await submit(pooled('aa', 'BB'), signedBy('AA', 'bb'), {}, true), { height: undefined });
 });
 
-test.serial('a transaction that reached no node is not uncertain', async (t) => {
-  const { url } = await nodeWith(t, { posts: [[503, { message: 'The transaction could not be kept' }]] });
-  t.regex((await transfer(url)).stderr, /could not be kept.*\(NODE_ANSWER_UNEXPECTED\)\n$/);
-  const gone = `http://127.0.0.1:${await freePort()}`;
-  t.regex((await transfer(gone)).stderr, /no node answers at .*\(NODE_UNREACHABLE\)\n$/);
-});
+test.serial(
+  'a transaction that no node has received, or that a rate limit has refused, is not uncertain',
+  async (t) => {
+    const { url } = await nodeWith(t, { posts: [[429, { message: 'Rate limit exceeded' }]] });
+    t.regex((await transfer(url)).stderr, /Rate limit exceeded.*\(NODE_ANSWER_UNEXPECTED\)\n$/);
+    const gone = `http://127.0.0.1:${await freePort()}`;
+    t.regex((await transfer(gone)).stderr, /no node answers at .*\(NODE_UNREACHABLE\)\n$/);
+  },
+);
 
 test.serial('an equal transfer within the same second is refused, because it would be no second payment', async (t) => {
   const { url } = await nodeWith(t, { posts: [KNOWN], lookups: [[200, { data: [{ height: 17 }] }]] });

@@ -1,4 +1,5 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -42,6 +43,18 @@ test('a watermark file that was copied, or into which a backup was copied, count
   watermarks.write(A, { last });
   for (const name of readdirSync(folder)) writeFileSync(join(folder, name), readFileSync(join(backup, name)));
   t.deepEqual(watermarks.read(A), { last: { ...last, height: 8 }, isCopied: true });
+});
+
+test('a read renews the change time, because only an earlier birth time proves that a file is no copy', async (t) => {
+  const folder = temporaryFolder(t);
+  const watermarks = new WatermarkFiles(folder, NETWORK, SILENT);
+  watermarks.write(A, { last });
+  const file = join(folder, readdirSync(folder)[0] ?? '');
+  utimesSync(file, 0, 0);
+  const before = statSync(file, { bigint: true }).ctimeNs;
+  await sleep(50);
+  t.deepEqual(watermarks.read(A), { last });
+  t.true(statSync(file, { bigint: true }).ctimeNs > before);
 });
 
 test('a watermark file of an earlier version, which has no identity, counts as no copy', (t) => {

@@ -22,7 +22,7 @@ export async function exportCommand(file: string, flags: ExportFlags): Promise<v
   const location = locationOfData(flags);
   if (file !== STANDARD_STREAM) {
     checkNotOverwritten(file, flags);
-    checkOutside(file, chainDirectory(location));
+    checkOutside(file, location.dataDirectory);
   } else if (flags.json === true) throw usageError('--json needs a file: the standard output has the blocks');
   return withDamageReport(chainDirectory(location), () => exportFrom(location, file, flags));
 }

@@ -16,12 +16,13 @@ import {
 } from '../../node/signing-record.ts';
 import { ImportedRecords, type ImportedRecord } from '../../node/imported-records.ts';
 import { loadConfig } from '../../config/load.ts';
+import { isLater } from '../../engine/forge/watermarked-journal.ts';
 import type { Network } from '../../config/network.ts';
 import { WatermarkFiles, watermarkFolderOf } from '../../node/watermark-files.ts';
 import { SILENT } from '../../ports/observer.ts';
 import { ProtocolError, messageOf } from '../../primitives/errors.ts';
 import { epochTimeS } from '../../protocol/slots.ts';
-import { flush } from '../../store/disk/flush.ts';
+import { flushNames } from '../../store/disk/flush.ts';
 import { writeNewFile } from '../../store/disk/new-file.ts';
 import { locationOfNetwork } from '../chain-location.ts';
 import type { ForgingExportFlags, ForgingImportFlags } from '../flags.ts';
@@ -56,21 +57,20 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     // in the record. With `--keep`, this node signs further headers after the export. If the journal of this node is a
     // copy or was restored from a backup, the delegates may have signed later headers that are not in this journal. If
     // delegates were exported before, another node may have imported the earlier record, and may sign for them.
-    const hasMoved = journal.delegates().some((publicKey) => journal.movedAtS(publicKey) !== undefined);
-    const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || hasMoved || journal.isCopied });
+    const doubt = doubtAbout(journal, watermarksIn(network, watermarkFolder));
+    const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || doubt !== '' });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
     const endSigning = (): void => {
       if (isKept) return;
       moveRecord(journal, record);
-      markAll(journal, { network, folder: watermarkFolder, movedAtS: exportedAtS });
+      markAll(journal, record, watermarksIn(network, watermarkFolder), exportedAtS);
     };
     if (file === '-') printRecord(record, endSigning, isKept);
     else writeRecord(file, record, endSigning);
     const ending = isKept
       ? 'this node continues to sign'
       : 'this node signs for none of them until the record is imported here again';
-    const doubt = doubtAbout(journal, hasMoved);
     if (flags.json === true) {
       const delegates = record.delegates.map(({ publicKey }) => publicKey);
       printJson({ file: resolve(file), network: network.name, delegates, isCopy: record.isCopy });
@@ -78,11 +78,23 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
   });
 }
 
-/** Returns why a node that imports the record waits before it signs; empty if it need not wait, or if `--keep` is why. */
-function doubtAbout({ isCopied }: JournalFile, hasMoved: boolean): string {
+/**
+ * Returns why the delegates of the journal may have signed, or may later sign, headers that are not in the journal. The
+ * text also says what a node does that imports the record. The text is empty if there is no such reason.
+ */
+function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined): string {
   const wait = 'a node that imports this record waits as if it had no record';
-  if (hasMoved) return `; delegates of this record were exported before; ${wait}`;
-  return isCopied ? `; the file here was copied or restored and may lack lines; ${wait}` : '';
+  const delegates = journal.delegates();
+  if (delegates.some((publicKey) => journal.movedAtS(publicKey) !== undefined))
+    return `; delegates of this record were exported before; ${wait}`;
+  // After a restore of the data folder, the first start of the node gives the journal a new identity. Only the watermark
+  // then shows that the journal lacks headers, or that its delegates were exported before.
+  const isBehind = delegates.some((publicKey) => {
+    const watermark = watermarks?.read(publicKey);
+    return watermark !== undefined && isLater(watermark, journal.last(publicKey));
+  });
+  if (journal.isCopied || isBehind) return `; the file here was copied or restored and may lack lines; ${wait}`;
+  return '';
 }
 
 /** @throws ProtocolError as described at `forgingExport` */
@@ -144,7 +156,9 @@ export function forgingImport(file: string, flags: ForgingImportFlags): void {
   const { imported, isMarked } = withJournal(journalFileOf(dataDirectory), (journal) =>
     importOnce({ journal, record, file, into, watermarkFolder }, (each) => {
       takeOver(journal, each, network.params, epochTimeS(Date.now(), network.params));
-      if (!each.isCopy) markAll(journal, { network, folder: watermarkFolder });
+      const watermarks = watermarksIn(network, watermarkFolder);
+      if (each.isCopy) forgetMoves(journal, each, watermarks);
+      else markAll(journal, each, watermarks);
       if (!journal.isCopied) journal.recordFileIdentity();
     }),
   );
@@ -247,36 +261,51 @@ function writeInstead(file: string, text: string): void {
     rmSync(draft, { force: true });
     throw error;
   }
-  flush(dirname(resolve(path)));
+  flushNames(dirname(resolve(path)));
 }
 
-interface Marking {
-  readonly network: Network;
-  /** Folder for watermarks; undefined if the node stores no watermarks. */
-  readonly folder: string | undefined;
-  /** Unix time in whole seconds when the record left this machine; absent for an import. */
-  readonly movedAtS?: number;
+/** Returns undefined if the node stores no watermarks. */
+function watermarksIn(network: Network, folder: string | undefined): WatermarkFiles | undefined {
+  return folder === undefined ? undefined : new WatermarkFiles(folder, network.params.networkIdentifier, SILENT);
 }
 
 /**
- * Updates the existing watermarks of the journal's delegates. The function makes no watermark for a delegate that has
+ * Updates the existing watermarks of the record's delegates. The function makes no watermark for a delegate that has
  * none on this machine. A watermark also says whether the record of the delegate has left this machine, so an export or
  * an import changes the watermark. The function does not change a watermark whose header is newer than the delegate's
  * last header in the journal.
+ *
+ * @param movedAtS Unix time in whole seconds when the record left this machine; absent for an import
  */
-function markAll(journal: JournalFile, { network, folder, movedAtS }: Marking): void {
-  if (folder === undefined) return;
-  const watermarks = new WatermarkFiles(folder, network.params.networkIdentifier, SILENT);
-  for (const publicKey of journal.delegates()) {
-    const existing = watermarks.read(publicKey);
+function markAll(
+  journal: JournalFile,
+  { delegates }: SigningRecord,
+  watermarks: WatermarkFiles | undefined,
+  movedAtS?: number,
+): void {
+  for (const { publicKey } of delegates) {
+    const existing = watermarks?.read(publicKey);
     const last = journal.last(publicKey);
     if (existing === undefined || (existing.last?.timestamp ?? 0) > (last?.timestamp ?? 0)) continue;
     const { movedAtS: _, ...before } = existing;
-    watermarks.write(publicKey, {
+    watermarks?.write(publicKey, {
       ...before,
       ...(last === undefined ? {} : { last }),
       ...(movedAtS === undefined ? {} : { movedAtS }),
     });
+  }
+}
+
+/**
+ * Removes the watermarks that say that a delegate of an imported copy has left this machine. A watermark without this
+ * mark would prove that the journal is complete, and a copy proves the opposite. A watermark with a newer header than
+ * the journal stays.
+ */
+function forgetMoves(journal: JournalFile, { delegates }: SigningRecord, watermarks: WatermarkFiles | undefined): void {
+  for (const { publicKey } of delegates) {
+    const existing = watermarks?.read(publicKey);
+    const isNewer = (existing?.last?.timestamp ?? 0) > (journal.last(publicKey)?.timestamp ?? 0);
+    if (existing?.movedAtS !== undefined && !isNewer) watermarks?.forget(publicKey);
   }
 }
 

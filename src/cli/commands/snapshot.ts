@@ -5,7 +5,6 @@
 
 import { resolve } from 'node:path';
 import { createSnapshot, restoreSnapshot } from '../../node/backup.ts';
-import { chainDirectory } from '../../node/chain-tool.ts';
 import { locationOfData, locationOfNetwork } from '../chain-location.ts';
 import type { SnapshotCreateFlags, SnapshotRestoreFlags } from '../flags.ts';
 import { checkNotOverwritten, checkOutside } from '../overwrite-check.ts';
@@ -18,7 +17,7 @@ export async function snapshotCreate(file: string, flags: SnapshotCreateFlags): 
   removeTemporaryFilesAtStop();
   const location = locationOfData(flags);
   checkNotOverwritten(file, flags);
-  checkOutside(file, chainDirectory(location));
+  checkOutside(file, location.dataDirectory);
   const progress = createStepProgress({ isQuiet: flags.json === true });
   const copied = createSnapshot(location, resolve(file), ({ step, fraction }) => progress.show(step, fraction));
   const { height, blockId, digest } = await copied.finally(() => progress.end());

@@ -29,8 +29,10 @@ interface PooledWithoutSignatures {
   readonly lacks: number;
 }
 
-/** HTTP status with which a node says that it did not accept the transaction. */
-const NOT_ACCEPTED = 503;
+/**
+ * Lowest HTTP status of an error of a server. A proxy can answer with such a status although the node has accepted the
+ * transaction, also with 503.
+ */
 const ERROR_OF_SERVER = 500;
 
 /**
@@ -105,8 +107,6 @@ function mayHaveArrived({ code, data }: ProtocolError): boolean {
   if (code === 'NODE_UNREACHABLE') return data['isUnsent'] !== true;
   if (code !== 'NODE_ANSWER_UNEXPECTED') return false;
   const status = Number(data['status']);
-  // A proxy in front of the node can also answer with this status, after the node has received the request.
-  if (status === NOT_ACCEPTED) return data['isOfNode'] !== true;
   return status >= ERROR_OF_SERVER || status < 300;
 }
 
@@ -152,7 +152,9 @@ function uncertain(node: NodeAsker, id: string, cause: ProtocolError): ProtocolE
 
 function reasonOf({ code, data, message }: ProtocolError): string {
   if (code === 'NODE_UNREACHABLE') return `its answer was lost: ${String(data['why'])}`;
-  return code === 'NODE_ANSWER_UNEXPECTED' ? `it answered with status ${String(data['status'])}` : message;
+  if (code !== 'NODE_ANSWER_UNEXPECTED') return message;
+  const said = data['said'] === undefined ? '' : `: ${String(data['said'])}`;
+  return `it answered with status ${String(data['status'])}${said}`;
 }
 
 function adviceFor(id: string): string {

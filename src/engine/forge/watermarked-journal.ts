@@ -158,7 +158,7 @@ export function watermarkOf(header: SignedHeader, firstBlockId: string | undefin
  * may name the same block. The watermark then counts as newer only if it records a hand-over of the delegate
  * (`movedAtS`), because the hand-over came after the signature.
  */
-function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
+export function isLater({ last: marked, movedAtS }: Watermark, last: SignedHeader | undefined): boolean {
   if (marked === undefined) return movedAtS !== undefined && last === undefined;
   if (last === undefined || marked.timestamp > last.timestamp) return true;
   return movedAtS !== undefined && marked.blockId === last.blockId;

@@ -17,11 +17,11 @@ export function writeNewFile(file: string, text: string): void {
   try {
     writeFileSync(descriptor, text);
     fsyncSync(descriptor);
+    flushNames(dirname(resolve(file)));
   } catch (error) {
     rmSync(file, { force: true });
     throw error;
   } finally {
     closeSync(descriptor);
   }
-  flushNames(dirname(resolve(file)));
 }

@@ -71,6 +71,21 @@ test('a copied watermark that is newer than the journal is used, but a newer hea
   t.deepEqual(watermarks.read(A), { last: header(8), firstBlockId: '2000' });
 });
 
+test('a copied watermark that is newer than a journal that is no copy makes the journal incomplete once', (t) => {
+  const { signing, watermarks, journal } = start([1, 2], { last: header(7), isCopied: true });
+  t.is(signing.heldSinceS(A), NOW_S);
+  const again = { journal, watermarks, observer: SILENT, nowS: NOW_S + 100, firstBlockId: () => '2000' };
+  t.is(new WatermarkedJournal(again).heldSinceS(A), NOW_S);
+});
+
+test('a copied folder begins a new wait, although its journal has an earlier one', (t) => {
+  const { signing, watermarks, journal } = start([1, 2], { last: header(7), isCopied: true }, true);
+  t.is(signing.heldSinceS(A), NOW_S);
+  journal.isCopied = true;
+  const again = { journal, watermarks, observer: SILENT, nowS: NOW_S + 100, firstBlockId: () => '2000' };
+  t.is(new WatermarkedJournal(again).heldSinceS(A), NOW_S + 100);
+});
+
 test('beside a folder that is no copy, a copied watermark counts like none', (t) => {
   const { signing, logged } = start([1, 2], { last: header(2), isCopied: true });
   t.deepEqual([signing.last(A), signing.outside(A), signing.heldSinceS(A)], [header(2), 'unknown', undefined]);
