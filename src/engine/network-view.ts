@@ -113,12 +113,17 @@ export class NetworkView {
 
   /**
    * Returns the height that the largest number of connected peers announce; 0 if no connected peer announces a height.
-   * If several heights are equally frequent, the result is the lowest of them.
+   * If several heights are equally frequent, the result is the lowest of them. If this node dialled any of the peers that
+   * announce a height, or if the operator named any of them, the other peers do not count. The reference counts all
+   * connected peers.
    */
   networkHeight(): number {
     const counts = new Map<number, number>();
-    for (const { info } of this.#dependencies.transport.connections()) {
-      if (info.height !== undefined) counts.set(info.height, (counts.get(info.height) ?? 0) + 1);
+    const announced = this.#dependencies.transport.connections().filter(({ info }) => info.height !== undefined);
+    const chosen = announced.filter((connection) => this.isChosen(connection));
+    for (const { info } of chosen.length > 0 ? chosen : announced) {
+      const { height = 0 } = info;
+      counts.set(height, (counts.get(height) ?? 0) + 1);
     }
     const [best] = [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b);
     return best?.[0] ?? 0;

@@ -51,6 +51,14 @@ test('many inbound peers cannot outvote a peer that the operator named, even an 
   t.is(peers(['10.0.0.1:5000']).lowConsensusReason(51), undefined);
 });
 
+test('the height of the network comes from the dialled and named peers, if there are any', async (t) => {
+  const peers = await viewWith([['ours', 'inbound'], ...strangers]);
+  t.is(peers().networkHeight(), 4);
+  t.is(peers(['10.0.0.1:5000']).networkHeight(), 10);
+  t.is((await viewWith([['ours', 'outbound'], ...strangers]))().networkHeight(), 10);
+  t.is((await viewWith([]))().networkHeight(), 0);
+});
+
 test('when the dialled peers disagree with us, the share of all peers may still suffice', async (t) => {
   const view = (
     await viewWith([
