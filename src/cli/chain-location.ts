@@ -4,6 +4,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { bloomeryHome, findNetworkDirectory, loadNetwork, type Network } from '../config/network.ts';
 import { chainDirectory, type ChainLocation } from '../node/chain-tool.ts';
+import { journalFileOf } from '../node/journal-file.ts';
 import { usageError } from './error-lines.ts';
 import { printStderr } from './output.ts';
 
@@ -36,12 +37,17 @@ export function dataFolderOf(dataDir: string | undefined, home: string): string 
  * Returns the location of the chain of `flags.network`. The data folder of the chain is in the folder of `--data-dir`,
  * or without this option in the folder that `bloomeryHome` returns. The chain need not exist.
  *
- * @throws ProtocolError in the same cases as `findNetworkDirectory`, `loadNetwork` and `dataFolderOf`
+ * @throws ProtocolError `USAGE` if the folder is itself the data folder of a chain; errors of `findNetworkDirectory`,
+ *   `loadNetwork` and `dataFolderOf`
  */
 export function locationOfNetwork(flags: LocationFlags & { readonly network: string }): NetworkChainLocation {
   const home = bloomeryHome(process.env);
   const network = loadNetwork(findNetworkDirectory(flags.network, home));
-  const dataDirectory = join(dataFolderOf(flags.dataDir, home), network.name);
+  const folder = dataFolderOf(flags.dataDir, home);
+  const dataDirectory = join(folder, network.name);
+  // Otherwise a command would begin a second chain, or a second signing record, inside the data folder of the first.
+  if (!existsSync(dataDirectory) && (holdsChain(folder) || existsSync(journalFileOf(folder))))
+    throw usageError(`--data-dir ${folder} is itself the data folder of a chain: name its parent folder`);
   return { network, dataDirectory, onBackfill };
 }
 

@@ -29,6 +29,8 @@ test.serial('each option is shown with its value and its origin; secrets are hid
   t.deepEqual(rowOf('forging.defaultPassword').slice(1), ['***', file]);
   t.is(rowOf('forging.delegates')[1], `${KEY}|***`);
   t.deepEqual(rowOf('forging.riskDoubleForging').slice(1), ['true', 'default']);
+  t.regex(rowOf('forging.watermarkFolder')[1] ?? '', /^bloomery.signed below \$XDG_STATE_HOME/);
+  t.is(rowOf('log.file')[1], 'none');
   t.false(stdout.includes('opens everything') || stdout.includes('cipherText'));
 
   const json = JSON.parse((await runCli([...args, '--json'])).stdout) as Untyped;

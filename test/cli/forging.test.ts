@@ -434,6 +434,19 @@ test.serial('an export whose output cannot be written has ended the signing', as
   t.not(watermarks.read(A)?.movedAtS, undefined);
 });
 
+test.serial('a data folder inside another data folder is refused, and the record stays unused', async (t) => {
+  const { folder, withNode, run, isCopy } = machine(t);
+  withNode('data', (journal) => journal.record(A, HEADER));
+  await run('export', 'record.json', 'data');
+  const inner = join('data', 'devnet');
+  const { code, stderr } = await run('import', 'record.json', inner);
+  t.is(code, 2);
+  t.regex(stderr, /is itself the data folder of a chain: name its parent folder\n$/);
+  t.false(isCopy('record.json'));
+  t.false(existsSync(join(folder, inner, 'devnet')));
+  t.is((await run('import', 'record.json', 'data')).code, 0);
+});
+
 /** Lets the file system refuse an operation until the end of the test. */
 function failing<K extends 'fsyncSync' | 'renameSync'>(
   t: ExecutionContext,

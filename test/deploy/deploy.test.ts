@@ -140,6 +140,11 @@ test('the systemd unit starts a node with valid flags, in folders that systemd c
   const [, configuration] = /^ConfigurationDirectory=(\w+)$/m.exec(unit) ?? [];
   t.true(words.includes(`/etc/${configuration}/config.json5`));
   t.regex(unit, new RegExp(`^EnvironmentFile=-/etc/${configuration}/`, 'm'));
+  const [, logs] = /^LogsDirectory=(\w+)$/m.exec(unit) ?? [];
+  t.true(
+    read('../guides/operate.md').includes(`file: '/var/log/${logs}/`),
+    'the guide names a folder that the unit allows',
+  );
 });
 
 test("systemd and Docker allow more memory than the node's limit, and a longer wait than its watchdog", (t) => {

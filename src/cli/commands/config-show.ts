@@ -29,7 +29,11 @@ export function configShow(flags: ConfigShowFlags): void {
   }
   const rows = options.map(({ named, value, origin }) => {
     const unit = named.option.unit === undefined ? '' : ` ${named.option.unit}`;
-    return [named.path, `${textOf(masked(named, value))}${unit}`, originOf(named, origin)] as const;
+    const { defaultText, secret } = named.option;
+    // Without a value, such an option has a default that depends on the machine.
+    const shown =
+      value === '' && defaultText !== undefined && secret !== true ? defaultText : textOf(masked(named, value));
+    return [named.path, `${shown}${unit}`, originOf(named, origin)] as const;
   });
   const width = (column: 0 | 1): number => Math.min(60, Math.max(...rows.map((row) => row[column].length)));
   const [names, values] = [width(0), width(1)];

@@ -59,7 +59,8 @@ export class WatermarkedJournal implements SigningJournal {
     for (const delegate of journal.delegates()) {
       const watermark = this.#readWatermark(delegate);
       const last = journal.last(delegate);
-      if (watermark !== undefined && isLater(watermark, last)) {
+      const isMoveKnown = journal.movedAtS(delegate) !== undefined && watermark?.last?.blockId === last?.blockId;
+      if (watermark !== undefined && isLater(watermark, last) && !isMoveKnown) {
         this.#later.set(delegate, watermark);
         const fields = { delegate, journalHeight: last?.height, signedHeight: watermark.last?.height };
         const message = 'the data folder is older than the last signature: the node uses the watermark';

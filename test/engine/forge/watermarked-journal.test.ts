@@ -131,8 +131,22 @@ test('a watermark of a record that was handed over, or beside a record of the de
 });
 
 test('a record that was handed over stays marked so when its folder is restored', (t) => {
-  const { signing } = start([1, 2], { last: header(2), movedAtS: 77 });
+  const { signing, logged } = start([1, 2], { last: header(2), movedAtS: 77 });
   t.is(signing.movedAtS(A), 77);
+  t.deepEqual(logged, ['FORGING_FOLDER_RESTORED']);
+});
+
+test('a record that was handed over, and whose folder says so too, is no restored folder', (t) => {
+  const journal = new MemoryJournal();
+  journal.record(A, header(2));
+  journal.move(A, 77);
+  const watermarks = new MemoryWatermarks();
+  watermarks.write(A, { last: header(2), movedAtS: 77 });
+  const logged: string[] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code) => logged.push(code) };
+  const signing = new WatermarkedJournal({ journal, watermarks, observer, nowS: NOW_S, firstBlockId: () => '2000' });
+  t.is(signing.movedAtS(A), 77);
+  t.deepEqual(logged, []);
 });
 
 test('a node that signs by its folder alone reads and creates no watermark, but updates an existing one', (t) => {
