@@ -9,6 +9,7 @@ import { firstHeightOf, ownerOfSlot, roundOf } from '../../protocol/rounds.ts';
 import { slotAt } from '../../protocol/slots.ts';
 import type { PublicKey } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
+import { isOrderCertain } from '../slot-owners.ts';
 import { causeOf, isSetPast, type Passage } from './clock-watch.ts';
 
 export interface SleptSlotsDependencies {
@@ -37,7 +38,9 @@ export class SleptSlots {
   /**
    * Logs our slots that passed since the last check and have no block. Looks back over at most `activeDelegates` slots.
    * Leaves out the slot of the last check and the current slot. In these two slots, the scheduler ran, so other log
-   * lines explain why a block is missing. The first call logs nothing, unless `pass` was called before.
+   * lines explain why a block is missing. The first call logs nothing, unless `pass` was called before. If a later round
+   * may have begun before the slot, the line has the field `orderOfHeight`, as the lines of `missed-slot-log.ts`: by the
+   * order of another round, another delegate may own the slot.
    *
    * @param passage changes of the clocks since the last check; undefined if unknown
    */
@@ -59,14 +62,16 @@ export class SleptSlots {
       passage !== undefined && isSetPast(passage)
         ? (['FORGING_SLOT_SKIPPED', 'the clock was set past a slot of ours'] as const)
         : (['FORGING_SLOT_SLEPT', 'a slot of ours passed while the node was busy or asleep'] as const);
+    const height = tip.header.height + 1;
     for (let slept = Math.max(first, orderSince); slept < slot; slept += 1) {
       const delegate = ownerOfSlot(forgers, slept, rules.params);
       if (delegate === undefined || !isEnabled(delegate) || filled.has(slept)) continue;
-      const height = tip.header.height + 1;
-      observer.log('warn', code, message, {
+      const isOurs = isOrderCertain(tip.header, slept, rules.params);
+      observer.log('warn', code, isOurs ? message : `${message}, by an order of delegates that may be out of date`, {
         slot: slept,
         delegate,
         height,
+        ...(isOurs ? {} : { orderOfHeight: height }),
         ...(reason === undefined ? {} : { reason }),
       });
     }

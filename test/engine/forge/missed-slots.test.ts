@@ -1,4 +1,5 @@
 import test from 'ava';
+import { lastHeightOf, roundOf } from '../../../src/protocol/rounds.ts';
 import { slotAt } from '../../../src/protocol/slots.ts';
 import { ACTIVE_DELEGATES } from '../../../src/protocol/params.ts';
 import { setUpForging, type LoggedEvent } from './forging-fixture.ts';
@@ -104,6 +105,26 @@ test('slots missed while the machine slept are logged after it wakes, each with 
     missed.length,
   );
   t.true(chain.tip.header.height > forged);
+});
+
+test('a slept slot in which a later round may have begun is logged with the height of its order', async (t) => {
+  const { scheduler, pass, logged, sleep, chain } = setUpForging();
+  scheduler.start();
+  await pass(10);
+  const { params } = chain.rules;
+  const { height, timestamp } = chain.tip.header;
+  const certainUntil = slotAt(timestamp, params) + lastHeightOf(roundOf(height + 1, params), params) - height;
+  sleep(150);
+  await pass(1);
+  await scheduler.stop();
+  const slept = logged.filter(({ code }) => code === 'FORGING_SLOT_SLEPT').map(({ fields }) => fields);
+  const [certain, uncertain] = [
+    slept.filter(({ slot }) => Number(slot) <= certainUntil),
+    slept.filter(({ slot }) => Number(slot) > certainUntil),
+  ];
+  t.true(certain.length > 0 && uncertain.length > 0, `${certain.length} ${uncertain.length}`);
+  t.true(certain.every((fields) => !('orderOfHeight' in fields)));
+  t.true(uncertain.every(({ orderOfHeight }) => orderOfHeight === height + 1));
 });
 
 test('slots missed in a sleep are logged even when a later block of another node arrives first', async (t) => {
