@@ -355,8 +355,11 @@ function machine(t: ExecutionContext) {
       const journal = openJournal(journalFileOf(join(folder, name, 'devnet')));
       const watermarks = new WatermarkFiles(signed, networkIdentifier, SILENT);
       const options = { journal, watermarks, observer: SILENT, nowS: 500, firstBlockId: () => undefined };
-      work(new WatermarkedJournal(options));
-      journal.close();
+      try {
+        work(new WatermarkedJournal(options));
+      } finally {
+        journal.close();
+      }
     },
     run: (command: 'export' | 'import', file: string, name: string) =>
       runCli(['forging', command, join(folder, file), '--network', 'devnet', '--data-dir', join(folder, name)], {
