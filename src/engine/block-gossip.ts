@@ -13,10 +13,11 @@ import type { PeerId, Transport } from '../ports/transport.ts';
 import type { Generation } from '../protocol/params.ts';
 import type { Codec } from '../protocol/rules.ts';
 import type { Block, BlockId } from '../protocol/types.ts';
-import { BlockRejected, type BlockRejectionCode } from '../protocol/verdict.ts';
+import { BlockRejected, type BlockRejectionCode, isByClock } from '../protocol/verdict.ts';
 import type { BlockImporter } from './block-importer.ts';
 import { BlockSender } from './block-sender.ts';
 import type { Chain } from './chain.ts';
+import type { BlockArrival } from './peers/clock-offset.ts';
 
 /**
  * Maximum number of ids in `#seenBlocks`, and of digests in `#refusedDocuments`. Without these two maps, the node would
@@ -45,11 +46,11 @@ export interface BlockGossipDependencies {
   readonly gossipTargets: () => readonly PeerId[];
   readonly penalise: (peerId: PeerId, code: string, detail: string) => void;
   /**
-   * Called in three cases: after the node has imported a block from a peer, after a peer has sent a block whose id is
-   * in `#seenBlocks`, and after the node has refused a block because of its timestamp. In the third case, the clock of
-   * this node or of the forger may be wrong.
+   * Called in three cases: after the node has imported a block from a peer (kind `imported`), after a peer has sent a
+   * block whose id is in `#seenBlocks` (kind `known`), and after the node has refused a block because its slot has not
+   * begun (kind `early`). In the third case, the clock of this node or of the forger may be wrong.
    */
-  readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number) => void;
+  readonly noteBlockTime: (peerId: PeerId, block: Block, receivedMs: number, kind: BlockArrival['kind']) => void;
   readonly synchronizer: { readonly syncing: boolean; trigger(peerId?: PeerId, shown?: Block): void };
 }
 
@@ -93,7 +94,7 @@ export class BlockGossip {
       return;
     }
     if (this.#seenBlocks.has(block.id)) {
-      noteBlockTime(peerId, block, receivedMs);
+      noteBlockTime(peerId, block, receivedMs, 'known');
       return;
     }
     const digest = sha256Hex(utf8(JSON.stringify(json)));
@@ -102,7 +103,7 @@ export class BlockGossip {
     switch (outcome.kind) {
       case 'applied':
         this.#seenBlocks.set(block.id, true);
-        noteBlockTime(peerId, block, receivedMs);
+        noteBlockTime(peerId, block, receivedMs, 'imported');
         return;
       case 'ignored':
         // The node remembers the digest of the block's whole JSON, and not the block's id. The id and the signature of
@@ -112,7 +113,8 @@ export class BlockGossip {
         return;
       case 'refused':
         if (!CLOCK_DEPENDENT_REJECTIONS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);
-        if (outcome.rejection.code === 'BLOCK_TIMESTAMP_INVALID') noteBlockTime(peerId, block, receivedMs);
+        if (outcome.rejection.code === 'BLOCK_TIMESTAMP_INVALID' && isByClock(outcome.rejection))
+          noteBlockTime(peerId, block, receivedMs, 'early');
         penalise(peerId, outcome.rejection.code, outcome.rejection.message);
         return;
       case 'betterChain':

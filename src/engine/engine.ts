@@ -219,10 +219,11 @@ export class Engine {
       cutWasteful: (peerId) => {
         if (this.verificationBudget.isWasteful(sourceOf(peerId))) this.peers.cutWasteful(peerId);
       },
-      noteBlockTime: (peerId, { timestamp }, receivedMs) => {
+      noteBlockTime: (peerId, { id: blockId, timestamp }, receivedMs, kind) => {
         // The chain clock (`#chainClock`) is ahead of the process clock (`clock`) by this time.
         const aheadMs = this.#chainClock.nowMs() - clock.nowMs();
-        this.clockOffset.addSample(peerId, rules.params.epochMs + timestamp * 1000, receivedMs + aheadMs);
+        const slotStartMs = rules.params.epochMs + timestamp * 1000;
+        this.clockOffset.addSample(peerId, { blockId, slotStartMs, receivedMs: receivedMs + aheadMs, kind });
       },
       synchronizer: this.synchronizer,
     });
@@ -334,7 +335,10 @@ export class Engine {
           poolFetches -= 1;
         });
       },
-      disconnected: (peerId) => this.#gossip.disconnected(peerId),
+      disconnected: (peerId) => {
+        this.#gossip.disconnected(peerId);
+        this.clockOffset.disconnected(peerId);
+      },
     });
     this.#armPool();
     this.#gossip.start();

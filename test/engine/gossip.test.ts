@@ -66,7 +66,8 @@ function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' |
       const code = refuse(block);
       if (code === undefined) return Promise.resolve({ kind: 'applied' });
       if (code === 'passOver') return Promise.resolve({ kind: 'ignored', status: 'discard' });
-      return Promise.resolve({ kind: 'refused', rejection: new BlockRejected(code, 'refused') });
+      const data = Reflect.get(block, 'isOld') === true ? { slot: 4, currentSlot: 5 } : { slot: 6, currentSlot: 5 };
+      return Promise.resolve({ kind: 'refused', rejection: new BlockRejected(code, 'refused', data) });
     },
   };
   const gossip = new Gossip({
@@ -74,7 +75,7 @@ function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' |
     chain,
     importer,
     penalise: (_peerId: string, code: string) => penalties.push(code),
-    noteBlockTime: (peerId: string, { id }: Block) => timed.push(`${peerId} ${id}`),
+    noteBlockTime: (peerId, { id }, _receivedMs, kind) => timed.push(`${peerId} ${id} ${kind}`),
   });
   gossip.start();
   const give = async (block: JsonObject, from = '10.0.0.1:5000'): Promise<void> => {
@@ -127,13 +128,15 @@ test('the arrival time of a block measures the clock of its sender, unless the b
   const codes: Readonly<Record<string, BlockRejectionCode>> = {
     '2': 'BLOCK_TIMESTAMP_INVALID',
     '3': 'BLOCK_SIGNATURE_INVALID',
+    '4': 'BLOCK_TIMESTAMP_INVALID',
   };
   const { give, timed } = setUpGossip((block) => codes[block.id]);
   await give({ id: '1' });
   await give({ id: '1' }, '10.0.0.2:5000');
   await give({ id: '2' });
   await give({ id: '3' });
-  t.deepEqual(timed, ['10.0.0.1:5000 1', '10.0.0.2:5000 1', '10.0.0.1:5000 2']);
+  await give({ id: '4', isOld: true });
+  t.deepEqual(timed, ['10.0.0.1:5000 1 imported', '10.0.0.2:5000 1 known', '10.0.0.1:5000 2 early']);
 });
 
 /**

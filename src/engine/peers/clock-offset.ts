@@ -8,10 +8,16 @@ import { LruMap } from '../../primitives/bounded.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LogFields, Observer } from '../../ports/observer.ts';
 import type { PeerId } from '../../ports/transport.ts';
+import type { BlockId } from '../../protocol/types.ts';
 import { ipOf, isLoopback } from './addresses.ts';
 
 /** Maximum number of peers whose samples are stored. */
 const PEERS_MAX = 256;
+/**
+ * Number of the newest imported blocks that still give samples. A peer can send a copy of an older block at any time, so
+ * such a copy shows nothing. After a blocked connection, an honest peer also sends such copies.
+ */
+const BLOCKS_MAX = 4;
 /**
  * Maximum number of stored samples of each peer. A sample records the arrival of one block from the peer. A slow
  * connection can make a block late, but never early. `estimateMs` and `verdict` therefore use only the sample of the
@@ -27,6 +33,11 @@ const SAMPLES_MIN = 3;
  */
 const PEERS_MIN = 2;
 const SAMPLE_AGE_MS_MAX = 3_600_000;
+/**
+ * Time in milliseconds for which the samples of a peer still count after the peer has disconnected. Without this time, a
+ * short loss of all connections would hide that our clock is wrong.
+ */
+const DISCONNECTED_MS_MAX = 60_000;
 /**
  * Two clocks agree if they differ by less than this number of milliseconds. Even if the clocks are equal, a block may
  * arrive up to two seconds after the start of its slot. A delay of less than two seconds therefore does not show a
@@ -64,8 +75,24 @@ interface Voice {
 }
 
 interface Sample {
+  readonly blockId: BlockId;
   readonly offsetMs: number;
   readonly atMs: number;
+}
+
+/** The arrival of a block from a peer. */
+export interface BlockArrival {
+  readonly blockId: BlockId;
+  /** Start of the block's slot; Unix time in milliseconds. */
+  readonly slotStartMs: number;
+  /** Arrival of the block; Unix time in milliseconds. */
+  readonly receivedMs: number;
+  /**
+   * - `imported`: the node imported the block from this peer. Only early copies of the block may have arrived before.
+   * - `known`: the node had already imported or forged the block.
+   * - `early`: the node refused the block because its slot had not begun. Our clock may be the cause of the refusal.
+   */
+  readonly kind: 'imported' | 'known' | 'early';
 }
 
 export class ClockOffset {
@@ -73,6 +100,11 @@ export class ClockOffset {
   readonly #observer: Observer;
   /** The samples of each peer, oldest first. */
   readonly #samples = new Map<PeerId, readonly Sample[]>();
+  /**
+   * For each of the newest `BLOCKS_MAX` imported blocks, oldest first: the start of its slot minus the arrival of the
+   * imported copy, in milliseconds; 0 if the node refused an earlier copy because the slot had not begun.
+   */
+  readonly #blockOffsetsMs = new Map<BlockId, number>();
   /**
    * Peers that sent a block recently, at most `PEERS_MAX`. When `#samples` has more than `PEERS_MAX` peers, the class
    * drops the samples of all peers that are not in `#recent`.
@@ -93,22 +125,45 @@ export class ClockOffset {
   }
 
   /**
-   * Records the arrival of a block from a peer. The caller reports each block that a peer sends by gossip and that this
-   * node has imported or forged, even if the node already had the block. The caller also reports a block that this node
-   * refused because of its timestamp, because the refusal may be the fault of our clock.
+   * Records the arrival of a block from a peer. The first copy of a recent block from a peer is a sample of this peer.
    *
-   * @param slotStartMs start of the block's slot; Unix time in milliseconds
-   * @param receivedMs arrival of the block; Unix time in milliseconds
+   * If a copy arrives before the slot of the block has begun, our clock is behind the clock of the block's forger. A
+   * late copy proves nothing, because the peer may have received the block late, or may have kept the block back. Only
+   * the earliest copy from any peer shows how late the block can be because of our clock. The offset of a late copy is
+   * therefore computed from the arrival of the earliest copy. A block that the node forged has no such arrival, so
+   * copies of this block are no samples.
    */
-  addSample(peerId: PeerId, slotStartMs: number, receivedMs: number): void {
-    this.#recent.set(peerId, true);
+  addSample(peerId: PeerId, { blockId, slotStartMs, receivedMs, kind }: BlockArrival): void {
+    if (kind === 'imported') this.#recordImport(blockId, slotStartMs - receivedMs);
+    const blockOffsetMs = kind === 'early' ? slotStartMs - receivedMs : this.#blockOffsetsMs.get(blockId);
+    if (blockOffsetMs === undefined) return;
     const before = this.#samples.get(peerId) ?? [];
-    const sample = { offsetMs: slotStartMs - receivedMs, atMs: receivedMs };
+    if (before.some((sample) => sample.blockId === blockId)) return;
+    this.#recent.set(peerId, true);
+    const sample = { blockId, offsetMs: blockOffsetMs, atMs: receivedMs };
     this.#samples.set(peerId, [...before, sample].slice(-SAMPLES_PER_PEER));
     if (this.#samples.size > PEERS_MAX) {
       for (const known of [...this.#samples.keys()]) if (!this.#recent.has(known)) this.#samples.delete(known);
     }
     this.#warn();
+  }
+
+  #recordImport(blockId: BlockId, offsetMs: number): void {
+    // Before the import of a block, only early copies of the block are samples.
+    const wasEarly = [...this.#samples.values()].some((samples) =>
+      samples.some((sample) => sample.blockId === blockId),
+    );
+    this.#blockOffsetsMs.set(blockId, wasEarly ? 0 : offsetMs);
+    const [oldest] = this.#blockOffsetsMs.keys();
+    if (this.#blockOffsetsMs.size > BLOCKS_MAX && oldest !== undefined) this.#blockOffsetsMs.delete(oldest);
+  }
+
+  /** Lets the samples of a peer expire after `DISCONNECTED_MS_MAX`, because the peer has disconnected. */
+  disconnected(peerId: PeerId): void {
+    const samples = this.#samples.get(peerId);
+    const atMsMax = this.#clock.nowMs() - SAMPLE_AGE_MS_MAX + DISCONNECTED_MS_MAX;
+    const aged = samples?.map((sample) => ({ ...sample, atMs: Math.min(sample.atMs, atMsMax) }));
+    if (aged !== undefined) this.#samples.set(peerId, aged);
   }
 
   /**
@@ -123,8 +178,12 @@ export class ClockOffset {
       else
         this.#samples.set(
           peerId,
-          samples.map(({ offsetMs, atMs }) => ({ offsetMs: offsetMs - byMs, atMs: atMs + byMs })),
+          samples.map(({ blockId, offsetMs, atMs }) => ({ blockId, offsetMs: offsetMs - byMs, atMs: atMs + byMs })),
         );
+    }
+    for (const [blockId, offsetMs] of [...this.#blockOffsetsMs]) {
+      if (byMs === undefined) this.#blockOffsetsMs.delete(blockId);
+      else this.#blockOffsetsMs.set(blockId, offsetMs - byMs);
     }
   }
 
@@ -184,8 +243,9 @@ export class ClockOffset {
   /**
    * Returns the offset of the given peers' clocks if enough of these peers agree; otherwise undefined. Only peers with
    * at least `SAMPLES_MIN` recent samples count. Enough peers agree if the clocks of at least two peers, and of more
-   * than half of the peers that count, are all ahead, or all behind, by more than `limitMs`. As in `verdict`, all peers
-   * at one IP address count as one peer.
+   * than half of the peers that count, are all ahead, or all behind, by more than `limitMs`. Peers can be behind only if
+   * also each of the newest `BLOCKS_MAX` imported blocks arrived that late, whoever sent it. As in `verdict`, all peers at
+   * one IP address count as one peer.
    *
    * The node does not forge while the result is defined, so an outdated result would cost slots. The method therefore
    * computes offsets in such a way that a peer's offset falls below the limit as soon as one block of this peer arrives
@@ -204,7 +264,10 @@ export class ClockOffset {
       if (offsetMs !== undefined) byAddress.set(isLoopback(ip) ? peerId : ip, offsetMs);
     }
     const voices = [...byAddress.values()];
-    for (const beyond of [voices.filter((ms) => ms > limitMs), voices.filter((ms) => ms < -limitMs)]) {
+    // Otherwise, peers could send only blocks that were late for another reason, and no blocks that are on time.
+    const areAllBlocksLate = Math.max(...this.#blockOffsetsMs.values()) < -limitMs;
+    const behind = areAllBlocksLate ? voices.filter((ms) => ms < -limitMs) : [];
+    for (const beyond of [voices.filter((ms) => ms > limitMs), behind]) {
       if (beyond.length < PEERS_MIN || 2 * beyond.length <= voices.length) continue;
       return beyond.sort((a, b) => a - b)[beyond.length >> 1];
     }

@@ -18,9 +18,18 @@ function setUpEstimate() {
     observe: () => undefined,
   };
   const estimate = new ClockOffset({ nowMs: () => now.ms }, observer);
-  /** Adds blocks of a peer to the estimate. The slot of each block starts `offsetMs` after the block arrives. */
+  let blocks = 0;
+  /**
+   * Adds blocks of a peer to the estimate. The slot of each block starts `offsetMs` after the block arrives. No other
+   * peer sends these blocks.
+   */
   const receive = (peerId: string, ...offsetsMs: number[]) => {
-    for (const offsetMs of offsetsMs) estimate.addSample(peerId, now.ms + offsetMs, now.ms);
+    for (const offsetMs of offsetsMs) {
+      blocks += 1;
+      const kind = offsetMs > 0 ? 'early' : 'imported';
+      const slotStartMs = now.ms + offsetMs;
+      estimate.addSample(peerId, { blockId: `${blocks}`, slotStartMs, receivedMs: now.ms, kind });
+    }
   };
   return { estimate, receive, warnings, now };
 }
@@ -151,4 +160,82 @@ test('a clock that is set while the node runs is compared at once with the earli
   t.is(estimate.verdict(), undefined);
   estimate.wasSet(undefined);
   t.is(estimate.estimateMs(), undefined);
+});
+
+/** Adds a copy of an imported or forged block, `delayMs` after the start of its slot. */
+function repeat({ estimate, now }: ReturnType<typeof setUpEstimate>, peerId: string, blockId: string, delayMs: number) {
+  estimate.addSample(peerId, { blockId, slotStartMs: now.ms - delayMs, receivedMs: now.ms, kind: 'known' });
+}
+
+test('a late copy of a block counts with the arrival of the earliest copy', (t) => {
+  const stage = setUpEstimate();
+  const { estimate, now } = stage;
+  const [honest, a, b] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
+  for (const [delayMs, expectedMs] of [
+    [100, undefined],
+    [20_000, -20_000],
+  ] as const) {
+    for (let block = 0; block < 8; block += 1) {
+      const blockId = `${delayMs} ${block}`;
+      const slotStartMs = now.ms - delayMs;
+      estimate.addSample(honest, { blockId, slotStartMs, receivedMs: now.ms, kind: 'imported' });
+      now.ms += 12_000;
+      for (const peer of [a, b]) repeat(stage, peer, blockId, delayMs + 12_000);
+    }
+    t.is(estimate.agreedMs([honest, a, b], 10_000), expectedMs);
+  }
+});
+
+test('peers that deliver nothing but late blocks are not believed while other blocks arrive on time', (t) => {
+  const { estimate, receive } = setUpEstimate();
+  const [honest, ...others] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
+  receive(honest, -100, -100, -100);
+  for (const peer of others) receive(peer, -30_000, -30_000, -30_000);
+  t.is(estimate.agreedMs([honest, ...others], 10_000), -30_000);
+  receive(honest, -100);
+  t.is(estimate.agreedMs([honest, ...others], 10_000), undefined);
+});
+
+test('a block that first arrives too early is not late when it arrives again', (t) => {
+  const { estimate, now } = setUpEstimate();
+  const peers = ['1.0.0.1:5000', '1.0.0.2:5000'];
+  for (const blockId of ['1', '2', '3', '4']) {
+    const slotStartMs = now.ms + 200;
+    estimate.addSample('1.0.0.3:5000', { blockId, slotStartMs, receivedMs: now.ms, kind: 'early' });
+    now.ms += 20_000;
+    for (const peer of peers) {
+      const kind = peer === peers[0] ? 'imported' : 'known';
+      estimate.addSample(peer, { blockId, slotStartMs, receivedMs: now.ms, kind });
+    }
+  }
+  t.is(estimate.agreedMs(peers, 10_000), undefined);
+  t.is(estimate.verdict(), undefined);
+});
+
+test('only the first copy of a recent block that another node forged is a sample', (t) => {
+  const stage = setUpEstimate();
+  const [first, ...others] = ['1.0.0.1:5000', '1.0.0.2:5000', '1.0.0.3:5000'] as const;
+  stage.receive(first, -100, -100, -100, -100, -100, -100);
+  for (const peer of others) {
+    for (const blockId of ['6', '6', '6', 'forged', 'forged again', '1', '2']) repeat(stage, peer, blockId, 200);
+    for (const blockId of ['early', 'early', 'early']) {
+      const [slotStartMs, receivedMs] = [stage.now.ms + 500, stage.now.ms];
+      stage.estimate.addSample(peer, { blockId, slotStartMs, receivedMs, kind: 'early' });
+    }
+  }
+  t.is(stage.estimate.estimateMs(), undefined, 'each of the others has two samples');
+  for (const peer of others) repeat(stage, peer, '5', 200);
+  t.is(stage.estimate.estimateMs(), 500);
+});
+
+test('after a peer has disconnected, its samples count for one more minute', (t) => {
+  const { estimate, receive, now } = setUpEstimate();
+  const peers = ['1.0.0.1:5000', '1.0.0.2:5000'];
+  for (const peer of peers) receive(peer, 30_000, 30_000, 30_000);
+  for (const peer of peers) estimate.disconnected(peer);
+  now.ms += 60_000;
+  t.is(estimate.verdict()?.kind, 'own', 'the connections may be back soon');
+  now.ms += 1;
+  t.is(estimate.verdict(), undefined);
+  t.is(estimate.agreedMs(peers, 10_000), undefined);
 });

@@ -2,7 +2,10 @@
 
 import test from 'ava';
 
+import type { NodeInfo, PeerId, PeerMessage } from '../../../src/ports/transport.ts';
+import type { JsonObject } from '../../../src/protocol/types.ts';
 import { ScriptedWorld } from '../scripted-world.ts';
+import { silentHandlers } from '../silent-handlers.ts';
 
 test('a clock 30 s fast and one 30 s slow delay no other node, and their nodes follow', async (t) => {
   const scripted = await ScriptedWorld.begin({ nodes: 7 });
@@ -91,4 +94,105 @@ test('with three nodes, only the node with the wrong clock reports its clock; wi
     });
     t.deepEqual(logged, codes);
   }
+});
+
+test('a node notices that its own clock is 5 s or 20 s fast or slow', async (t) => {
+  for (const skewMs of [5_000, -5_000, 20_000, -20_000]) {
+    const scripted = await ScriptedWorld.begin({ nodes: 4, network: { delegates: 12, activeDelegates: 12 } });
+    await scripted.slots(10);
+    scripted.node(3).skewMs = skewMs;
+    await scripted.slots(40);
+    t.is(scripted.countOf('CLOCK_OFFSET', 3), 1, `${skewMs}`);
+    for (const other of [0, 1, 2]) t.is(scripted.countOf('CLOCK_OFFSET', other), 0, `${skewMs}`);
+  }
+});
+
+const INFO: NodeInfo = {
+  os: 'sim',
+  version: '3.0.2',
+  wsPort: 6000,
+  httpPort: 0,
+  protocolVersion: '2.0',
+  nonce: 'repeater00000000',
+  height: 1,
+  blockVersion: 2,
+  maxHeightPrevoted: 0,
+  lastBlockId: '42',
+};
+
+/**
+ * Begins a world of two honest nodes, and connects three peers without a chain to node 0.
+ *
+ * @param blocksOf returns the blocks that such a peer sends to node 0, `delayMs` after the peer has received a block from
+ *   node 0. Its argument is the list of all blocks that the peer has received up to this block.
+ */
+async function withRepeaters(
+  generation: 2 | 3,
+  direction: 'dialled' | 'inbound',
+  delayMs: number,
+  blocksOf: (received: readonly JsonObject[]) => readonly JsonObject[],
+): Promise<ScriptedWorld> {
+  const scripted = await ScriptedWorld.begin({ nodes: 2, network: { generation } });
+  const { wire, time } = scripted.world;
+  const node = scripted.node(0);
+  const [nodeIp = '', wsPort = ''] = node.peerId.split(':');
+  for (const ip of ['172.16.0.1', '172.17.0.1', '172.18.0.1']) {
+    const repeater = wire.transport({ ip, wsPort: 6000 });
+    const { height, id: lastBlockId } = node.tip;
+    repeater.announce({ ...INFO, protocolVersion: generation === 2 ? '1.1' : '2.0', height, lastBlockId });
+    const received: JsonObject[] = [];
+    const message = (peerId: PeerId, { kind, ...rest }: PeerMessage): void => {
+      if (kind !== 'block') return;
+      received.push(Reflect.get(rest, 'block') as JsonObject);
+      const blocks = blocksOf([...received]);
+      time.schedule(delayMs, () => {
+        for (const block of blocks) repeater.send(peerId, { kind: 'block', block });
+      });
+    };
+    await repeater.start(silentHandlers({ message }));
+    if (direction === 'dialled') void wire.at(node.peerId)?.connect({ ip, wsPort: 6000 });
+    else void repeater.connect({ ip: nodeIp, wsPort: Number(wsPort) });
+  }
+  return scripted;
+}
+
+for (const generation of [2, 3] as const) {
+  test(`dialled peers that repeat known blocks late do not pause forging, generation ${generation}`, async (t) => {
+    const scripted = await withRepeaters(generation, 'dialled', 12_000, (received) => received.slice(-8));
+    await scripted.slots(30);
+    t.is(scripted.world.wire.at(scripted.node(0).peerId)?.connections().length, 4);
+    // In generation 2, forging can also pause because too few peers have the node's tip.
+    const pauses = scripted.world.lines.filter(({ node, code }) => node === 0 && code === 'FORGING_PAUSED');
+    t.is(pauses.filter(({ fields }) => fields['cause'] === 'CLOCK_OFFSET').length, 0);
+    t.is(scripted.countOf('CLOCK_OFFSET', 0), 0);
+  });
+
+  test(`inbound peers that repeat known blocks late cause no clock warning, generation ${generation}`, async (t) => {
+    const scripted = await withRepeaters(generation, 'inbound', 12_000, (received) => received.slice(-8));
+    await scripted.slots(30);
+    t.is(scripted.world.wire.at(scripted.node(0).peerId)?.connections().length, 4);
+    t.is(scripted.countOf('CLOCK_OFFSET', 0), 0);
+    t.is(scripted.countOf('CLOCKS_DIFFER', 0), 0);
+  });
+
+  test(`several copies of a block from one peer say no more than one copy, generation ${generation}`, async (t) => {
+    const scripted = await withRepeaters(generation, 'inbound', 0, (received) => {
+      const [first] = received;
+      return first === undefined ? [] : [first, first, first];
+    });
+    await scripted.slots(2);
+    t.is(scripted.node(0).engine.clockOffset.estimateMs(), undefined);
+  });
+}
+
+test('the clock of a peer that has left is no longer reported as different', async (t) => {
+  const scripted = await ScriptedWorld.begin({ nodes: 3, network: { delegates: 12, activeDelegates: 12 } });
+  await scripted.slots(10);
+  scripted.node(2).skewMs = 30_000;
+  const { clockOffset } = scripted.node(0).engine;
+  for (let slot = 0; slot < 60 && clockOffset.verdict() === undefined; slot += 1) await scripted.slots(1);
+  t.like(clockOffset.verdict(), { kind: 'peer', peerId: scripted.node(2).peerId });
+  scripted.node(2).crash();
+  await scripted.slots(12);
+  t.is(clockOffset.verdict(), undefined);
 });
