@@ -224,7 +224,7 @@ export class Gossip {
   /**
    * Verifies the transactions of a peer in slices, so that the node handles other messages between two slices.
    *
-   * @returns the ids, as the peer states them, of the transactions that the pool examined. The result omits the
+   * @returns the ids of the transactions that the pool examined (`ReceiveReport.examined`). The result omits the
    *   transactions after an invalid transaction, and the transactions that exceed the peer's verification budget. The
    *   result includes transactions that the pool refused because it was full. The pool would also refuse them from
    *   other peers.
@@ -232,24 +232,24 @@ export class Gossip {
   async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
     const payer = payerOf(peerId);
-    const seen: unknown[] = [];
+    const seen: TransactionId[] = [];
     let sliceMs = clock.nowMs();
     for (const json of transactions) {
       if (clock.nowMs() - sliceMs >= SLICE_MS) {
         await new Promise<void>((resolve) => void clock.after(0, resolve));
-        if (this.#stopped) return idsOf(seen);
+        if (this.#stopped) return seen;
         sliceMs = clock.nowMs();
       }
-      const { accepted, refused, fault } = pool.receive([json], payer);
-      if (!refused.some(({ code }) => code === 'VERIFICATION_LIMIT')) seen.push(json);
+      const { accepted, fault, examined } = pool.receive([json], payer);
+      seen.push(...examined);
       if (fault !== undefined) {
         penalise(peerId, fault.code, fault.message);
-        return idsOf(seen);
+        return seen;
       }
       pool.verifyReceived(accepted, payer);
     }
     cutWasteful(peerId);
-    return idsOf(seen);
+    return seen;
   }
 
   /**

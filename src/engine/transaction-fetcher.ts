@@ -1,9 +1,10 @@
 /**
  * Asks peers for the transactions that they announced. The node asks each peer at a limited rate (`ports/rates.ts`). If
  * several peers announce a transaction, the node first asks only one of them. If the pool refuses the transaction, the
- * node asks another peer, because a dishonest peer can send false content for an id. Honest peers may also have a
- * transaction that the pool refuses, and would send it again and again. After `REFUSALS_MAX` refusals, the node
- * therefore asks no peer for the transaction for a minute.
+ * node asks another peer, because a dishonest peer can send a damaged copy with the same id, for example with false
+ * signatures of members of a multisignature account. Honest peers may also have a transaction that the pool refuses,
+ * and would send it again and again. After `REFUSALS_MAX` refusals, the node therefore asks no peer for the transaction
+ * for a minute. A transaction whose content has another id than the requested ids counts as a missing answer.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -76,8 +77,9 @@ export interface FetcherOptions {
    * Passes the transactions in an answer of a peer to the pool.
    *
    * @returns the ids of the transactions that the pool accepted or refused. The result omits transactions that the pool
-   *   has not examined, for example because the verification budget of the peer is used up. The peer stated the ids, so
-   *   an id may be false
+   *   has not examined, for example because the verification budget of the peer is used up. The ids belong to the
+   *   content of the transactions. An id that a peer only states must not be in the result: otherwise, peers could
+   *   cause refusals of any id
    */
   readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
   /** Called when a request, or the handling of its answer, failed. */

@@ -13,6 +13,7 @@ import {
   type TransactionRejectionCode,
 } from '../../src/protocol/verdict.ts';
 import { FAKE_CODEC, fakeBlock } from '../support/fake-codec.ts';
+import { person, PoolWorld } from '../support/pool-world.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
 
 /** Dependencies of `Gossip` without peers, blocks and transactions. */
@@ -22,7 +23,7 @@ const QUIET: GossipDependencies = {
   pool: {
     has: () => false,
     get: () => undefined,
-    receive: () => ({ accepted: [], refused: [], fault: undefined }),
+    receive: () => ({ accepted: [], refused: [], fault: undefined, examined: [] }),
     verifyReceived: () => undefined,
     addSignature: () => ({ accepted: false, code: 'TRANSACTION_INVALID', message: '', errors: [] }),
   },
@@ -222,12 +223,14 @@ function fetchStage(lookedAt: number, code: TransactionRejectionCode) {
       const limited = isLiar && level <= 0;
       const refusal =
         limited || isLiar ? new TransactionRejected(limited ? 'VERIFICATION_LIMIT' : code, []) : undefined;
-      if (refusal === undefined) here.add((json as { readonly id: string }).id);
+      const { id } = json as { readonly id: string };
+      if (refusal === undefined) here.add(id);
       const isFault = refusal?.code === 'TRANSACTION_INVALID';
       return {
         accepted: [],
         refused: refusal === undefined || isFault ? [] : [refusal],
         fault: isFault ? refusal : undefined,
+        examined: limited ? [] : [id],
       };
     },
   };
@@ -267,3 +270,35 @@ for (const [what, lookedAt, code] of [
     t.deepEqual([...here], ['good']);
   });
 }
+
+test('a refused transaction under the id of another one does not keep the other one out of the pool', async (t) => {
+  const world = new PoolWorld();
+  const [alice, bob] = [person('alice'), person('bob')];
+  world.setAccount(alice);
+  const known = world.transfer(alice, bob);
+  const wanted = world.transfer(alice, bob);
+  const id = String(wanted['id']);
+  world.pool.receive([known]);
+  const time = new VirtualTime(0);
+  const penalties: string[] = [];
+  const asked: string[] = [];
+  const transport = {
+    ...QUIET.transport,
+    request: async <R extends PeerRequest>(peerId: string): Promise<AnswerTo<R>> => {
+      asked.push(peerId);
+      return [peerId === 'honest' ? wanted : { ...known, id }] as readonly unknown[] as AnswerTo<R>;
+    },
+  };
+  const penalise = (_peerId: string, code: string): unknown => penalties.push(code);
+  const gossip = new Gossip({ ...QUIET, pool: world.pool, clock: time.clock(), transport, penalise });
+  gossip.start();
+  for (const peerId of ['liar 1', 'liar 2', 'liar 3', 'honest']) {
+    gossip.receive(peerId, { kind: 'transactionIds', ids: [id] });
+    await new Promise((resolve) => setImmediate(resolve));
+    await time.runUntil(time.nowMs + 3_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.deepEqual(asked, ['liar 1', 'liar 2', 'liar 3', 'honest']);
+  t.true(world.pool.has(id));
+  t.deepEqual(penalties, []);
+});

@@ -43,8 +43,12 @@ export function admitFromClient(
  *
  * @throws TransactionRejected; `isFaultOfSender` states whether the peer is at fault
  */
-export function admitFromPeer(context: PoolContext, queues: PoolQueues, payer: Payer, json: unknown): Pooled {
-  const transaction = context.rules.codec.transactionFromJson(json);
+export function admitFromPeer(
+  context: PoolContext,
+  queues: PoolQueues,
+  payer: Payer,
+  transaction: Transaction,
+): Pooled {
   // Peers can send far more transactions than the pool can process in its steps. If the queue `received` is full, the
   // node refuses a new transaction without checking its signature.
   if (queues.isFull('received') && !queues.has(transaction.id)) throw full(transaction.id);

@@ -66,6 +66,12 @@ export interface ReceiveReport {
    * refusal, the pool did not read the remaining transactions of the peer.
    */
   readonly fault: TransactionRejected | undefined;
+  /**
+   * Ids of the transactions that the pool accepted or refused, as the codec read them. In generation 3, the codec
+   * computes the id from the content. The list omits transactions that the codec could not read, and transactions that
+   * the pool did not check because the verification budget of the peer is used up.
+   */
+  readonly examined: readonly TransactionId[];
 }
 
 const DEFAULT_LIMITS: PoolLimits = { perQueueMax: 1000, releaseLimit: 25 };
@@ -153,25 +159,33 @@ export class TransactionPool {
   receive(jsons: readonly unknown[], payer = NO_PAYER): ReceiveReport {
     const accepted: TransactionId[] = [];
     const refused: TransactionRejected[] = [];
+    const examined: TransactionId[] = [];
     for (const json of jsons) {
       // The node can get the remaining transactions later, because other peers also announce them.
       if (!payer.mayAsk()) {
         refused.push(verificationLimit(''));
         break;
       }
+      let id: TransactionId | undefined;
       try {
-        const admit = (): Pooled => admitFromPeer(this.#context, this.#queues, payer, json);
+        const admit = (): Pooled => {
+          const read = this.#context.rules.codec.transactionFromJson(json);
+          id = read.id;
+          return admitFromPeer(this.#context, this.#queues, payer, read);
+        };
         const { transaction } = payer.charge(admit, ITEM_COST_MS.transaction);
         accepted.push(transaction.id);
+        examined.push(transaction.id);
         this.#events.received?.(transaction);
       } catch (error) {
         if (!(error instanceof TransactionRejected)) throw error;
         this.#recordRefusal(error);
-        if (isFaultOfSender(error)) return { accepted, refused, fault: error };
+        if (id !== undefined && error.code !== 'VERIFICATION_LIMIT') examined.push(id);
+        if (isFaultOfSender(error)) return { accepted, refused, fault: error, examined };
         refused.push(error);
       }
     }
-    return { accepted, refused, fault: undefined };
+    return { accepted, refused, fault: undefined, examined };
   }
 
   /**

@@ -132,7 +132,7 @@ test('transactions of a peer wait in received until they are verified, and are a
   world.setAccount(alice);
   const jsons = [world.transfer(alice, bob), world.transfer(alice, bob)];
   const ids = jsons.map((json) => String(json['id']));
-  t.deepEqual(world.pool.receive(jsons), { accepted: ids, refused: [], fault: undefined });
+  t.deepEqual(world.pool.receive(jsons), { accepted: ids, refused: [], fault: undefined, examined: ids });
   t.deepEqual(world.received, ids);
   t.is(world.pool.sizes().received, 2);
   t.deepEqual(world.verified, []);
@@ -155,6 +155,23 @@ test('a known transaction in a peer’s list does not keep the others out', (t) 
     ['TRANSACTION_KNOWN'],
   );
   t.is(report.fault, undefined);
+});
+
+test('the examined ids belong to the content, whatever ids a peer states', (t) => {
+  const world = new PoolWorld();
+  world.setAccount(alice);
+  const [known, fresh, unsigned] = [1, 2, 3].map(() => world.transfer(alice, bob));
+  world.submit(known!);
+  const id = '77';
+  const report = world.pool.receive([
+    { ...known, id },
+    { ...fresh, id },
+    { ...unsigned, id, signature: 'ab'.repeat(64) },
+  ]);
+  t.deepEqual(report.examined.slice(0, 2), [known!['id'], fresh!['id']]);
+  t.is(report.examined.length, 3);
+  t.false(report.examined.includes(id));
+  t.deepEqual(world.pool.receive([{ id, type: 8 }]).examined, [], 'a transaction that cannot be read has no id');
 });
 
 test("an invalid transaction is the peer's fault and ends the processing of its list", (t) => {
