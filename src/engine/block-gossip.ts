@@ -12,7 +12,7 @@ import { rateOf } from '../ports/rates.ts';
 import type { PeerId, Transport } from '../ports/transport.ts';
 import type { Generation } from '../protocol/params.ts';
 import type { Codec } from '../protocol/rules.ts';
-import type { Block, BlockId } from '../protocol/types.ts';
+import type { Block, BlockId, JsonObject } from '../protocol/types.ts';
 import { BlockRejected, type BlockRejectionCode, isByClock } from '../protocol/verdict.ts';
 import type { BlockImporter } from './block-importer.ts';
 import { BlockSender } from './block-sender.ts';
@@ -20,8 +20,8 @@ import type { Chain } from './chain.ts';
 import type { BlockArrival } from './peers/clock-offset.ts';
 
 /**
- * Maximum number of ids in `#seenBlocks`, and of digests in `#refusedDocuments`. Without these two maps, the node would
- * check a block again for each peer that sends it.
+ * Maximum number of entries in each of `#seenBlocks`, `#refusedHeaders` and `#refusedBlocks`. Without these maps, the
+ * node would check a block again for each peer that sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
 /**
@@ -33,10 +33,22 @@ const CLOCK_DEPENDENT_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
   'BLOCK_TIMESTAMP_INVALID',
   'BLOCK_TRANSACTION_INVALID',
 ]);
+/**
+ * Codes of rejections that depend only on the header of the block and on the chain below the block. A block with the
+ * same header is refused again, whatever its transactions are.
+ */
+const HEADER_REJECTIONS: ReadonlySet<BlockRejectionCode> = new Set([
+  'BLOCK_VERSION_INVALID',
+  'BLOCK_SIGNATURE_INVALID',
+  'BLOCK_PREVIOUS_INVALID',
+  'BLOCK_REWARD_INVALID',
+  'BLOCK_FORGER_INVALID',
+  'BLOCK_BFT_INVALID',
+]);
 
 export interface BlockGossipDependencies {
   readonly chain: Pick<Chain, 'listen'> & {
-    readonly rules: { readonly codec: Pick<Codec, 'blockFromJson' | 'blockToJson'> };
+    readonly rules: { readonly codec: Pick<Codec, 'blockFromJson' | 'blockToJson' | 'headerToJson'> };
   };
   readonly importer: Pick<BlockImporter, 'import'>;
   readonly transport: Pick<Transport, 'send'>;
@@ -60,11 +72,22 @@ export class BlockGossip {
   /** Ids of blocks that this node has forged or imported. */
   readonly #seenBlocks = new LruMap<BlockId, true>(SEEN_BLOCKS_MAX);
   /**
-   * Digests of the whole JSON documents of ignored and refused blocks. A block is missing here if the code of its
-   * refusal is in `CLOCK_DEPENDENT_REJECTIONS`. A block's id does not cover the whole block, so a damaged copy can have
-   * the id of the undamaged block. After the refusal of a damaged copy, the node must still accept the undamaged block.
+   * Digests of the headers of ignored blocks (fork choice reads only the header), and of blocks that the node refused
+   * with a code in `HEADER_REJECTIONS`. The digest is not the id of the block: the id and the signature of a block of
+   * version 0 or 1 do not cover the height. A copy with a wrong height therefore has the same id as the block with the
+   * correct height.
    */
-  readonly #refusedDocuments = new LruMap<string, true>(SEEN_BLOCKS_MAX);
+  readonly #refusedHeaders = new LruMap<string, true>(SEEN_BLOCKS_MAX);
+  /**
+   * Digests of the other refused blocks, with their transactions. A block is missing here if the code of its refusal is
+   * in `CLOCK_DEPENDENT_REJECTIONS`. A header does not cover the whole block: for example, it does not cover the
+   * signatures of members in a transaction. A damaged copy can have the header of the undamaged block. After the
+   * refusal of a damaged copy, the node must still accept the undamaged block.
+   *
+   * Both digests are digests of the JSON that the codec writes, not of the JSON that the peer sent. The codec ignores
+   * unknown members, so a peer could otherwise send one block in any number of variants.
+   */
+  readonly #refusedBlocks = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
   constructor(dependencies: BlockGossipDependencies) {
     this.#dependencies = dependencies;
@@ -97,8 +120,11 @@ export class BlockGossip {
       noteBlockTime(peerId, block, receivedMs, 'known');
       return;
     }
-    const digest = sha256Hex(utf8(JSON.stringify(json)));
-    if (this.#refusedDocuments.has(digest)) return;
+    const { codec } = chain.rules;
+    const headerDigest = digestOf(codec.headerToJson(block));
+    if (this.#refusedHeaders.has(headerDigest)) return;
+    const blockDigest = digestOf(codec.blockToJson(block));
+    if (this.#refusedBlocks.has(blockDigest)) return;
     const outcome = await importer.import(block);
     switch (outcome.kind) {
       case 'applied':
@@ -106,13 +132,10 @@ export class BlockGossip {
         noteBlockTime(peerId, block, receivedMs, 'imported');
         return;
       case 'ignored':
-        // The node remembers the digest of the block's whole JSON, and not the block's id. The id and the signature of
-        // a block of version 0 or 1 do not cover the height of the block. A copy with a wrong height therefore has the
-        // same id as the block with the correct height.
-        this.#refusedDocuments.set(digest, true);
+        this.#refusedHeaders.set(headerDigest, true);
         return;
       case 'refused':
-        if (!CLOCK_DEPENDENT_REJECTIONS.has(outcome.rejection.code)) this.#refusedDocuments.set(digest, true);
+        this.#rememberRefused(outcome.rejection.code, headerDigest, blockDigest);
         if (outcome.rejection.code === 'BLOCK_TIMESTAMP_INVALID' && isByClock(outcome.rejection))
           noteBlockTime(peerId, block, receivedMs, 'early');
         penalise(peerId, outcome.rejection.code, outcome.rejection.message);
@@ -122,10 +145,19 @@ export class BlockGossip {
     }
   }
 
+  #rememberRefused(code: BlockRejectionCode, headerDigest: string, blockDigest: string): void {
+    if (HEADER_REJECTIONS.has(code)) this.#refusedHeaders.set(headerDigest, true);
+    else if (!CLOCK_DEPENDENT_REJECTIONS.has(code)) this.#refusedBlocks.set(blockDigest, true);
+  }
+
   #send(block: Block): void {
     const { chain, gossipTargets, synchronizer } = this.#dependencies;
     this.#seenBlocks.set(block.id, true);
     if (synchronizer.syncing) return;
     this.#sender.send(chain.rules.codec.blockToJson(block), gossipTargets());
   }
+}
+
+function digestOf(json: JsonObject): string {
+  return sha256Hex(utf8(JSON.stringify(json)));
 }

@@ -13,10 +13,11 @@
  */
 
 import type { Clock } from '../ports/clock.ts';
-import type { Observer } from '../ports/observer.ts';
+import type { LogFields, Observer } from '../ports/observer.ts';
 import { momentMs, slotAt } from '../protocol/slots.ts';
 import type { Block } from '../protocol/types.ts';
 import { BlockRejected, isByClock, type ForkStatus } from '../protocol/verdict.ts';
+import { BlockWarnings } from './block-warnings.ts';
 import type { Chain } from './chain.ts';
 import { BranchRejected } from './commit.ts';
 import { SerialQueue } from './serial-queue.ts';
@@ -48,6 +49,7 @@ type Decision = { readonly kind: 'fits'; readonly status: 'extends' | 'tieBreak'
 export class BlockImporter {
   readonly #dependencies: BlockImporterDependencies;
   readonly #chain: Chain;
+  readonly #warnings: BlockWarnings;
   /**
    * Runs the imports one after the other, in the order of arrival. The next import does not begin while the worker
    * threads verify the signatures of the current block.
@@ -57,6 +59,7 @@ export class BlockImporter {
   constructor(dependencies: BlockImporterDependencies) {
     this.#dependencies = dependencies;
     this.#chain = dependencies.chain;
+    this.#warnings = new BlockWarnings(dependencies.clock, dependencies.observer);
   }
 
   /**
@@ -138,7 +141,7 @@ export class BlockImporter {
         // The signature of the header proves that the delegate in the header made the block. Without the check of the
         // signature, anybody could accuse a delegate of double forging.
         rules.screenBlock(block, verify);
-        this.#dependencies.observer.log('warn', 'BLOCK_DOUBLE_FORGING', 'a delegate forged two rival blocks', {
+        this.#warn(block, 'BLOCK_DOUBLE_FORGING', 'a delegate forged two rival blocks', {
           height: block.height,
           blockId: block.id,
           tipId: tip.header.id,
@@ -178,14 +181,15 @@ export class BlockImporter {
   }
 
   /**
-   * Turns the error of an import into the outcome of the import, and logs the refusal of the block.
+   * Turns the error of an import into the outcome of the import, and logs the refusal of the block (at a limited rate:
+   * `BlockWarnings`).
    *
    * @throws the error itself if it is not a rejection by the rules
    */
   #refused(block: Block, error: unknown): ImportOutcome {
     const rejection = error instanceof BranchRejected ? error.rejection : error;
     if (!(rejection instanceof BlockRejected)) throw error;
-    this.#dependencies.observer.log('warn', rejection.code, 'refused a block', {
+    this.#warn(block, rejection.code, 'refused a block', {
       slot: slotAt(block.timestamp, this.#chain.rules.params),
       height: block.height,
       blockId: block.id,
@@ -194,6 +198,11 @@ export class BlockImporter {
       ...(isByClock(rejection) ? { isByClock: true } : {}),
     });
     return { kind: 'refused', rejection };
+  }
+
+  #warn(block: Block, code: string, message: string, fields: LogFields): void {
+    const slot = slotAt(block.timestamp, this.#chain.rules.params);
+    this.#warnings.warn({ code, message, slot, currentSlot: this.#chain.currentSlot(), fields });
   }
 
   /** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not begun */

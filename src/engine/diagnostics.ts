@@ -12,7 +12,8 @@ import type { LogFields, LogLevel, Observer } from '../ports/observer.ts';
 
 /**
  * Maximum number of stored diagnostics of one module. Each module has a separate limit, so a thousand diagnostics about
- * peers do not displace the reason for a missed slot.
+ * peers do not displace the reason for a missed slot. Within a module, a new diagnostic displaces the oldest one of the
+ * most frequent code, because peers can cause any number of diagnostics with some codes.
  */
 export const ENTRIES_PER_MODULE_MAX = 200;
 /**
@@ -110,9 +111,17 @@ export class Diagnostics {
     const timeMs = this.#clock.nowMs();
     const diagnostic = { number: this.#count, timeMs, module, code, message, fields: plainFields(fields) };
     entries.push(diagnostic);
-    if (entries.length > ENTRIES_PER_MODULE_MAX) entries.shift();
+    if (entries.length > ENTRIES_PER_MODULE_MAX) entries.splice(oldestOfMostFrequent(entries), 1);
     for (const listener of this.#listeners) listener(diagnostic);
   }
+}
+
+/** Returns the index of the oldest diagnostic with the most frequent code. */
+function oldestOfMostFrequent(entries: readonly Diagnostic[]): number {
+  const counts = new Map<string, number>();
+  for (const { code } of entries) counts.set(code, (counts.get(code) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  return entries.findIndex(({ code }) => counts.get(code) === most);
 }
 
 /**

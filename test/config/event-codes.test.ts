@@ -48,7 +48,7 @@ const LOG_CALL = /\.#?log\(\s*([^,(){}]+),\s*([^,(){}]+),/g;
  * of codes is empty if the log lines are no diagnostics, or if other log calls contain the same codes as literals.
  */
 const COMPUTED: Readonly<Record<string, () => readonly string[]>> = {
-  'engine/block-importer.ts': blockRejectionCodes,
+  'engine/block-warnings.ts': () => [...codesIn('engine/block-importer.ts'), ...blockRejectionCodes()],
   'engine/disk-watch.ts': () => ['STORE_WRITE_FAILED', 'STORE_TAKEN_OVER'],
   'engine/forge/missed-slot-log.ts': () => [
     ...['FORGING_PAUSED', 'FORGING_FAILED', 'SIGNED_ELSEWHERE', 'JOURNAL_TAKEN_OVER', 'JOURNAL_WRITE_FAILED'],

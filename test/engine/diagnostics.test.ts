@@ -114,6 +114,16 @@ test('a module keeps only its latest entries, and does not displace those of ano
   t.is(kept.at(-1)?.code, 'FORGING_PAUSED');
 });
 
+test('many diagnostics with one code do not displace those with other codes', (t) => {
+  const { diagnostics, observer } = setUpDiagnostics();
+  observer.module('chain').log('info', 'CHAIN_REORG', 'a better branch');
+  for (let i = 0; i < 1000; i += 1) observer.module('chain').log('warn', 'BLOCK_FORGER_INVALID', 'refused', { i });
+  observer.module('chain').log('warn', 'BLOCK_BFT_INVALID', 'refused');
+  const kept = diagnostics.latest(5000);
+  t.is(kept.length, 200);
+  t.deepEqual([kept[0]?.code, kept[1]?.fields['i'], kept.at(-1)?.code], ['BLOCK_BFT_INVALID', 999, 'CHAIN_REORG']);
+});
+
 test('fields are plain and short, whatever a peer sent', (t) => {
   const { diagnostics, observer } = setUpDiagnostics();
   const fields = { reason: 'x'.repeat(10_000), error: new Error('no'), amount: 5n, nothing: undefined, yes: true };

@@ -5,13 +5,15 @@ import { Gossip, type GossipDependencies } from '../../src/engine/gossip.ts';
 import { NO_PAYER, type Payer } from '../../src/engine/pool/verification-budget.ts';
 import { SILENT } from '../../src/ports/observer.ts';
 import type { AnswerTo, PeerRequest } from '../../src/ports/transport.ts';
-import type { Block, JsonObject, MemberSignature } from '../../src/protocol/types.ts';
+import type { Codec } from '../../src/protocol/rules.ts';
+import type { Block, JsonObject, KeyPair, MemberSignature } from '../../src/protocol/types.ts';
 import {
   BlockRejected,
   type BlockRejectionCode,
   TransactionRejected,
   type TransactionRejectionCode,
 } from '../../src/protocol/verdict.ts';
+import { ChainMaker, keyPairOf, makeNetwork, signBlock } from '../support/chain-maker.ts';
 import { FAKE_CODEC, fakeBlock } from '../support/fake-codec.ts';
 import { person, PoolWorld } from '../support/pool-world.ts';
 import { VirtualTime } from '../sim/virtual-clock.ts';
@@ -45,21 +47,33 @@ const QUIET: GossipDependencies = {
   synchronizer: { syncing: false, trigger: () => undefined },
 };
 
+/** Reads and writes a fake block with all members of the JSON except `junk`. */
+const BLOCK_CODEC: Codec = {
+  ...FAKE_CODEC,
+  blockFromJson: (json) => {
+    const { junk: _, ...members } = json as Partial<Block> & { readonly junk?: unknown };
+    return fakeBlock(undefined, [], members);
+  },
+  blockToJson: (block) => ({ ...block, totalAmount: '0', totalFee: '0', reward: '0' }) as unknown as JsonObject,
+  headerToJson: ({ id, height, blockSignature }) => ({ id, height, blockSignature }),
+};
+
 /**
  * Makes a `Gossip` with an importer that records the blocks it gets. For each block, the importer calls `refuse`. If
  * the result is undefined, the importer reports the block as applied. If the result is `passOver`, it reports the block
  * as ignored. If the result is a code, it reports the block as refused.
  */
-function setUpGossip(refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined) {
+function setUpGossip(
+  refuse: (block: Block) => BlockRejectionCode | 'passOver' | undefined,
+  codec: Codec = BLOCK_CODEC,
+) {
   const received: Block[] = [];
   const penalties: string[] = [];
   const timed: string[] = [];
   const chain = {
     listen: () => undefined,
     state: { hasTransaction: () => false },
-    rules: {
-      codec: { ...FAKE_CODEC, blockFromJson: (json: unknown) => fakeBlock(undefined, [], json as Partial<Block>) },
-    },
+    rules: { codec },
   };
   const importer = {
     import: (block: Block): Promise<ImportOutcome> => {
@@ -115,6 +129,51 @@ test('an unsigned copy of a block with a wrong height does not hide the one with
     [1, 2],
   );
 });
+
+for (const generation of [2, 3] as const) {
+  for (const outcome of ['BLOCK_FORGER_INVALID', 'BLOCK_PAYLOAD_INVALID', 'passOver'] as const) {
+    test(`generation ${generation}: ${outcome}: copies with unknown members are not checked again`, async (t) => {
+      const maker = new ChainMaker(makeNetwork({ generation }));
+      const { codec } = maker.rules;
+      const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
+      const { give, received } = setUpGossip(() => outcome, codec);
+      const block = maker.build({ transactions: [maker.transfer(rich, poor, 1n)] });
+      const json = codec.blockToJson(signBlock(block, {}, keyPairOf('stranger')));
+      const [transaction] = json['transactions'] as [JsonObject];
+      const variants: readonly JsonObject[] = [
+        json,
+        json,
+        { junk: 1, ...json },
+        { ...json, junk: 'x' },
+        { ...json, id: '77' },
+        { ...json, transactions: [{ ...transaction, junk: 1 }] },
+        Object.fromEntries(Object.entries(json).reverse()) as JsonObject,
+      ];
+      for (const [index, variant] of variants.entries()) await give(variant, `10.0.0.${index}:5000`);
+      t.is(received.length, 1);
+      await give({ ...json, height: 1 + Number(json['height']) });
+      t.is(received.length, 2, 'another height is another block');
+    });
+  }
+
+  test(`generation ${generation}: a false slot owner is remembered for the header, whatever the transactions`, async (t) => {
+    const maker = new ChainMaker(makeNetwork({ generation }));
+    const { codec } = maker.rules;
+    const [rich, poor] = maker.network.accounts as [KeyPair, KeyPair];
+    const json = codec.blockToJson(maker.build({ transactions: [maker.transfer(rich, poor, 1n)] }));
+    const [transaction] = json['transactions'] as [JsonObject];
+    const altered = { ...json, transactions: [{ ...transaction, signatures: ['ab'.repeat(64)] }] };
+    for (const [code, checked] of [
+      ['BLOCK_FORGER_INVALID', 1],
+      ['BLOCK_PAYLOAD_INVALID', 2],
+    ] as const) {
+      const { give, received } = setUpGossip(() => code, codec);
+      await give(altered);
+      await give(json);
+      t.is(received.length, checked, code);
+    }
+  });
+}
 
 for (const code of ['BLOCK_TIMESTAMP_INVALID', 'BLOCK_TRANSACTION_INVALID'] as const) {
   test(`a block refused with ${code} is checked again, because our clock may have been slow`, async (t) => {

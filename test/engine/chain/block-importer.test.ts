@@ -5,7 +5,9 @@ import test from 'ava';
 import { selectEd25519 } from '../../../src/crypto/ed25519.ts';
 import { BlockImporter } from '../../../src/engine/block-importer.ts';
 import { Chain } from '../../../src/engine/chain.ts';
-import { SILENT, type Observer } from '../../../src/ports/observer.ts';
+import { SlotHistory } from '../../../src/engine/slot-history.ts';
+import { SILENT, type LogFields, type LogLevel, type Observer } from '../../../src/ports/observer.ts';
+import { slotAt } from '../../../src/protocol/slots.ts';
 import type { Verifier } from '../../../src/ports/verifier.ts';
 import type { Block, KeyPair, Transaction } from '../../../src/protocol/types.ts';
 import { createInlineVerifier } from '../../../src/workers/inline-verifier.ts';
@@ -16,7 +18,7 @@ import { forkOf, grown, LoneChain } from './lone-chain.ts';
 async function countingChain(
   maker: ChainMaker,
   timestamp: number,
-  logged: (code: string) => unknown = () => undefined,
+  logged: (code: string, level: LogLevel, fields?: LogFields) => unknown = () => undefined,
 ) {
   const lone = await LoneChain.with(maker);
   const inner = createInlineVerifier(selectEd25519(), 10_000);
@@ -38,11 +40,13 @@ async function countingChain(
       return inner.verifyAll(checks);
     },
   };
-  const clock = { nowMs: () => maker.network.params.epochMs + timestamp * 1000, after: () => ({ cancel: () => {} }) };
-  const observer: Observer = { ...SILENT, log: (_level, code) => void logged(code) };
+  const time = { nowMs: maker.network.params.epochMs + timestamp * 1000 };
+  const clock = { nowMs: () => time.nowMs, after: () => ({ cancel: () => {} }) };
+  const observer: Observer = { ...SILENT, log: (level, code, _message, fields) => void logged(code, level, fields) };
   const chain = new Chain({ store: lone.store, rules: maker.rules, verifier, clock, observer });
   return {
     chain,
+    time,
     importer: new BlockImporter({ chain, clock, observer }),
     costs,
     hold: () => {
@@ -198,4 +202,78 @@ test('a block with invalid group signatures is refused, and costs little more th
   t.is(await outcomeOf(importer, block), 'BLOCK_TRANSACTION_INVALID');
   const ownAndSecond = 2;
   t.true(costs.together <= 1 + 2 * (ownAndSecond + 15 + 14), `${costs.together} checks`);
+});
+
+for (const generation of [2, 3] as const) {
+  test(`generation ${generation}: a flood of blocks of strangers causes a few warnings in a minute, with a count`, async (t) => {
+    const maker = new ChainMaker(makeNetwork({ generation }));
+    grown(maker, 3);
+    const block = maker.build({});
+    const warnings: (LogFields | undefined)[] = [];
+    const debugSlots: unknown[] = [];
+    const { importer, time } = await countingChain(maker, block.timestamp, (code, level, fields) => {
+      if (level === 'warn') warnings.push(fields);
+      else if (code === 'BLOCK_FORGER_INVALID') debugSlots.push(fields?.['slot']);
+    });
+    const { params } = maker.network;
+    const flood = async (count: number, everySlots: number): Promise<void> => {
+      for (let sent = 0; sent < count; sent += 1) {
+        const timestamp = block.timestamp + sent * everySlots * params.blockTimeS;
+        const stranger = signBlock(block, { timestamp }, keyPairOf(`stranger ${sent}`));
+        t.is(await outcomeOf(importer, stranger), 'BLOCK_FORGER_INVALID');
+      }
+    };
+    await flood(100, 0);
+    t.is(warnings.length, 1, 'one line for a slot');
+    await flood(100, 1);
+    t.is(warnings.length, 3);
+    t.true(debugSlots.length < 30, 'slots far from the current slot are not recorded');
+    t.is(new Set(debugSlots).size, debugSlots.length);
+    time.nowMs += 60_000;
+    await flood(100, 2);
+    t.is(warnings.length, 6);
+    t.is(
+      warnings.reduce((sum, fields) => sum + 1 + Number(fields?.['notLogged'] ?? 0), 0) > 200,
+      true,
+      'the warnings count the refusals that have no warning',
+    );
+    t.is(warnings[0]?.['slot'], slotAt(block.timestamp, params));
+    t.true(warnings.every((fields) => fields?.['reason'] !== undefined && fields['blockId'] !== undefined));
+  });
+}
+
+test('refused blocks of strangers neither fill the record of a slot nor displace the records of other slots', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const block = maker.build({});
+  const { params } = maker.network;
+  const slots = new SlotHistory({ nowMs: () => 0 });
+  const observer = slots.listenIn(SILENT);
+  const toHistory = (code: string, level: LogLevel, fields?: LogFields): void =>
+    observer.module('chain').log(level, code, '', fields);
+  const { importer } = await countingChain(maker, block.timestamp, toHistory);
+  const slot = slotAt(block.timestamp, params);
+  observer.module('forge').log('warn', 'FORGING_PAUSED', 'paused', { slot: slot - 1 });
+  for (let sent = 0; sent < 1100; sent += 1) {
+    const timestamp = block.timestamp + (sent < 50 ? 0 : sent) * params.blockTimeS;
+    await importer.import(signBlock(block, { timestamp }, keyPairOf(`stranger ${sent % 50}`)));
+  }
+  observer.module('forge').log('warn', 'FORGING_PAUSED', 'paused', { slot });
+  t.deepEqual(
+    slots.report(slot - 1, 2).slots.map(({ facts }) => facts.map(({ code }) => code)),
+    [['FORGING_PAUSED'], ['BLOCK_FORGER_INVALID', 'FORGING_PAUSED']],
+  );
+});
+
+test('a delegate that signs many rivals of the tip causes a few warnings', async (t) => {
+  const maker = new ChainMaker();
+  const tip = maker.forge();
+  const logged: string[] = [];
+  const { importer } = await countingChain(maker, tip.timestamp, (code, level) => logged.push(`${level} ${code}`));
+  for (let more = 1; more <= 20; more += 1) {
+    const rival = signBlock(tip, { timestamp: tip.timestamp + more }, ownerOf(maker, tip));
+    t.is(await outcomeOf(importer, rival), 'ignored');
+  }
+  t.true(logged.filter((line) => line === 'warn BLOCK_DOUBLE_FORGING').length <= 3);
+  t.is(logged[0], 'warn BLOCK_DOUBLE_FORGING');
 });

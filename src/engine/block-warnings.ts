@@ -1,0 +1,86 @@
+/**
+ * Logs warnings about blocks of peers: refused blocks and double forging. Peers can cause these warnings at will, for
+ * example with blocks that they sign with a new key. The node therefore logs only a few warnings with one code in a
+ * minute. The next warning has the number of the blocks without a warning.
+ */
+
+import { LruMap } from '../primitives/bounded.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { LogFields, Observer } from '../ports/observer.ts';
+
+/** Length in milliseconds of the period in which the node logs at most `LINES_MAX` warnings with one code. */
+const PERIOD_MS = 60_000;
+const LINES_MAX = 3;
+/**
+ * If a block is at most this number of slots away from the current slot, the slot history records its refusal, even if
+ * there are already `LINES_MAX` warnings. Nearly all blocks of honest peers arrive in this time. The limit prevents
+ * peers from filling the slot history with slots that they choose.
+ */
+const NEAR_SLOTS = 5;
+/** Maximum number of pairs of a code and a slot that the node remembers as logged. */
+const LOGGED_MAX = 2000;
+
+interface Period {
+  readonly sinceMs: number;
+  /** Number of warnings in this period. */
+  lines: number;
+  /** Number of blocks without a warning since the last warning; it may include blocks of earlier periods. */
+  notLogged: number;
+}
+
+/** The fields of a line. The slot history records the lines that have the field `slot`. */
+export interface BlockWarning {
+  readonly code: string;
+  readonly message: string;
+  /** Slot of the block. There is at most one line for each code and slot. */
+  readonly slot: number;
+  readonly currentSlot: number;
+  readonly fields: LogFields;
+}
+
+export class BlockWarnings {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #observer: Pick<Observer, 'log'>;
+  /** The current period of each code. The number of codes is fixed (`BlockRejectionCode`). */
+  readonly #periods = new Map<string, Period>();
+  /** Pairs of a code and a slot for which the node has logged a line. */
+  readonly #logged = new LruMap<string, true>(LOGGED_MAX);
+
+  constructor(clock: Pick<Clock, 'nowMs'>, observer: Pick<Observer, 'log'>) {
+    this.#clock = clock;
+    this.#observer = observer;
+  }
+
+  /**
+   * Logs a warning, or counts it for the next warning with its code. If the limit of warnings is reached, but the block
+   * is near the current slot, the method logs the line at the level `debug`. The slot history also records lines of
+   * this level, but the diagnostics do not.
+   */
+  warn({ code, message, slot, currentSlot, fields }: BlockWarning): void {
+    const period = this.#period(code);
+    const key = `${code} ${slot}`;
+    const isNew = this.#logged.get(key) === undefined;
+    if (isNew && period.lines < LINES_MAX) {
+      const { notLogged } = period;
+      period.lines += 1;
+      period.notLogged = 0;
+      this.#logged.set(key, true);
+      this.#observer.log('warn', code, message, { ...fields, ...(notLogged === 0 ? {} : { notLogged }) });
+      return;
+    }
+    period.notLogged += 1;
+    if (!isNew || Math.abs(slot - currentSlot) > NEAR_SLOTS) return;
+    this.#logged.set(key, true);
+    this.#observer.log('debug', code, message, fields);
+  }
+
+  #period(code: string): Period {
+    const nowMs = this.#clock.nowMs();
+    const period = this.#periods.get(code);
+    // If the clock was set back, the begin of the period may lie in the future. A new period then begins immediately.
+    if (period !== undefined && nowMs >= period.sinceMs && nowMs < period.sinceMs + PERIOD_MS) return period;
+    const next = { sinceMs: nowMs, lines: 0, notLogged: period?.notLogged ?? 0 };
+    this.#periods.set(code, next);
+    return next;
+  }
+}
