@@ -27,31 +27,45 @@ function sampleHeights(tipHeight: number, floorHeight: number): readonly number[
   return heights.reverse();
 }
 
+/** The highest common block that a peer named, as a height in our chain. */
+export interface CommonBlock {
+  readonly height: number;
+  /**
+   * The next greater height of which the request contained the block id; undefined if the named block is our tip. The
+   * peer stated that its chain does not contain our block at this height.
+   */
+  readonly nextHeight: number | undefined;
+}
+
 /**
- * Asks the peer for the highest common block, and returns its height. The result is exact if the highest common block
- * is one of our newest `DENSE_BLOCKS` blocks. For an older common block, the result may be too low, because the request
- * names only some of the older blocks. If the result is too low, the node downloads some blocks that it already has.
- * The result is undefined if the peer has none of the blocks that the request names, or answers with a block that the
- * request does not name.
+ * Asks the peer for the highest common block. The result is exact if the highest common block is one of our newest
+ * `DENSE_BLOCKS` blocks. For an older common block, the height of the result may be too low, because the request names
+ * only some of the older blocks. The node then downloads the blocks between this height and the highest common block
+ * again. An honest peer repeats only blocks below `nextHeight`. If `d` blocks of our chain are above the highest common
+ * block, these are at most `d - DENSE_BLOCKS + 1` blocks. While no block is final (in generation 2, always), these are
+ * at most 466 blocks, because the node can then revert at most 1,010 blocks. The result is undefined if the peer has
+ * none of the blocks that the request names, or answers with a block that the request does not name.
  *
  * @throws ProtocolError from `transport.request`
  */
-export async function findCommonHeight(
+export async function findCommonBlock(
   chain: ChainReader,
   peer: { readonly peerId: PeerId; readonly transport: Pick<Transport, 'request'> },
   floorHeight: number,
-): Promise<number | undefined> {
+): Promise<CommonBlock | undefined> {
   const tipHeight = chain.tip()?.height ?? 0;
   const floor = Math.max(1, Math.min(floorHeight, tipHeight));
-  const idToHeight = new Map<string, number>();
+  const named: { readonly id: string; readonly height: number }[] = [];
   for (const height of sampleHeights(tipHeight, floor)) {
     const header = chain.header(height);
-    if (header !== undefined) idToHeight.set(header.id, height);
+    if (header !== undefined) named.push({ id: header.id, height });
   }
   const answer = await peer.transport.request(peer.peerId, {
     kind: 'highestCommonBlock',
-    blockIds: [...idToHeight.keys()],
+    blockIds: named.map(({ id }) => id),
   });
+  const at = named.findIndex(({ id }) => id === answer?.id);
+  const common = named[at];
   // The height comes from our own chain, because the peer may state a wrong height.
-  return answer === undefined ? undefined : idToHeight.get(answer.id);
+  return common && { height: common.height, nextHeight: named[at + 1]?.height };
 }

@@ -14,7 +14,7 @@ import type { Block, BlockHeader } from '../../protocol/types.ts';
 import type { Chain } from '../chain.ts';
 import { BranchRejected } from '../commit.ts';
 import type { Batch } from './arrived-batches.ts';
-import { findCommonHeight } from './common-block.ts';
+import { type CommonBlock, findCommonBlock } from './common-block.ts';
 import { downloadAfter } from './download.ts';
 import { PeerTimeBudget } from './peer-time-budget.ts';
 
@@ -87,12 +87,13 @@ export async function syncFromPeer(
   const { chain, observer, isTipAsked } = dependencies;
   const before = chain.tip.header;
   if (!isShown && isTipAsked && !(await hasBetterTip(peerId, dependencies))) return false;
-  const commonHeight = await commonHeightWith(peerId, dependencies);
+  const common = await commonBlockWith(peerId, dependencies);
+  const commonHeight = common.height;
   const fields = { peer: peerId, height: before.height, commonHeight };
   observer.log('info', 'SYNC_STARTED', 'downloading blocks', fields);
   let from = headerAt(commonHeight, chain);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    if (await takeOver(peerId, from, dependencies)) break;
+    if (await takeOver(peerId, from, common.nextHeight, dependencies)) break;
     from = chain.tip.header;
   }
   const after = chain.tip.header;
@@ -108,10 +109,16 @@ export async function syncFromPeer(
 /**
  * Downloads blocks and adds them to our chain.
  *
+ * @param nextHeight `CommonBlock.nextHeight` of the common block that the peer named
  * @returns false if a block of a same-tip peer was refused by the rules or caused an internal error. The caller then
  *   calls this function again from the current tip
  */
-async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFromPeerDependencies): Promise<boolean> {
+async function takeOver(
+  peerId: PeerId,
+  from: BlockHeader,
+  nextHeight: number | undefined,
+  dependencies: SyncFromPeerDependencies,
+): Promise<boolean> {
   const { chain, transport, clock, sameTipPeers, isSyncPeerConnected, peerFailed, isStopped } = dependencies;
   // The node switches to a rival branch only after the branch has proved to be better. Before this proof, the node asks
   // only the sync peer for blocks of the branch.
@@ -132,11 +139,13 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFro
   });
   const budget = new PeerTimeBudget(clock);
   try {
-    if (!isOurs) await changeBranch(from.height, batches, budget, dependencies);
+    // The peer proves its claim when the node switches to its branch or appends a block of its chain.
+    let isProved = !isOurs && (await changeBranch({ height: from.height, nextHeight }, batches, budget, dependencies));
     isOurs = true;
     for (;;) {
       const { value: batch, done } = await budget.during(batches.next());
       if (done === true || isStopped()) return true;
+      const { height } = chain.tip.header;
       try {
         await batch.prepared;
         await chain.append(batch.blocks);
@@ -146,7 +155,11 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFro
         peerFailed(batch.peerId, error);
         return false;
       }
-      budget.reward(batch.blocks);
+      // `Chain.append` ignores blocks up to the height of our tip, which grows if blocks of other peers arrive during the
+      // download. Ignored blocks earn no time. Otherwise, a peer that sends only such blocks could prolong the sync.
+      const appended = batch.blocks.filter((block) => block.height > height);
+      isProved ||= appended.length > 0;
+      account(appended, budget, isProved, dependencies);
     }
   } finally {
     // Ends the download, so that the node asks for no more blocks.
@@ -155,13 +168,32 @@ async function takeOver(peerId: PeerId, from: BlockHeader, dependencies: SyncFro
 }
 
 /**
- * Returns the height of a block that is in our chain and in the peer's chain. The node can revert all our blocks above
- * the returned height.
+ * Adds the time that the blocks of a batch earn to the budget of the peer. Must be called for each batch for which the
+ * node has waited, and which has not led to a switch.
+ *
+ * @param earning blocks of the batch that earn time
+ * @param isProved whether the peer has proved its claim. If false, the peer may have to yield to another peer
+ * @throws ProtocolError `SYNC_TOO_SLOW` if the budget is used up, or if the peer has to yield to another peer
  */
-async function commonHeightWith(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<number> {
+function account(
+  earning: readonly Block[],
+  budget: PeerTimeBudget,
+  isProved: boolean,
+  { othersWait }: SyncFromPeerDependencies,
+): void {
+  budget.reward(earning);
+  const { waitedMs } = budget;
+  if (!isProved && othersWait(waitedMs)) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs });
+}
+
+/**
+ * Returns a block that is in our chain and in the peer's chain. The node can revert all our blocks above the returned
+ * block.
+ */
+async function commonBlockWith(peerId: PeerId, { chain, transport }: SyncFromPeerDependencies): Promise<CommonBlock> {
   const floorHeight = chain.floorHeight;
-  const height = await findCommonHeight(chain.state, { peerId, transport }, floorHeight);
-  if (height !== undefined) return height;
+  const common = await findCommonBlock(chain.state, { peerId, transport }, floorHeight);
+  if (common !== undefined) return common;
   if (floorHeight <= Math.max(1, chain.finalizedHeight)) {
     throw new ProtocolError('SYNC_NO_COMMON_BLOCK', { peer: peerId, floorHeight });
   }
@@ -186,15 +218,22 @@ async function hasBetterTip(peerId: PeerId, { chain, transport }: SyncFromPeerDe
   return status === 'betterChain' || status === 'extends';
 }
 
-/** Collects the blocks of a rival branch until fork choice prefers the branch, then switches to the branch. */
+/**
+ * Collects the blocks of a rival branch until fork choice prefers the branch, then switches to the branch.
+ *
+ * @returns true if the node switched to the branch; false if the peer has sent our own blocks up to our tip, so that its
+ *   further blocks extend our chain
+ */
 async function changeBranch(
-  fromHeight: number,
+  named: CommonBlock,
   batches: AsyncGenerator<Batch, void>,
   budget: PeerTimeBudget,
-  { chain, isStopped, othersWait, branchBytesMax = BRANCH_BYTES_MAX }: SyncFromPeerDependencies,
-): Promise<void> {
+  dependencies: SyncFromPeerDependencies,
+): Promise<boolean> {
+  const { chain, isStopped, branchBytesMax = BRANCH_BYTES_MAX } = dependencies;
   const aheadOf = chain.tip.header.height;
-  let commonHeight = fromHeight;
+  const { nextHeight = named.height + 1 } = named;
+  let commonHeight = named.height;
   const branch: Block[] = [];
   let bytes = 0;
   for (;;) {
@@ -204,31 +243,30 @@ async function changeBranch(
       throw new ProtocolError('SYNC_BRANCH_NOT_BETTER', { commonHeight, blocks: branch.length });
     }
     await batch.prepared;
+    const earning: Block[] = [];
     for (const block of batch.blocks) {
       // Blocks are validated on arrival, so that invalid blocks cannot fill the memory.
       chain.validator.validate(block);
       // The request for the common block contains the ids of our newest blocks. Of our older blocks, it contains only
       // some ids (`common-block.ts`). The first blocks that the peer sends may therefore be blocks that we already
-      // have.
-      if (branch.length === 0 && chain.state.header(block.height)?.id === block.id) commonHeight = block.height;
+      // have. Such a block earns time only if it is below `nextHeight`, because an honest peer repeats no other blocks.
+      const isRepeated = branch.length === 0 && chain.state.header(block.height)?.id === block.id;
+      if (!isRepeated || block.height < nextHeight) earning.push(block);
+      if (isRepeated) commonHeight = block.height;
       else {
         branch.push(block);
         bytes += storedBytes(block, chain.rules.codec);
       }
     }
     const newest = branch.at(-1);
-    if (newest === undefined) {
-      // Our chain already contains all blocks received so far. If the last of them is our tip, the following blocks
-      // extend our chain. Otherwise, the following blocks may belong to a rival branch.
-      if (commonHeight === chain.tip.header.height) return;
-      continue;
-    }
-    if (chain.prefers(newest)) {
+    if (newest !== undefined && chain.prefers(newest)) {
       await chain.switchTo(commonHeight, branch);
-      return;
+      return true;
     }
-    budget.reward(batch.blocks);
-    if (othersWait(budget.waitedMs)) throw new ProtocolError('SYNC_TOO_SLOW', { waitedMs: budget.waitedMs });
+    account(earning, budget, false, dependencies);
+    // Our chain already contains all blocks received so far. If the last of them is our tip, the following blocks extend
+    // our chain. Otherwise, the following blocks may belong to a rival branch.
+    if (newest === undefined && commonHeight === chain.tip.header.height) return false;
     if (bytes > branchBytesMax) {
       throw new ProtocolError(
         'SYNC_BRANCH_TOO_LARGE',

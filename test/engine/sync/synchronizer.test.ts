@@ -528,6 +528,25 @@ test('a stranger with a branch that no other peer has is followed to the end', a
   t.is(b.tipId, rival.tip.id);
 });
 
+for (const generation of [3, 2] as const) {
+  test(`generation ${generation}: a stranger that repeats our own blocks one by one is replaced by a dialled peer`, async (t) => {
+    const { bench: b, maker, rival } = await bench(5, 60, 75, makeNetwork({ generation }));
+    const announced = { height: rival.tip.height + 1000, maxHeightPrevoted: rival.tip.maxHeightPrevoted + 1000 };
+    const common = { id: maker.network.genesis.id, height: 1 };
+    const lies = { announced, highestCommonBlock: () => common, ...slowly(b, maker, 1, 2.5) };
+    b.peers.set('stranger', { maker: rival, direction: 'inbound', ...lies });
+    // When the run begins, no dialled peer is connected, so the run begins with the stranger.
+    const run = b.run('stranger', true);
+    b.peers.set('ours', { maker: rival });
+    await run;
+    t.is(b.tipId, rival.tip.id);
+    // The count includes requests that the node sent before it had received the answers to earlier ones.
+    const asked = b.asked.filter((line) => line === 'stranger blocksAfter').length;
+    t.true(asked < 20, `${asked}`);
+    t.deepEqual(b.penalties, []);
+  });
+}
+
 for (const [name, ageS, isSyncing] of [
   ['that is as new as possible does not count as syncing', 0, false],
   ['that is a minute old counts as syncing', 60, true],
