@@ -255,7 +255,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a newer watermark is ignored',
     file: 'engine/forge/watermarked-journal.js',
-    from: 'if (watermark !== void 0 && isLater(watermark, last)) {',
+    from: 'if (watermark !== void 0 && isLater(watermark, last) && !isMoveKnown) {',
     to: 'if (false) {',
   },
   {
