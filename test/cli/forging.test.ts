@@ -421,9 +421,12 @@ test.serial('a second export that is imported back lets the delegate sign here a
   });
 });
 
-test.serial('an export whose output cannot be written has ended the signing', async (t) => {
+test.serial('an export whose output cannot be written ends no signing', async (t) => {
   const { folder, withNode, watermarks } = machine(t);
-  withNode('data', (journal) => journal.record(A, HEADER));
+  withNode('data', (journal) => {
+    journal.record(A, HEADER);
+    journal.hold(B, 300);
+  });
   const args = ['forging', 'export', '-', '--network', 'devnet', '--data-dir', join(folder, 'data')];
   const env = { ...process.env, BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') };
   const full = openSync('/dev/full', 'w');
@@ -433,8 +436,34 @@ test.serial('an export whose output cannot be written has ended the signing', as
   });
   closeSync(full);
   t.is(status, 1);
-  t.regex(String(stderr), /this node does not sign for its delegates any more: export them again, to a file/);
-  t.not(watermarks.read(A)?.movedAtS, undefined);
+  t.regex(String(stderr), /^bloomery: the standard output cannot be written: .*\(OUTPUT_UNWRITABLE\)\n$/);
+  t.is(watermarks.read(A)?.movedAtS, undefined);
+  withNode('data', (journal) => {
+    t.deepEqual([journal.movedAtS(A), journal.movedAtS(B)], [undefined, undefined]);
+    t.deepEqual([journal.last(A), journal.heldSinceS(B)], [HEADER, 300]);
+  });
+});
+
+test.serial('a record is printed only after the end of signing is on the disk', (t) => {
+  const { folder, moved } = exportedFolder(t);
+  const journalFile = journalFileOf(join(folder, 'from', 'devnet'));
+  const { writeSync } = fs;
+  t.teardown(() => {
+    Object.assign(fs, { writeSync });
+    syncBuiltinESMExports();
+  });
+  let journalAtPrint = '';
+  Object.assign(fs, {
+    writeSync: (descriptor: number, bytes: Uint8Array, ...rest: unknown[]) => {
+      if (descriptor !== 1) return (writeSync as (...args: unknown[]) => number)(descriptor, bytes, ...rest);
+      journalAtPrint = readFileSync(journalFile, 'utf8');
+      return bytes.length;
+    },
+  });
+  syncBuiltinESMExports();
+  forgingExport('-', { network: 'devnet', dataDir: join(folder, 'from') });
+  t.is(journalAtPrint.match(/movedAtS/g)?.length, 2);
+  t.true(moved().every((time) => time !== undefined));
 });
 
 test.serial('a data folder inside another data folder is refused, and the record stays unused', async (t) => {

@@ -8,6 +8,7 @@ import {
   checkNetwork,
   moveRecord,
   recordOf,
+  restoreRecord,
   recordOfText,
   takeOver,
   knowsAllOf,
@@ -61,13 +62,21 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     const record = recordOf(journal, network.params, { exportedAtS, isCopy: isKept || doubt !== '' });
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
-    const endSigning = (): void => {
-      if (isKept) return;
-      moveRecord(journal, record);
-      markAll(journal, record, watermarksIn(network, watermarkFolder), exportedAtS);
+    const watermarks = watermarksIn(network, watermarkFolder);
+    const signing: Signing = {
+      end: () => {
+        if (isKept) return;
+        moveRecord(journal, record);
+        markAll(journal, record, watermarks, exportedAtS);
+      },
+      resume: () => {
+        if (isKept) return;
+        restoreRecord(journal, record);
+        markAll(journal, record, watermarks);
+      },
     };
-    if (file === '-') printRecord(record, endSigning, isKept);
-    else writeRecord(file, record, endSigning);
+    if (file === '-') printRecord(record, signing);
+    else writeRecord(file, record, signing);
     const ending = isKept
       ? 'this node continues to sign'
       : 'this node signs for none of them until the record is imported here again';
@@ -76,6 +85,13 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
       printJson({ file: resolve(file), network: network.name, delegates, isCopy: record.isCopy });
     } else printStderr(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
   });
+}
+
+interface Signing {
+  /** Ends the signing of this node for the delegates of the record, except with `--keep`. */
+  end(): void;
+  /** Undoes `end`. Call the method only if no other node can import the record. */
+  resume(): void;
 }
 
 /**
@@ -97,15 +113,21 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
   return '';
 }
 
-/** @throws ProtocolError as described at `forgingExport` */
-function printRecord(record: SigningRecord, endSigning: () => void, isKept: boolean): void {
-  endSigning();
-  const print = (): void => {
+/**
+ * Prints the record after the end of signing. If the text cannot be printed completely, no node can import it, so the
+ * function lets this node sign again. If only the flush fails, the text may be complete, so the signing stays ended.
+ *
+ * @throws ProtocolError as described at `forgingExport`
+ */
+function printRecord(record: SigningRecord, signing: Signing): void {
+  signing.end();
+  try {
     printText(textOfRecord(record));
-    flushOutput();
-  };
-  if (isKept) print();
-  else report('this node does not sign for its delegates any more: export them again, to a file', print);
+  } catch (error) {
+    signing.resume();
+    throw error;
+  }
+  report('this node may not sign for its delegates any more: export them again, to a file', flushOutput);
 }
 
 /**
@@ -113,10 +135,10 @@ function printRecord(record: SigningRecord, endSigning: () => void, isKept: bool
  *
  * @throws ProtocolError as described at `forgingExport`
  */
-function writeRecord(file: string, record: SigningRecord, endSigning: () => void): void {
+function writeRecord(file: string, record: SigningRecord, signing: Signing): void {
   writeNew(file, textOfRecord({ ...record, isCopy: true }));
   try {
-    endSigning();
+    signing.end();
   } catch (error) {
     rmSync(file, { force: true });
     if (!(error instanceof ProtocolError)) throw error;
