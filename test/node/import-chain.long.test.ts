@@ -261,12 +261,18 @@ test('a missing, repeated or foreign block is refused because it does not follow
       [...lines.slice(0, 20), ...lines.slice(21)],
       /line 21: block [0-9]+ at height 21 is refused: the line has a block of height 22 instead of 21/,
     ],
-    [[...lines.slice(0, 20), ...lines.slice(19)], /line 21: .* is refused: the line has a block of height 20 instead of 21/],
+    [
+      [...lines.slice(0, 20), ...lines.slice(19)],
+      /line 21: .* is refused: the line has a block of height 20 instead of 21/,
+    ],
     [
       [...lines.slice(0, 3), ...lines.slice(0, 3)],
       /line 4: block [0-9]+ at height 4 is refused: the line has a block of height 1 instead of 4 .*; the chain ends at height 3$/,
     ],
-    [[lines[0] ?? '', lineOfBlock(madeChain(3).maker.forge(), maker.rules.codec)], /has a block of height [0-9]+ instead of 2/],
+    [
+      [lines[0] ?? '', lineOfBlock(madeChain(3).maker.forge(), maker.rules.codec)],
+      /has a block of height [0-9]+ instead of 2/,
+    ],
   ] as const) {
     const { file, place } = fileOf(t, content);
     const { error } = await run(place, file);
