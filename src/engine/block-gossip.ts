@@ -20,7 +20,7 @@ import type { Chain } from './chain.ts';
 import type { BlockArrival } from './peers/clock-offset.ts';
 
 /**
- * Maximum number of entries in each of `#seenBlocks`, `#refusedHeaders` and `#refusedBlocks`. Without these maps, the
+ * Maximum number of entries in each of `#seenBlocks`, `#refusedHeaders`, `#refusedBlocks` and `#headersOfRefused`. Without these maps, the
  * node would check a block again for each peer that sends it.
  */
 const SEEN_BLOCKS_MAX = 1000;
@@ -88,6 +88,8 @@ export class BlockGossip {
    * unknown members, so a peer could otherwise send one block in any number of variants.
    */
   readonly #refusedBlocks = new LruMap<string, true>(SEEN_BLOCKS_MAX);
+  /** Digests of the headers of the blocks in `#refusedBlocks`. */
+  readonly #headersOfRefused = new LruMap<string, true>(SEEN_BLOCKS_MAX);
 
   constructor(dependencies: BlockGossipDependencies) {
     this.#dependencies = dependencies;
@@ -123,8 +125,9 @@ export class BlockGossip {
     const { codec } = chain.rules;
     const headerDigest = digestOf(codec.headerToJson(block));
     if (this.#refusedHeaders.has(headerDigest)) return;
-    const blockDigest = digestOf(codec.blockToJson(block));
-    if (this.#refusedBlocks.has(blockDigest)) return;
+    // Encoding a large block takes time, so the digest of the whole block is computed only if it is needed.
+    const blockDigest = (): string => digestOf(codec.blockToJson(block));
+    if (this.#headersOfRefused.has(headerDigest) && this.#refusedBlocks.has(blockDigest())) return;
     const outcome = await importer.import(block);
     switch (outcome.kind) {
       case 'applied':
@@ -145,9 +148,12 @@ export class BlockGossip {
     }
   }
 
-  #rememberRefused(code: BlockRejectionCode, headerDigest: string, blockDigest: string): void {
+  #rememberRefused(code: BlockRejectionCode, headerDigest: string, blockDigest: () => string): void {
     if (HEADER_REJECTIONS.has(code)) this.#refusedHeaders.set(headerDigest, true);
-    else if (!CLOCK_DEPENDENT_REJECTIONS.has(code)) this.#refusedBlocks.set(blockDigest, true);
+    else if (!CLOCK_DEPENDENT_REJECTIONS.has(code)) {
+      this.#refusedBlocks.set(blockDigest(), true);
+      this.#headersOfRefused.set(headerDigest, true);
+    }
   }
 
   #send(block: Block): void {

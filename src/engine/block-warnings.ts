@@ -65,7 +65,10 @@ export class BlockWarnings {
       period.lines += 1;
       period.notLogged = 0;
       this.#logged.set(key, true);
-      this.#observer.log('warn', code, message, { ...fields, ...(notLogged === 0 ? {} : { notLogged }) });
+      // Without the field `slot`, the slot history ignores the line.
+      const { slot: _, ...others } = fields;
+      const shown = Math.abs(slot - currentSlot) > NEAR_SLOTS ? { ...others, blockSlot: slot } : fields;
+      this.#observer.log('warn', code, message, { ...shown, ...(notLogged === 0 ? {} : { notLogged }) });
       return;
     }
     period.notLogged += 1;

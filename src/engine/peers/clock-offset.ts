@@ -19,6 +19,11 @@ const PEERS_MAX = 256;
  */
 const BLOCKS_MAX = 4;
 /**
+ * If more than this number of the newest `BLOCKS_MAX` imported blocks were on time, our clock is not fast. Another node
+ * with the same wrong clock forges some blocks that seem on time here, so one such block is no proof.
+ */
+const ON_TIME_MAX = 2;
+/**
  * Maximum number of stored samples of each peer. A sample records the arrival of one block from the peer. A slow
  * connection can make a block late, but never early. `estimateMs` and `verdict` therefore use only the sample of the
  * peer's least delayed block.
@@ -244,8 +249,8 @@ export class ClockOffset {
    * Returns the offset of the given peers' clocks if enough of these peers agree; otherwise undefined. Only peers with
    * at least `SAMPLES_MIN` recent samples count. Enough peers agree if the clocks of at least two peers, and of more
    * than half of the peers that count, are all ahead, or all behind, by more than `limitMs`. Peers can be behind only if
-   * also each of the newest `BLOCKS_MAX` imported blocks arrived that late, whoever sent it. As in `verdict`, all peers at
-   * one IP address count as one peer.
+   * also at most `ON_TIME_MAX` of the newest `BLOCKS_MAX` imported blocks arrived less late, whoever sent them. As in
+   * `verdict`, all peers at one IP address count as one peer.
    *
    * The node does not forge while the result is defined, so an outdated result would cost slots. The method therefore
    * computes offsets in such a way that a peer's offset falls below the limit as soon as one block of this peer arrives
@@ -265,8 +270,8 @@ export class ClockOffset {
     }
     const voices = [...byAddress.values()];
     // Otherwise, peers could send only blocks that were late for another reason, and no blocks that are on time.
-    const areAllBlocksLate = Math.max(...this.#blockOffsetsMs.values()) < -limitMs;
-    const behind = areAllBlocksLate ? voices.filter((ms) => ms < -limitMs) : [];
+    const onTime = [...this.#blockOffsetsMs.values()].filter((ms) => ms >= -limitMs).length;
+    const behind = onTime <= ON_TIME_MAX ? voices.filter((ms) => ms < -limitMs) : [];
     for (const beyond of [voices.filter((ms) => ms > limitMs), behind]) {
       if (beyond.length < PEERS_MIN || 2 * beyond.length <= voices.length) continue;
       return beyond.sort((a, b) => a - b)[beyond.length >> 1];

@@ -228,10 +228,16 @@ for (const generation of [2, 3] as const) {
     await flood(100, 1);
     t.is(warnings.length, 3);
     t.true(debugSlots.length < 30, 'slots far from the current slot are not recorded');
+    const far = slotAt(block.timestamp, params) + 1_000_000;
+    time.nowMs += 60_000;
+    const timestamp = far * params.blockTimeS;
+    await importer.import(signBlock(block, { timestamp }, keyPairOf('stranger of another slot')));
+    t.is(warnings.length, 4);
+    t.deepEqual([warnings[3]?.['slot'], warnings[3]?.['blockSlot']], [undefined, far]);
     t.is(new Set(debugSlots).size, debugSlots.length);
     time.nowMs += 60_000;
     await flood(100, 2);
-    t.is(warnings.length, 6);
+    t.is(warnings.length, 7);
     t.is(
       warnings.reduce((sum, fields) => sum + 1 + Number(fields?.['notLogged'] ?? 0), 0) > 200,
       true,
