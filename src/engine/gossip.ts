@@ -16,7 +16,7 @@ import { BlockGossip, type BlockGossipDependencies } from './block-gossip.ts';
 import type { GenerationProfile } from './generation-profile.ts';
 import type { TransactionPool } from './pool/pool.ts';
 import type { Payer } from './pool/verification-budget.ts';
-import { TransactionFetcher } from './transaction-fetcher.ts';
+import { type TakenTransactions, TransactionFetcher } from './transaction-fetcher.ts';
 
 /**
  * Time in milliseconds for which the node ignores a peer's signatures for multisignature accounts after the peer sent a
@@ -224,12 +224,12 @@ export class Gossip {
   /**
    * Verifies the transactions of a peer in slices, so that the node handles other messages between two slices.
    *
-   * @returns the ids of the transactions that the pool examined (`ReceiveReport.examined`). The result omits the
-   *   transactions after an invalid transaction, and the transactions that exceed the peer's verification budget. The
-   *   result includes transactions that the pool refused because it was full. The pool would also refuse them from
+   * @returns `examined` has the ids of the transactions that the pool examined (`ReceiveReport.examined`). It omits the
+   *   transactions after an invalid transaction (`isCutShort`), and the transactions that exceed the peer's verification
+   *   budget. It includes transactions that the pool refused because it was full. The pool would also refuse them from
    *   other peers.
    */
-  async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<readonly TransactionId[]> {
+  async #takeTransactions(peerId: PeerId, transactions: readonly unknown[]): Promise<TakenTransactions> {
     const { clock, pool, penalise, payerOf, cutWasteful } = this.#dependencies;
     const payer = payerOf(peerId);
     const seen: TransactionId[] = [];
@@ -237,19 +237,19 @@ export class Gossip {
     for (const json of transactions) {
       if (clock.nowMs() - sliceMs >= SLICE_MS) {
         await new Promise<void>((resolve) => void clock.after(0, resolve));
-        if (this.#stopped) return seen;
+        if (this.#stopped) return { examined: seen, isCutShort: false };
         sliceMs = clock.nowMs();
       }
       const { accepted, fault, examined } = pool.receive([json], payer);
       seen.push(...examined);
       if (fault !== undefined) {
         penalise(peerId, fault.code, fault.message);
-        return seen;
+        return { examined: seen, isCutShort: true };
       }
       pool.verifyReceived(accepted, payer);
     }
     cutWasteful(peerId);
-    return seen;
+    return { examined: seen, isCutShort: false };
   }
 
   /**

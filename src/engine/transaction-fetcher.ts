@@ -67,21 +67,25 @@ const GIVERS_MAX = 12;
  */
 export const REMEMBERED_BYTES_MAX = ASKED_MAX * 100 + REFUSED_MAX * 500;
 
+/** Result of passing the transactions in an answer of a peer to the pool. */
+export interface TakenTransactions {
+  /**
+   * Ids of the transactions that the pool accepted or refused. Transactions that the pool has not examined are missing,
+   * for example because the verification budget of the peer is used up. The ids belong to the content of the
+   * transactions. An id that a peer only states must not be here: otherwise, peers could cause refusals of any id.
+   */
+  readonly examined: readonly TransactionId[];
+  /** True if the pool stopped reading the answer at a transaction with a fault of the sender. */
+  readonly isCutShort: boolean;
+}
+
 export interface FetcherOptions {
   readonly clock: Clock;
   readonly transport: Pick<Transport, 'request'>;
   readonly rate: Sending;
   /** Returns whether the pool or the chain has a transaction. */
   readonly has: (id: TransactionId) => boolean;
-  /**
-   * Passes the transactions in an answer of a peer to the pool.
-   *
-   * @returns the ids of the transactions that the pool accepted or refused. The result omits transactions that the pool
-   *   has not examined, for example because the verification budget of the peer is used up. The ids belong to the
-   *   content of the transactions. An id that a peer only states must not be in the result: otherwise, peers could
-   *   cause refusals of any id
-   */
-  readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<readonly TransactionId[]>;
+  readonly take: (peerId: PeerId, transactions: readonly unknown[]) => Promise<TakenTransactions>;
   /** Called when a request, or the handling of its answer, failed. */
   readonly failed: (peerId: PeerId, error: unknown) => void;
 }
@@ -210,16 +214,35 @@ export class TransactionFetcher {
   async #fetch(peerId: PeerId, announcer: Announcer, ids: readonly TransactionId[]): Promise<void> {
     const { transport, take, failed } = this.#options;
     try {
-      const given = new Set(await take(peerId, await transport.request(peerId, { kind: 'transactions', ids })));
-      announcer.batchMax = Math.min(announcer.largest, 2 * announcer.batchMax);
+      const answer = await transport.request(peerId, { kind: 'transactions', ids });
+      const { examined, isCutShort } = await take(peerId, answer);
+      const given = new Set(examined);
       for (const id of ids) if (given.has(id)) this.#given(peerId, id);
+      // The pool may be unable to read a transaction, for example one of an unknown type. Its content then has no id that
+      // could be refused, and the transactions after it have not arrived.
+      if (isCutShort) this.#askForFewer(peerId, announcer, ids, given);
+      else announcer.batchMax = Math.min(announcer.largest, 2 * announcer.batchMax);
     } catch (error) {
       failed(peerId, error);
-      announcer.batchMax = Math.max(1, Math.floor(ids.length / 2));
-      // If the failed request had only one id, the node does not ask this peer for the id again, unless the peer
-      // announces the id again.
-      if (ids.length > 1 && this.#announcers.get(peerId) === announcer) for (const id of ids) announcer.wanted.add(id);
+      this.#askForFewer(peerId, announcer, ids, new Set());
     }
+  }
+
+  /**
+   * Lets the node ask the peer again for the ids of a failed request, with fewer ids in a request. If the request had
+   * only one id, the node does not ask this peer for the id again, unless the peer announces the id again.
+   *
+   * @param given ids whose transactions have arrived
+   */
+  #askForFewer(
+    peerId: PeerId,
+    announcer: Announcer,
+    ids: readonly TransactionId[],
+    given: ReadonlySet<TransactionId>,
+  ): void {
+    announcer.batchMax = Math.max(1, Math.floor(ids.length / 2));
+    if (ids.length === 1 || this.#announcers.get(peerId) !== announcer) return;
+    for (const id of ids) if (!given.has(id)) announcer.wanted.add(id);
   }
 
   /** Called when a peer sent a transaction, after the pool has accepted or refused the transaction. */

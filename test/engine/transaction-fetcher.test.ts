@@ -21,11 +21,13 @@ interface FetchRequest {
  * @param silent peers that never answer
  * @param isRefused whether the node refuses a transaction that a peer sent
  * @param isUnreadable whether a request for this transaction fails
+ * @param isStrange whether the pool cannot read this transaction, and stops reading the answer there
  */
 function setUpFetcher(
   silent: readonly string[] = [],
   isRefused: (id: string, peerId: string) => boolean = () => false,
   isUnreadable: (id: string) => boolean = () => false,
+  isStrange: (id: string) => boolean = () => false,
 ) {
   const time = new VirtualTime(0);
   const asked: FetchRequest[] = [];
@@ -45,8 +47,10 @@ function setUpFetcher(
     has: (id) => here.has(id),
     take: (peerId, transactions) => {
       const ids = transactions as readonly string[];
-      for (const id of ids) if (!isRefused(id, peerId)) here.add(id);
-      return Promise.resolve(ids);
+      const stopAt = ids.findIndex(isStrange);
+      const examined = stopAt < 0 ? ids : ids.slice(0, stopAt);
+      for (const id of examined) if (!isRefused(id, peerId)) here.add(id);
+      return Promise.resolve({ examined, isCutShort: stopAt >= 0 });
     },
     failed: () => undefined,
   });
@@ -63,6 +67,21 @@ test('a transaction that several peers announce is requested from one', async (t
   for (const peerId of ['a', 'b', 'c']) fetcher.announced(peerId, ['1', '2']);
   await run(30);
   t.deepEqual(asked, [{ atMs: 0, peerId: 'a', ids: ['1', '2'] }]);
+});
+
+test('a transaction that the pool cannot read hides no other transaction of the answer', async (t) => {
+  const { fetcher, asked, here, run } = setUpFetcher(
+    [],
+    () => false,
+    () => false,
+    (id) => id === 'strange',
+  );
+  const ids = ['1', 'strange', '2', '3', '4'];
+  fetcher.announced('a', ids);
+  await run(120);
+  t.deepEqual([...here].sort(), ['1', '2', '3', '4']);
+  t.true(asked.length < 8, `${asked.length} requests`);
+  t.is(asked.filter((request) => request.ids.length === 1 && request.ids[0] === 'strange').length, 1);
 });
 
 test('a silent peer hides no transaction: another peer is asked after moments', async (t) => {
