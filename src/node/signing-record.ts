@@ -70,18 +70,6 @@ export function moveRecord(journal: JournalFile, { delegates, exportedAtS }: Sig
   );
 }
 
-/**
- * Undoes `moveRecord`: writes the values of the record to the journal again. The later lines end the move.
- *
- * @throws ProtocolError in the same cases as the writes of the journal
- */
-export function restoreRecord(journal: JournalFile, { delegates }: SigningRecord): void {
-  for (const { publicKey, last, heldSinceS } of delegates) {
-    if (last !== undefined) journal.record(publicKey, last);
-    if (heldSinceS !== undefined) journal.hold(publicKey, heldSinceS);
-  }
-}
-
 /** Id of a record, as hexadecimal text. A record and its copies (`isCopy`) have the same id. */
 export function idOfRecord(record: SigningRecord): string {
   return checksumOf({ ...record, isCopy: false });

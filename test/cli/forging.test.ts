@@ -421,27 +421,49 @@ test.serial('a second export that is imported back lets the delegate sign here a
   });
 });
 
-test.serial('an export whose output cannot be written ends no signing', async (t) => {
-  const { folder, withNode, watermarks } = machine(t);
-  withNode('data', (journal) => {
-    journal.record(A, HEADER);
-    journal.hold(B, 300);
-  });
-  const args = ['forging', 'export', '-', '--network', 'devnet', '--data-dir', join(folder, 'data')];
-  const env = { ...process.env, BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') };
-  const full = openSync('/dev/full', 'w');
-  const { status, stderr } = spawnSync(process.execPath, [CLI_ENTRY, ...args], {
-    env,
-    stdio: ['ignore', full, 'pipe'],
-  });
-  closeSync(full);
-  t.is(status, 1);
-  t.regex(String(stderr), /^bloomery: the standard output cannot be written: .*\(OUTPUT_UNWRITABLE\)\n$/);
-  t.is(watermarks.read(A)?.movedAtS, undefined);
-  withNode('data', (journal) => {
-    t.deepEqual([journal.movedAtS(A), journal.movedAtS(B)], [undefined, undefined]);
-    t.deepEqual([journal.last(A), journal.heldSinceS(B)], [HEADER, 300]);
-  });
+test.serial(
+  'an export whose output cannot be written has ended the signing, also after an earlier export',
+  async (t) => {
+    const { folder, withNode, watermarks, run } = machine(t);
+    withNode('data', (journal) => {
+      journal.record(A, HEADER);
+      journal.hold(B, 300);
+    });
+    const args = ['forging', 'export', '-', '--network', 'devnet', '--data-dir', join(folder, 'data')];
+    const env = { ...process.env, BLOOMERY_FORGING_WATERMARK_FOLDER: join(folder, 'signed') };
+    for (const before of [undefined, 'record.json']) {
+      if (before !== undefined) t.is((await run('export', before, 'data')).code, 0);
+      const full = openSync('/dev/full', 'w');
+      const { status, stderr } = spawnSync(process.execPath, [CLI_ENTRY, ...args], {
+        env,
+        stdio: ['ignore', full, 'pipe'],
+      });
+      closeSync(full);
+      t.is(status, 1);
+      t.regex(String(stderr), /this node does not sign for its delegates any more: export them again, to a file/);
+      t.not(watermarks.read(A)?.movedAtS, undefined);
+      withNode('data', (journal) => {
+        for (const delegate of [A, B]) t.not(journal.movedAtS(delegate), undefined);
+      });
+    }
+  },
+);
+
+test.serial('an export beside a copied watermark is marked as a copy, also after a start of the node', async (t) => {
+  const { folder, withNode, run, isCopy } = machine(t);
+  withNode('data', (journal) => journal.record(A, HEADER));
+  for (const name of ['data', 'signed'])
+    cpSync(join(folder, name), join(folder, `${name}-backup`), { recursive: true });
+  withNode('data', (journal) => journal.record(A, { ...HEADER, blockId: '18', height: 8, timestamp: 80 }));
+  for (const name of ['data', 'signed']) {
+    rmSync(join(folder, name), { recursive: true });
+    cpSync(join(folder, `${name}-backup`), join(folder, name), { recursive: true });
+  }
+  withNode('data', (journal) => t.is(journal.heldSinceS(A), 500));
+  t.is((await run('export', 'record.json', 'data')).code, 0);
+  t.true(isCopy('record.json'));
+  t.regex((await run('import', 'record.json', 'data')).stdout, /it is a copy, so the node first makes sure/);
+  withNode('data', (journal) => t.is(journal.outside(A), 'unknown'));
 });
 
 test.serial('a record is printed only after the end of signing is on the disk', (t) => {

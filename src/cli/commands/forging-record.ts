@@ -8,7 +8,6 @@ import {
   checkNetwork,
   moveRecord,
   recordOf,
-  restoreRecord,
   recordOfText,
   takeOver,
   knowsAllOf,
@@ -63,20 +62,13 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
     if (record.delegates.length === 0)
       throw usageError(`${journalFile} contains no delegate: there is nothing to export`);
     const watermarks = watermarksIn(network, watermarkFolder);
-    const signing: Signing = {
-      end: () => {
-        if (isKept) return;
-        moveRecord(journal, record);
-        markAll(journal, record, watermarks, exportedAtS);
-      },
-      resume: () => {
-        if (isKept) return;
-        restoreRecord(journal, record);
-        markAll(journal, record, watermarks);
-      },
+    const endSigning = (): void => {
+      if (isKept) return;
+      moveRecord(journal, record);
+      markAll(journal, record, watermarks, exportedAtS);
     };
-    if (file === '-') printRecord(record, signing);
-    else writeRecord(file, record, signing);
+    if (file === '-') printRecord(record, endSigning, isKept);
+    else writeRecord(file, record, endSigning);
     const ending = isKept
       ? 'this node continues to sign'
       : 'this node signs for none of them until the record is imported here again';
@@ -85,13 +77,6 @@ export function forgingExport(file: string, flags: ForgingExportFlags): void {
       printJson({ file: resolve(file), network: network.name, delegates, isCopy: record.isCopy });
     } else printStderr(`${countOf(record.delegates.length)} exported from ${dataDirectory}; ${ending}${doubt}`);
   });
-}
-
-interface Signing {
-  /** Ends the signing of this node for the delegates of the record, except with `--keep`. */
-  end(): void;
-  /** Undoes `end`. Call the method only if no other node can import the record. */
-  resume(): void;
 }
 
 /**
@@ -107,27 +92,26 @@ function doubtAbout(journal: JournalFile, watermarks: WatermarkFiles | undefined
   // then shows that the journal lacks headers, or that its delegates were exported before.
   const isBehind = delegates.some((publicKey) => {
     const watermark = watermarks?.read(publicKey);
-    return watermark !== undefined && isLater(watermark, journal.last(publicKey));
+    return watermark !== undefined && (watermark.isCopied === true || isLater(watermark, journal.last(publicKey)));
   });
   if (journal.isCopied || isBehind) return `; the file here was copied or restored and may lack lines; ${wait}`;
   return '';
 }
 
 /**
- * Prints the record after the end of signing. If the text cannot be printed completely, no node can import it, so the
- * function lets this node sign again. If only the flush fails, the text may be complete, so the signing stays ended.
+ * Prints the record after the end of signing. If the output fails, the signing stays ended: a reader may have received
+ * enough of the record to import it.
  *
  * @throws ProtocolError as described at `forgingExport`
  */
-function printRecord(record: SigningRecord, signing: Signing): void {
-  signing.end();
-  try {
+function printRecord(record: SigningRecord, endSigning: () => void, isKept: boolean): void {
+  endSigning();
+  const print = (): void => {
     printText(textOfRecord(record));
-  } catch (error) {
-    signing.resume();
-    throw error;
-  }
-  report('this node may not sign for its delegates any more: export them again, to a file', flushOutput);
+    flushOutput();
+  };
+  if (isKept) print();
+  else report('this node does not sign for its delegates any more: export them again, to a file', print);
 }
 
 /**
@@ -135,10 +119,10 @@ function printRecord(record: SigningRecord, signing: Signing): void {
  *
  * @throws ProtocolError as described at `forgingExport`
  */
-function writeRecord(file: string, record: SigningRecord, signing: Signing): void {
+function writeRecord(file: string, record: SigningRecord, endSigning: () => void): void {
   writeNew(file, textOfRecord({ ...record, isCopy: true }));
   try {
-    signing.end();
+    endSigning();
   } catch (error) {
     rmSync(file, { force: true });
     if (!(error instanceof ProtocolError)) throw error;
