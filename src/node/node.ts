@@ -319,7 +319,9 @@ function devnetOf(control: NodeControl | undefined): { readonly devnet?: DevnetC
 function watermarksOf({ network, config, observer }: NodeOptions): SigningWatermarks | undefined {
   const folder = watermarkFolderOf(config.forging.watermarkFolder, process.env);
   if (folder === undefined || !config.forging.enabled) return undefined;
-  return new WatermarkFiles(folder, network.params.networkIdentifier, observer.module('forge'));
+  const watermarks = new WatermarkFiles(folder, network.params.networkIdentifier, observer.module('forge'));
+  if (config.forging.delegates.length > 0) watermarks.check();
+  return watermarks;
 }
 
 function wantedPeersOf({ enabled, fixedPeers, seedPeers, host, port }: P2pConfig): WantedPeers {

@@ -53,6 +53,21 @@ export class WatermarkFiles implements SigningWatermarks {
     this.#observer = observer;
   }
 
+  /**
+   * Writes a file into the folder and removes it, and logs a failure. Without this check, an operator would learn of an
+   * unusable folder only after the first signature.
+   */
+  check(): void {
+    try {
+      makeFolder(this.#folder, 0o700);
+      const file = join(this.#folder, `${this.#network}.${process.pid}.check`);
+      closeSync(openSync(file, 'w', 0o600));
+      rmSync(file);
+    } catch (error) {
+      this.#warn('written', error);
+    }
+  }
+
   read(publicKey: PublicKey): Watermark | undefined {
     let descriptor: number | undefined;
     try {
@@ -128,7 +143,10 @@ export class WatermarkFiles implements SigningWatermarks {
   #logFailure(what: 'read' | 'written', publicKey: PublicKey, error: unknown): void {
     const isFirst = this.#failing.size === 0;
     this.#failing.add(publicKey);
-    if (!isFirst) return;
+    if (isFirst) this.#warn(what, error);
+  }
+
+  #warn(what: 'read' | 'written', error: unknown): void {
     const message =
       `watermarks of signatures cannot be ${what}, so they cannot reveal a data folder that was restored from a backup; ` +
       'set another folder with forging.watermarkFolder, or `none` to run without watermarks';

@@ -88,6 +88,24 @@ test('a folder that cannot be written is reported once, and the writes raise no 
   }
 });
 
+test('an unusable folder is reported before the first write, and a check leaves nothing behind', (t) => {
+  const parent = temporaryFolder(t);
+  const folder = join(parent, 'signed');
+  const codes: string[] = [];
+  const observer: Observer = { ...SILENT, log: (_level, code) => codes.push(code) };
+  new WatermarkFiles(folder, NETWORK, observer).check();
+  t.deepEqual(readdirSync(folder), []);
+  t.deepEqual(codes, []);
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, '');
+  const watermarks = new WatermarkFiles(folder, NETWORK, observer);
+  watermarks.check();
+  t.deepEqual(codes, ['FORGING_WATERMARK_FAILED']);
+  rmSync(folder);
+  watermarks.write(A, { last });
+  t.deepEqual(watermarks.read(A), { last });
+});
+
 test('a failure after a successful write is reported again', (t) => {
   const parent = temporaryFolder(t);
   const folder = join(parent, 'signed');
