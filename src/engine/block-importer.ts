@@ -202,7 +202,9 @@ export class BlockImporter {
 
   #warn(block: Block, code: string, message: string, fields: LogFields): void {
     const slot = slotAt(block.timestamp, this.#chain.rules.params);
-    this.#warnings.warn({ code, message, slot, currentSlot: this.#chain.currentSlot(), fields });
+    const currentSlot = this.#chain.currentSlot();
+    const isOfDelegate = this.#chain.state.delegate(block.generatorPublicKey) !== undefined;
+    this.#warnings.warn({ code, message, slot, currentSlot, isOfDelegate, fields });
   }
 
   /** @throws BlockRejected `BLOCK_TIMESTAMP_INVALID` for a block whose slot has not begun */

@@ -1,7 +1,8 @@
 /**
  * Logs warnings about blocks of peers: refused blocks and double forging. Peers can cause these warnings at will, for
  * example with blocks that they sign with a new key. The node therefore logs only a few warnings with one code in a
- * minute. The next warning has the number of the blocks without a warning.
+ * minute. The next warning has the number of the blocks without a warning. Blocks of registered delegates and of other
+ * keys are counted separately, so that a flood of blocks with new keys does not hide the block of a delegate.
  */
 
 import { LruMap } from '../primitives/bounded.ts';
@@ -17,7 +18,7 @@ const LINES_MAX = 3;
  * peers from filling the slot history with slots that they choose.
  */
 const NEAR_SLOTS = 5;
-/** Maximum number of pairs of a code and a slot that the node remembers as logged. */
+/** Maximum number of entries in `BlockWarnings.#logged`. */
 const LOGGED_MAX = 2000;
 
 interface Period {
@@ -32,18 +33,20 @@ interface Period {
 export interface BlockWarning {
   readonly code: string;
   readonly message: string;
-  /** Slot of the block. There is at most one line for each code and slot. */
+  /** Slot of the block. There is at most one line for each code, slot and value of `isOfDelegate`. */
   readonly slot: number;
   readonly currentSlot: number;
+  /** True if a registered delegate has signed the block. */
+  readonly isOfDelegate: boolean;
   readonly fields: LogFields;
 }
 
 export class BlockWarnings {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #observer: Pick<Observer, 'log'>;
-  /** The current period of each code. The number of codes is fixed (`BlockRejectionCode`). */
+  /** The current period of each code and value of `isOfDelegate`. The number of codes is fixed (`BlockRejectionCode`). */
   readonly #periods = new Map<string, Period>();
-  /** Pairs of a code and a slot for which the node has logged a line. */
+  /** Codes with a value of `isOfDelegate` and a slot for which the node has logged a line. */
   readonly #logged = new LruMap<string, true>(LOGGED_MAX);
 
   constructor(clock: Pick<Clock, 'nowMs'>, observer: Pick<Observer, 'log'>) {
@@ -52,13 +55,14 @@ export class BlockWarnings {
   }
 
   /**
-   * Logs a warning, or counts it for the next warning with its code. If the limit of warnings is reached, but the block
+   * Logs a warning, or counts it for the next warning of its kind. If the limit of warnings is reached, but the block
    * is near the current slot, the method logs the line at the level `debug`. The slot history also records lines of
    * this level, but the diagnostics do not.
    */
-  warn({ code, message, slot, currentSlot, fields }: BlockWarning): void {
-    const period = this.#period(code);
-    const key = `${code} ${slot}`;
+  warn({ code, message, slot, currentSlot, isOfDelegate, fields }: BlockWarning): void {
+    const kind = `${code} ${isOfDelegate}`;
+    const period = this.#period(kind);
+    const key = `${kind} ${slot}`;
     const isNew = this.#logged.get(key) === undefined;
     if (isNew && period.lines < LINES_MAX) {
       const { notLogged } = period;
@@ -77,13 +81,13 @@ export class BlockWarnings {
     this.#observer.log('debug', code, message, fields);
   }
 
-  #period(code: string): Period {
+  #period(kind: string): Period {
     const nowMs = this.#clock.nowMs();
-    const period = this.#periods.get(code);
+    const period = this.#periods.get(kind);
     // If the clock was set back, the begin of the period may lie in the future. A new period then begins immediately.
     if (period !== undefined && nowMs >= period.sinceMs && nowMs < period.sinceMs + PERIOD_MS) return period;
     const next = { sinceMs: nowMs, lines: 0, notLogged: period?.notLogged ?? 0 };
-    this.#periods.set(code, next);
+    this.#periods.set(kind, next);
     return next;
   }
 }

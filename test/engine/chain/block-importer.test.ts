@@ -271,6 +271,22 @@ test('refused blocks of strangers neither fill the record of a slot nor displace
   );
 });
 
+test('refused blocks of strangers do not hide the refused block of a delegate in the same slot', async (t) => {
+  const maker = new ChainMaker();
+  grown(maker, 3);
+  const block = maker.build({});
+  const logged: unknown[] = [];
+  const { importer } = await countingChain(maker, block.timestamp, (_code, _level, fields) =>
+    logged.push(fields?.['delegate']),
+  );
+  for (let sent = 0; sent < 50; sent += 1)
+    await importer.import(signBlock(block, {}, keyPairOf(`stranger ${sent}`)));
+  const other = maker.network.delegates.find((keyPair) => publicKeyOf(keyPair) !== block.generatorPublicKey);
+  if (other === undefined) throw new Error('the network has several delegates');
+  t.is(await outcomeOf(importer, signBlock(block, {}, other)), 'BLOCK_FORGER_INVALID');
+  t.deepEqual(logged, [publicKeyOf(keyPairOf('stranger 0')), publicKeyOf(other)]);
+});
+
 test('a delegate that signs many rivals of the tip causes a few warnings', async (t) => {
   const maker = new ChainMaker();
   const tip = maker.forge();
