@@ -151,16 +151,16 @@ async function missedAt(t: ExecutionContext, slot: number, recorded: Recorded): 
   return JSON.parse(stdout).slots[0];
 }
 
-test.serial('a slot during which the node did not run is not reported as a slot without a block', async (t) => {
+test.serial('a slot before the start of the node is not reported as a slot without a block', async (t) => {
   const down = { ...WHOLE, looks: [{ fromSlot: 1004, toSlot: 1010 }] };
   t.is(
     (await missedAt(t, 1003, down)).reason,
-    'nothing is recorded: this node did not run, it was started later, in slot 1004; ' +
+    'nothing is recorded: the node was started later, in slot 1004, and keeps no records of earlier runs; ' +
       'the chain has no block of the slot: ask the delegate',
   );
   t.is(
     (await missedAt(t, 1002, down)).reason,
-    'nothing is recorded: this node did not run, it was started later, in slot 1004',
+    'nothing is recorded: the node was started later, in slot 1004, and keeps no records of earlier runs',
   );
   // The node ran before and after slot 1004, but not in this slot.
   const asleep = [

@@ -217,7 +217,8 @@ function absenceOf({ slot, report: { looks } }: Gap): string | undefined {
   if (looks === undefined || looks.some(({ fromSlot, toSlot }) => fromSlot <= slot && slot <= toSlot)) return undefined;
   if (looks.length === 0) return 'nothing is recorded: the node has checked the clock in no slot yet';
   const first = Math.min(...looks.map(({ fromSlot }) => fromSlot));
-  if (slot < first) return `nothing is recorded: this node did not run, it was started later, in slot ${first}`;
+  if (slot < first)
+    return `nothing is recorded: the node was started later, in slot ${first}, and keeps no records of earlier runs`;
   return 'this node did nothing in the slot: the process or the machine was suspended, or the clock was set past the slot';
 }
 
