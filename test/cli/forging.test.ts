@@ -142,6 +142,26 @@ test.serial(
   },
 );
 
+test.serial('the schedule tells why a delegate that is switched on may not sign in its slot', async (t) => {
+  const waiting = { code: 'FORGING_HAND_OVER', reason: 'nothing is final yet', until: '2026-01-02T03:04:05.000Z' };
+  const paused = { reason: 'no space left on device', since: '2026-01-02T03:04:05.000Z', cause: 'STORE_WRITE_FAILED' };
+  const { node } = await nodeWith(t, [
+    { publicKey: A, forging: true, waiting },
+    { publicKey: B, forging: true, paused, waiting: { code: 'FORGING_OLD_TIP', reason: 'the tip is old' } },
+  ]);
+  const { stdout } = await runCli(['forging', 'schedule', '--node', node]);
+  t.is(
+    stdout,
+    '2016-05-24 17:16:50 UTC  in 5 s  smith  slot 101' +
+      '  (does not sign yet, until about 2026-01-02 03:04:05 UTC: FORGING_HAND_OVER)\n' +
+      '2016-05-24 17:17:10 UTC  in 25 s  miller  slot 103' +
+      '  (paused: no space left on device; does not sign yet: FORGING_OLD_TIP; the next round may order it otherwise)\n',
+  );
+  const json = await runCli(['forging', 'schedule', '--node', node, '--json']);
+  const { slots } = JSON.parse(json.stdout);
+  t.deepEqual([slots[0].waiting, slots[0].paused, slots[1].paused], [waiting, undefined, paused]);
+});
+
 test.serial('the schedule of a network that has just begun uses the block time of the node', async (t) => {
   const changes = {
     '/node/constants': { epoch: '2016-05-24T17:00:00.000Z', blockTime: 2 },

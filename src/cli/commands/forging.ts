@@ -87,21 +87,27 @@ export async function forgingSchedule({ node: url, json }: ForgingStatusFlags): 
     .map(({ publicKey, username, nextSlot, isThisRound }) => {
       const startMs = Date.parse(epoch) + nextSlot * blockTimeS * 1000;
       const inS = Math.max(0, Math.round((startMs - status.currentTime) / 1000));
-      const forging = own.get(publicKey)?.forging === true;
-      return { publicKey, username, slot: nextSlot, time: new Date(startMs).toISOString(), inS, isThisRound, forging };
+      const { forging = false, waiting, paused } = own.get(publicKey) ?? {};
+      return {
+        ...{ publicKey, username, slot: nextSlot, time: new Date(startMs).toISOString(), inS, isThisRound, forging },
+        ...(waiting === undefined ? {} : { waiting }),
+        ...(paused === undefined ? {} : { paused }),
+      };
     });
   if (json === true) {
     printJson({ slots });
     return;
   }
   if (slots.length === 0) printLine('no delegate of this node is among those that forge in this round');
-  for (const { time, inS, username, slot, isThisRound, forging } of slots) {
+  for (const { time, inS, username, slot, isThisRound, forging, waiting, paused } of slots) {
     const notes = [
       ...(forging ? [] : ['forging is switched off']),
+      ...(paused === undefined ? [] : [`paused: ${paused.reason}`]),
+      ...(waiting === undefined ? [] : [`does not sign yet${untilText(waiting)}: ${waiting.code}`]),
       ...(isThisRound ? [] : ['the next round may order it otherwise']),
     ];
     const note = notes.length === 0 ? '' : `  (${notes.join('; ')})`;
-    printLine(`${time.slice(0, 19).replace('T', ' ')} UTC  in ${durationText(inS)}  ${username}  slot ${slot}${note}`);
+    printLine(`${momentText(time)}  in ${durationText(inS)}  ${username}  slot ${slot}${note}`);
   }
 }
 
@@ -122,12 +128,17 @@ async function chosenKey(publicKey: string | undefined, node: NodeAsker): Promis
 
 function lineOf({ publicKey, forging, waiting, paused }: ForgingState): string {
   if (!forging) return `${publicKey}  off`;
-  const minute = (moment: string): string => `${moment.slice(0, 19).replace('T', ' ')} UTC`;
   const why: string[] = [];
-  if (paused !== undefined) why.push(`paused: ${paused.reason}, since ${minute(paused.since)}`);
-  if (waiting !== undefined) {
-    const until = waiting.until === undefined ? '' : `, until about ${minute(waiting.until)}`;
-    why.push(`does not sign yet${until}: ${waiting.reason} (${waiting.code})`);
-  }
+  if (paused !== undefined) why.push(`paused: ${paused.reason}, since ${momentText(paused.since)}`);
+  if (waiting !== undefined) why.push(`does not sign yet${untilText(waiting)}: ${waiting.reason} (${waiting.code})`);
   return [`${publicKey}  on`, ...why].join(', ');
+}
+
+function untilText({ until }: NonNullable<ForgingState['waiting']>): string {
+  return until === undefined ? '' : `, until about ${momentText(until)}`;
+}
+
+/** @param moment ISO 8601 */
+function momentText(moment: string): string {
+  return `${moment.slice(0, 19).replace('T', ' ')} UTC`;
 }

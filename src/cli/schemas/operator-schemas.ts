@@ -34,15 +34,11 @@ const NETWORK_FOLDER = objectOf({
   nethash: HEX,
   networkIdentifier: HEX,
 });
-const DELEGATE_STATE = objectOf(
-  {
-    publicKey: PUBLIC_KEY,
-    forging: FLAG,
-    waiting: objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']),
-    paused: objectOf({ reason: TEXT, since: INSTANT, cause: TEXT }, ['cause']),
-  },
-  ['waiting', 'paused'],
-);
+const HINDRANCES = {
+  waiting: objectOf({ code: TEXT, reason: TEXT, until: INSTANT }, ['until']),
+  paused: objectOf({ reason: TEXT, since: INSTANT, cause: TEXT }, ['cause']),
+};
+const DELEGATE_STATE = objectOf({ publicKey: PUBLIC_KEY, forging: FLAG, ...HINDRANCES }, ['waiting', 'paused']);
 const FINDING = objectOf({
   code: TEXT,
   severity: { type: 'string', enum: ['error', 'warning'] },
@@ -50,15 +46,19 @@ const FINDING = objectOf({
   evidence: TEXT,
   remedy: TEXT,
 });
-const OWN_SLOT = objectOf({
-  publicKey: PUBLIC_KEY,
-  username: TEXT,
-  slot: COUNT,
-  time: INSTANT,
-  inS: COUNT,
-  isThisRound: FLAG,
-  forging: FLAG,
-});
+const OWN_SLOT = objectOf(
+  {
+    publicKey: PUBLIC_KEY,
+    username: TEXT,
+    slot: COUNT,
+    time: INSTANT,
+    inS: COUNT,
+    isThisRound: FLAG,
+    forging: FLAG,
+    ...HINDRANCES,
+  },
+  ['waiting', 'paused'],
+);
 const MISSED_SLOT = objectOf(
   { slot: COUNT, time: INSTANT, delegate: TEXT, orderOfHeight: COUNT, isOwn: FLAG, reason: TEXT },
   ['delegate', 'orderOfHeight'],

@@ -42,14 +42,16 @@ export function Forging() {
   const placeOf = ({ publicKey }: ForgingDelegate): number =>
     nextSlots.get(publicKey) ?? Number.MAX_SAFE_INTEGER - (addresses.has(publicKey) ? 1 : 0);
   const rows = [...forging].sort((a, b) => placeOf(a) - placeOf(b));
-  const on = forging.filter((delegate) => delegate.forging).length;
+  const waiting = forging.filter((delegate) => delegate.forging && delegate.waiting !== undefined).length;
+  const on = forging.filter((delegate) => delegate.forging).length - waiting;
   const earned = [...results.values()].map(({ earnings }) => earnings?.forged ?? '0');
   return (
     <>
       <h1>Forging</h1>
       <Paused forging={forging} />
       <p class="quiet">
-        {countText(on)} of {countText(forging.length)} delegates of this node forge. The next slot comes first.
+        {countText(on)} of {countText(forging.length)} delegates of this node forge
+        {waiting > 0 && `; ${countText(waiting)} more ${waiting === 1 ? 'does' : 'do'} not sign yet`}. The next slot comes first.
       </p>
       {asked.kind === 'failed' && (
         <p class="problem" role="alert">
