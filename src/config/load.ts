@@ -110,10 +110,12 @@ function valueOf(
   if (value !== undefined) return { value, origin: layer.origin };
   const name = layer.nameOf?.(named) ?? named.path;
   if (named.path === 'notify.events') refuseRenamedCode(layer, name, layer.values.get(named.path));
+  const { option } = named;
+  const wrong = option.secret === true ? undefined : option.wrongEntry?.(layer.values.get(named.path));
   throw new ProtocolError(
     CODE,
-    { source: layer.origin, key: named.path, expected: named.option.expected },
-    `${layer.origin}: ${name} must be ${named.option.expected}`,
+    { source: layer.origin, key: named.path, expected: option.expected },
+    `${layer.origin}: ${name} must be ${option.expected}${wrong === undefined ? '' : `; ${wrong}, is not accepted`}`,
   );
 }
 

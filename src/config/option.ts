@@ -25,9 +25,14 @@ export interface Option<T> {
   readonly defaultText?: string;
   /** Reads a value in the form of a configuration file; returns undefined for a value that is not accepted. */
   read(value: unknown): T | undefined;
+  /** For a list: names the first entry because of which `read` refuses the value; undefined if there is no such entry. */
+  wrongEntry?(value: unknown): string | undefined;
   /** Converts the text of an environment variable into the form that `read` accepts. */
   fromText(text: string): unknown;
 }
+
+/** Maximum number of characters of a wrong entry that an error shows. */
+const SHOWN_ENTRY_MAX = 80;
 
 type Facts = Pick<Option<unknown>, 'unit' | 'secret' | 'defaultText'>;
 
@@ -101,11 +106,12 @@ export function list<T>(
   readEntry: (entry: string) => T | undefined,
   facts: Facts = {},
 ): Option<readonly T[]> {
+  const readItem = (item: unknown): T | undefined => (typeof item === 'string' ? readEntry(item) : undefined);
   const read = (value: unknown): readonly T[] | undefined => {
     if (!Array.isArray(value) || value.length > ENTRIES_MAX) return undefined;
     const entries: T[] = [];
     for (const item of value as readonly unknown[]) {
-      const entry = typeof item === 'string' ? readEntry(item) : undefined;
+      const entry = readItem(item);
       if (entry === undefined) return undefined;
       entries.push(entry);
     }
@@ -117,6 +123,12 @@ export function list<T>(
     expected: `a list of ${expected}`,
     ...facts,
     read,
+    wrongEntry(value) {
+      if (!Array.isArray(value)) return undefined;
+      const items = value as readonly unknown[];
+      const index = items.findIndex((item) => readItem(item) === undefined);
+      return index < 0 ? undefined : `entry ${index + 1}, ${shortened(JSON.stringify(items[index]))}`;
+    },
     fromText: (joined) => (joined.trim() === '' ? [] : joined.split(',').map((entry) => entry.trim())),
   };
 }
@@ -147,6 +159,10 @@ export function delegateList(help: string): Option<readonly ForgerEntry[]> {
             return { publicKey: publicKey?.trim(), encryptedPassphrase: encryptedPassphrase?.trim() };
           }),
   };
+}
+
+function shortened(text: string): string {
+  return text.length > SHOWN_ENTRY_MAX ? `${text.slice(0, SHOWN_ENTRY_MAX)}…` : text;
 }
 
 export function ipv4Port(entry: string): Ipv4Address | undefined {
