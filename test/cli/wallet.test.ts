@@ -280,6 +280,7 @@ async function fakeNode(
   t: ExecutionContext,
   account: object,
   answer: readonly [status: number, body: object],
+  more: Readonly<Record<string, unknown>> = {},
 ): Promise<Fake> {
   const posted: { path: string; body: Untyped }[] = [];
   const answers: Readonly<Record<string, unknown>> = {
@@ -288,13 +289,17 @@ async function fakeNode(
     '/api/delegates': [{ account: { publicKey: OTHER.publicKey } }],
     '/api/accounts': [account],
     '/api/transactions': [{ height: 17 }],
+    ...more,
   };
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (part: Buffer) => (body += part.toString('utf8')));
     request.on('end', () => {
       const path = (request.url ?? '').replace(/\?.*$/, '');
-      if (request.method === 'GET') return response.end(JSON.stringify({ data: answers[path] }));
+      if (request.method === 'GET') {
+        if (answers[path] === undefined) response.writeHead(404);
+        return response.end(JSON.stringify({ data: answers[path] ?? [] }));
+      }
       posted.push({ path, body: JSON.parse(body) });
       return response.writeHead(answer[0]).end(JSON.stringify(answer[1]));
     });
@@ -315,6 +320,20 @@ test.serial('delegate names are looked up, and the command waits for the block o
   t.deepEqual(posted[0]?.body.asset, { votes: [`+${OTHER.publicKey}`] });
   t.is(posted[0]?.body.timestamp, 1000);
   t.is(stdout, `transaction ${posted[0]?.body.id}: in block 17\n`);
+});
+
+test.serial('a sender whose members must sign gets the command for the members, also during a wait', async (t) => {
+  const group = { min: 2, members: [OTHER, MEMBER, SECOND].map(({ publicKey }) => ({ publicKey })) };
+  const path = `/api/accounts/${SENDER.address}/multisignature_groups`;
+  const { url, posted } = await fakeNode(t, { balance: '1000000000' }, ACCEPTED, { [path]: [group] });
+  const sent = await spend(['transfer', OTHER.address, '1', '--node', url, '--yes'], { env: ENV });
+  const hintOf = (id: string) => `2 of the 3 members of ${SENDER.address} must sign it: bloomery multisig sign ${id}\n`;
+  const first = posted[0]?.body.id;
+  t.is(sent.stdout, `transaction ${first}: accepted by ${url}\n${hintOf(first)}`);
+  const waited = await spend(['transfer', OTHER.address, '2', '--node', url, '--yes', '--wait'], { env: ENV });
+  const second = posted[1]?.body.id;
+  t.is(waited.stdout, `transaction ${second}: in block 17\n`);
+  t.true(waited.stderr.startsWith(hintOf(second)), waited.stderr);
 });
 
 test.serial(

@@ -37,7 +37,7 @@ export async function broadcast(file: string, flags: BroadcastFlags): Promise<vo
   for (const [index, { document, transaction }] of read.entries()) {
     try {
       if (transaction === undefined) await sendSignature(node, document, flags);
-      else await send(node, transaction, document, flags, true);
+      else await send(node, transaction, document, flags, { isRepeated: true });
     } catch (error) {
       throw withRest(error, { index, count: read.length, id: transaction?.id });
     }

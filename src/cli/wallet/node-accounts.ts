@@ -13,6 +13,12 @@ export interface AccountFacts {
   readonly secondPublicKey: string | undefined;
 }
 
+export interface Group {
+  /** Number of members that must sign. */
+  readonly min: number;
+  readonly members: readonly unknown[];
+}
+
 const POLL_MS = 500;
 /**
  * Maximum time in milliseconds to wait until a block contains a transaction. The maximum is much longer than a slot of
@@ -30,6 +36,20 @@ export async function accountFacts(node: NodeAsker, address: string): Promise<Ac
     balance: BigInt(account?.balance ?? '0'),
     secondPublicKey: account?.secondPublicKey === '' ? undefined : account?.secondPublicKey,
   };
+}
+
+/**
+ * Returns the multisignature group of an account; undefined if the account has none, or if the node does not answer the
+ * query. The wallet needs the group only for a hint.
+ */
+export async function groupOf(node: NodeAsker, address: string): Promise<Group | undefined> {
+  try {
+    const [group] = await node.ask<readonly Group[]>(`accounts/${address}/multisignature_groups`);
+    return Array.isArray(group?.members) ? group : undefined;
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -10,7 +10,7 @@ import type { KeyPair, Payload, Transaction } from '../../protocol/types.ts';
 import type { NodeAsker } from '../ask-node.ts';
 import type { SendingFlags, TransactionFlags } from '../flags.ts';
 import { usageError } from '../error-lines.ts';
-import { accountFacts, heightOfTransaction } from './node-accounts.ts';
+import { accountFacts, groupOf, heightOfTransaction, type Group } from './node-accounts.ts';
 import { confirmed, misspeltBy, readPassphrase } from './secrets.ts';
 import { describe } from './describe.ts';
 import { walletNetwork, type WalletNetwork } from './network.ts';
@@ -49,7 +49,8 @@ export async function makeTransaction(flags: TransactionFlags, payloadOf: Payloa
   // With `--from`, the sender is a devnet account. The passphrase of a devnet account is public, so no confirmation is
   // needed.
   if (flags.from === undefined) await askFirst(flags, [transaction], network);
-  await send(network.node, transaction, json, flags, false);
+  const group = await groupOf(network.node, transaction.senderId);
+  await send(network.node, transaction, json, flags, { isRepeated: false, group });
 }
 
 /**
@@ -92,7 +93,8 @@ export async function askFirst(
  * Sends a signed transaction and prints its id. With `--wait`, the function waits until a block contains the
  * transaction, and prints the height of the block as well.
  *
- * @param isRepeated as in `submit`
+ * @param how.isRepeated as in `submit`
+ * @param how.group group of the sender, for the hint that the members must sign
  * @throws ProtocolError in the same cases as `submit`; with `--wait`, also in the same cases as `heightOfTransaction`
  */
 export async function send(
@@ -100,11 +102,13 @@ export async function send(
   transaction: Transaction,
   json: unknown,
   flags: SendingFlags,
-  isRepeated: boolean,
+  { isRepeated, group }: { readonly isRepeated: boolean; readonly group?: Group | undefined },
 ): Promise<void> {
   const { id } = transaction;
   const known = await submit(node, transaction, json, isRepeated);
   const isWaiting = flags.wait === true && known?.height === undefined;
+  const hint = hintOf(transaction, group);
+  if (isWaiting) printStderrLines(hint);
   const height = isWaiting ? await heightOfTransaction(node, id, `transaction ${id}`, flags) : known?.height;
   const isKnown = known !== undefined && isRepeated;
   report(`transaction ${id} was accepted: do not send it again`, () => {
@@ -113,12 +117,19 @@ export async function send(
       return;
     }
     const state = height === undefined ? `accepted by ${node.base}` : `in block ${height}`;
-    const isOfGroup = transaction.payload.kind === 'multisignature' && height === undefined;
     printLines([
       `transaction ${id}: ${isKnown && !isWaiting ? 'already ' : ''}${state}`,
-      ...(isOfGroup ? [`every member must sign it: bloomery multisig sign ${id}`] : []),
+      ...(height === undefined ? hint : []),
     ]);
   });
+}
+
+/** Returns the line that asks the members of a group to sign; empty if no member must sign. */
+function hintOf({ id, senderId, payload }: Transaction, group: Group | undefined): readonly string[] {
+  const command = `bloomery multisig sign ${id}`;
+  if (payload.kind === 'multisignature') return [`every member must sign it: ${command}`];
+  if (group === undefined) return [];
+  return [`${group.min} of the ${group.members.length} members of ${senderId} must sign it: ${command}`];
 }
 
 async function checkFunds(node: NodeAsker, { senderId, fee, payload }: Transaction): Promise<void> {
